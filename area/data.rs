@@ -168,14 +168,14 @@ impl Technology {
 
     /// Returns the kind as which a memory is built: an SRAM of few words is built of flip-flops.
     #[must_use]
-    pub fn built_as(&self, memory: &Memory) -> Kind {
+    pub fn implementation(&self, memory: &Memory) -> Kind {
         if memory.kind == Kind::Sram && memory.entries <= self.gates.most_words { Kind::Flops } else { memory.kind }
     }
 
     /// Returns the cost of all banks of a memory; an access reads or writes one bank.
     #[must_use]
     pub fn memory(&self, node: Node, memory: &Memory) -> Cost {
-        let one = match self.built_as(memory) {
+        let one = match self.implementation(memory) {
             Kind::Sram => self.sram.cost(node, memory.entries, memory.width, memory.ports),
             Kind::Cam => self.cam.cost(node, memory.entries, memory.width, memory.ports),
             Kind::Flops => self.gates.memory(node, memory),

@@ -4,7 +4,7 @@
 
 use crate::data::Technology;
 use crate::memory::{Node, Ports};
-use crate::sram::{Place, UM2, Values};
+use crate::sram::{TablePoint, UM2, Values};
 
 /// Figure of a memory whose estimation error is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,9 +37,9 @@ impl Metric {
 
 /// Relative errors of a set of estimates, as fractions of one, ascending.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Errors(Vec<f64>);
+pub struct RelativeErrors(Vec<f64>);
 
-impl Errors {
+impl RelativeErrors {
     /// Number of estimates.
     #[must_use]
     pub fn count(&self) -> usize {
@@ -55,7 +55,7 @@ impl Errors {
     }
 }
 
-impl FromIterator<f64> for Errors {
+impl FromIterator<f64> for RelativeErrors {
     fn from_iter<I: IntoIterator<Item = f64>>(errors: I) -> Self {
         let mut errors: Vec<_> = errors.into_iter().collect();
         errors.sort_by(f64::total_cmp);
@@ -67,7 +67,7 @@ impl Technology {
     /// Returns the leave-one-out errors of the grid. Each point is estimated as the mean of its two neighbors
     /// along words, along width, or of all four where they exist. Corners have no such pairs and are skipped.
     #[must_use]
-    pub fn left_out(&self, metric: Metric, node: Option<Node>) -> Errors {
+    pub fn leave_one_out_errors(&self, metric: Metric, node: Option<Node>) -> RelativeErrors {
         let tables = self.sram.tables.iter().filter(|table| node.is_none_or(|node| table.node == node));
         let errors = tables.flat_map(|table| {
             table.corrections.iter().filter_map(move |(&(words, width), at)| {
@@ -85,8 +85,8 @@ impl Technology {
 
     /// Returns the errors at memories between the grid points, which CACTI computed for this comparison.
     #[must_use]
-    pub fn between(&self, metric: Metric) -> Errors {
-        let error = |(place, values): (&Place, &Values)| {
+    pub fn off_grid_errors(&self, metric: Metric) -> RelativeErrors {
+        let error = |(place, values): (&TablePoint, &Values)| {
             let (ln, _) = self.sram.ln(place);
             (ln[metric as usize].exp() / values[metric as usize] - 1.0).abs()
         };
@@ -95,7 +95,7 @@ impl Technology {
 
     /// Returns the errors of the forms fitted to CACTI's CAMs; the read energy is that of a search.
     #[must_use]
-    pub fn cams(&self, metric: Metric) -> Errors {
+    pub fn cams(&self, metric: Metric) -> RelativeErrors {
         let mut errors = Vec::new();
         for table in &self.cam.table {
             for [entries, bits, searches, mm2, mw, search, write] in &table.points {

@@ -32,5 +32,5 @@ mod tests;
 pub use cache::{Cache, Published, Table43};
 pub use cacti::cacti_input;
 pub use data::{Chip, Technology, TechnologyError};
-pub use errors::{Errors, Metric};
+pub use errors::{Metric, RelativeErrors};
 pub use memory::{Basis, Cost, Kind, Memory, Node, Ports};

@@ -72,14 +72,14 @@ pub(crate) struct LogForm {
 
 /// Memory in the coordinates of the grid: log2 of the number of words and log2 of the bits per word.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct TablePoint {
     pub node: Node,
     pub words: f64,
     pub width: f64,
     pub ports: Ports,
 }
 
-impl Place {
+impl TablePoint {
     /// Returns the number of ports beyond the first, and 1.0 if the memory has two shared ports, otherwise
     /// 0.0.
     fn ports(&self) -> (f64, f64) {
@@ -89,7 +89,7 @@ impl Place {
 }
 
 impl AreaForm {
-    fn ln(&self, place: &Place) -> f64 {
+    fn ln(&self, place: &TablePoint) -> f64 {
         let (p, _) = place.ports();
         let (bits, width) = ((place.words + place.width).exp2(), place.width.exp2());
         let of = |[first, further]: [f64; 2]| first + further * p;
@@ -104,7 +104,7 @@ impl AreaForm {
 }
 
 impl LogForm {
-    fn ln(&self, [bits, width]: [f64; 2], place: &Place) -> f64 {
+    fn ln(&self, [bits, width]: [f64; 2], place: &TablePoint) -> f64 {
         let (p, q) = place.ports();
         let (a, b) = (place.words + place.width - bits, place.width - width);
         let Self { source: _, node, shape: [a1, b1, g, d, e], p: [p0, p1, p2], q: [q0, q1, q2] } = self;
@@ -129,7 +129,7 @@ fn by_ports(second: f64, beyond: f64) -> f64 {
 
 impl ClosedForms {
     /// Returns the logarithms of all four figures.
-    pub(crate) fn ln(&self, place: &Place) -> Values {
+    pub(crate) fn ln(&self, place: &TablePoint) -> Values {
         let Self { origin, area, leakage_mw, read_pj, write_pj } = self;
         [area.ln(place), leakage_mw.ln(*origin, place), read_pj.ln(*origin, place), write_pj.ln(*origin, place)]
     }
@@ -147,7 +147,7 @@ pub(crate) struct Table {
 /// Memory that CACTI computed and that is not in a table.
 #[derive(Debug)]
 pub(crate) struct Point {
-    pub place: Place,
+    pub place: TablePoint,
     pub values: Values,
 }
 
@@ -210,7 +210,8 @@ impl Sram {
         let widest = f64::from(self.width.1).exp2();
         let width = f64::from(width.max(1));
         let slices = (width / widest).max(1.0);
-        let place = Place { node, words: f64::from(entries.max(1)).log2(), width: width.min(widest).log2(), ports };
+        let place =
+            TablePoint { node, words: f64::from(entries.max(1)).log2(), width: width.min(widest).log2(), ports };
         let (ln, measured) = self.ln(&place);
         let [um2, leakage_mw, read, write] = ln.map(|value| value.exp() * slices);
         let basis = if measured && slices == 1.0 { Basis::Grid } else { Basis::ClosedForm };
@@ -218,7 +219,7 @@ impl Sram {
     }
 
     /// Returns the logarithms of the four figures, and true if they lie between points that CACTI computed.
-    pub(crate) fn ln(&self, place: &Place) -> (Values, bool) {
+    pub(crate) fn ln(&self, place: &TablePoint) -> (Values, bool) {
         let table = self.table(place.node, place.ports);
         let (words, words_part, words_inside) = cell(place.words, self.words);
         let (width, width_part, width_inside) = cell(place.width, self.width);
@@ -272,8 +273,12 @@ fn points(data: &TableData, place: &str) -> Result<Vec<Point>, TechnologyError> 
             return Err(TechnologyError::Value { place: place.to_owned(), value: format!("{row:?}"), expected });
         }
         let [bytes, word, mm2, mw, read, write] = *row;
-        let place =
-            Place { node: data.node, words: (bytes / word).log2(), width: (word * BYTE).log2(), ports: data.ports };
+        let place = TablePoint {
+            node: data.node,
+            words: (bytes / word).log2(),
+            width: (word * BYTE).log2(),
+            ports: data.ports,
+        };
         Ok(Point { place, values: [mm2 * UM2, mw, read, write] })
     };
     data.points.iter().map(point).collect()

@@ -67,7 +67,7 @@ fn nothing_jumps_where_the_grid_ends() {
 fn points_left_out_are_met_within_the_promised_errors() {
     let technology = technology();
     for metric in Metric::ALL {
-        let errors = technology.left_out(metric, None);
+        let errors = technology.leave_one_out_errors(metric, None);
         let percent = |part| 100.0 * errors.quantile(part);
         println!(
             "{}: {} points, {:.1} {:.1} {:.1}",
@@ -79,13 +79,13 @@ fn points_left_out_are_met_within_the_promised_errors() {
         );
         assert!(errors.count() > 600);
     }
-    let area = technology.left_out(Metric::Area, None);
+    let area = technology.leave_one_out_errors(Metric::Area, None);
     assert!(area.quantile(0.5) < 0.04 && area.quantile(0.95) < 0.12, "{area:?}");
 }
 
 #[test]
 fn memories_between_the_points_of_the_grid_are_met() {
-    let errors = technology().between(Metric::Area);
+    let errors = technology().off_grid_errors(Metric::Area);
     assert!(errors.count() >= 8 && errors.quantile(1.0) < 0.08, "{errors:?}");
 }
 
@@ -105,7 +105,7 @@ fn cams_that_cacti_computed_are_met() {
 
 #[test]
 fn quantiles_are_those_of_the_sorted_errors() {
-    let errors: crate::Errors = [0.4, 0.1, 0.3, 0.2].into_iter().collect();
+    let errors: crate::RelativeErrors = [0.4, 0.1, 0.3, 0.2].into_iter().collect();
     assert_eq!([0.0, 0.5, 0.75, 1.0].map(|part| errors.quantile(part)), [0.1, 0.2, 0.3, 0.4]);
 }
 

@@ -80,7 +80,7 @@ pub(super) fn area(arguments: &AreaArguments) -> Result<Exit, Report> {
     for (path, text) in drawn {
         let path = output::write(&path, &text)?;
         // Stdout carries the estimate, in every format.
-        output::complain(&format!("wrote {}", path.display()));
+        output::print_error(&format!("wrote {}", path.display()));
     }
     output::print(&text)?;
     Ok(Exit::Done)

@@ -883,7 +883,7 @@ pub(super) enum TOff {
     Exact,
 }
 
-impl From<TOff> for compiler::characterise::Bypassed {
+impl From<TOff> for compiler::characterise::BypassTrafficModel {
     fn from(t_off: TOff) -> Self {
         match t_off {
             TOff::Uniform => Self::Uniform,
@@ -935,7 +935,7 @@ fn figures() -> PossibleValuesParser {
 #[derive(Args, Debug)]
 pub(super) struct ListArguments {
     /// Category to list
-    pub what: What,
+    pub what: ListCategory,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
@@ -1252,7 +1252,7 @@ fn line_bytes(text: &str) -> Result<u64, String> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum What {
+pub(super) enum ListCategory {
     /// Machine presets
     Machines,
     /// Designs that can be applied to a machine

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use miette::{IntoDiagnostic, Report, WrapErr};
-use papers::measured::{Measured, Subject};
+use papers::measured::{Measured, WorkloadFile};
 use papers::runs::{Job, Runner};
-use waves::part_file::PartFile;
+use waves::part_file::AtomicFile;
 
 use super::args::CompareArguments;
 use super::explain::sources::Sources;
@@ -17,9 +17,9 @@ use super::files::Files;
 use super::report::{self, side};
 use super::sweep::plan::{Column, Id, Plan, Run, Variant, Workload, kind};
 use super::sweep::plot::Plot;
-use super::sweep::runs::{self, How, Looked, Results};
-use super::sweep::table::Shown;
-use super::sweep::tidy::Tidy;
+use super::sweep::runs::{self, PreparedJobs, Results, SweepOptions};
+use super::sweep::table::ColumnSelection;
+use super::sweep::tidy::ResultTable;
 use super::sweep::{rows, table};
 use super::{Exit, output};
 use variants::variants;
@@ -51,8 +51,8 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<Exit, Report> {
     let columns = vec![Column { name: "launch".to_owned(), group: 0 }];
     let plan = Plan { columns, workloads, variants: variants.collect(), kind: kind(*check, *max_cycles) };
     let runners = [runs::runner(cache.as_deref(), *jobs, *quiet)?];
-    let Looked { jobs, done, refused } = runs::look(&runners, plan.jobs()?);
-    runs::left_out(&refused, false)?;
+    let PreparedJobs { jobs, done, refused } = runs::prepare(&runners, plan.jobs()?);
+    runs::report_skipped(&refused, false)?;
     // Opened before the runs, so that a name that cannot be written is reported at once and not hours
     // later.
     let file = Mutex::new(output.map(open).transpose()?);
@@ -60,22 +60,22 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<Exit, Report> {
     let plot = match &arguments.plot.plot {
         Some(path) => {
             let plot = Plot::new(&arguments.plot, &[], &plan)?;
-            let file = PartFile::create(path).into_diagnostic().wrap_err("the picture cannot be written")?;
+            let file = AtomicFile::create(path).into_diagnostic().wrap_err("the picture cannot be written")?;
             Some((path, file, plot))
         }
         None => None,
     };
     // A table that is written to a file has all columns.
     let shown = match arguments.columns.is_empty() && output.is_some() {
-        true => Shown::Fitting(usize::MAX),
-        false => Shown::of(&arguments.columns)?,
+        true => ColumnSelection::Fitting(usize::MAX),
+        false => ColumnSelection::of(&arguments.columns)?,
     };
     let tabulate = |results: &Results| {
         let text = table::render(&rows(&plan, results), arguments.format, &shown)?;
         match file.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(file) => {
                 let path = output::keep(file, &text).wrap_err("the table cannot be written")?;
-                output::wrote(*quiet, [path])
+                output::print_written(*quiet, [path])
             }
             None => output::print(&text),
         }
@@ -84,26 +84,26 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<Exit, Report> {
         if !is_last || results.is_empty() {
             return Ok(());
         }
-        runs::told(results, &jobs);
+        runs::print_notes(results, &jobs);
         tabulate(results)
     };
-    let how = How { check: *check, max_cycles: *max_cycles, is_quiet: *quiet };
+    let how = SweepOptions { check: *check, max_cycles: *max_cycles, is_quiet: *quiet };
     let done = runs::run(&runners[0], &jobs, done, &how, &show)?;
     if !done.results.is_empty() {
         tabulate(&done.results)?;
         if let Some((path, file, plot)) = plot {
-            let content = plot.file(path, &plan, &Tidy::new(&plan, &done.results));
+            let content = plot.file(path, &plan, &ResultTable::new(&plan, &done.results));
             let path = output::keep(file, content).wrap_err("the picture cannot be written")?;
             if !quiet {
-                output::complain(&format!("wrote {}", path.display()));
+                output::print_error(&format!("wrote {}", path.display()));
             }
         }
         if let Some(report) = report {
-            let text = reported(&plan, &runners[0], &jobs, &done.results)?;
+            let text = build_report(&plan, &runners[0], &jobs, &done.results)?;
             let path = report::keep(report, &text)?;
             // Stdout carries the table, in every format.
             if !quiet {
-                output::complain(&format!("wrote {}", path.display()));
+                output::print_error(&format!("wrote {}", path.display()));
             }
         }
     }
@@ -111,12 +111,12 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<Exit, Report> {
 }
 
 /// Returns the report page of the completed runs.
-fn reported(plan: &Plan, runner: &Runner, jobs: &[Job<Run<'_>>], results: &Results) -> Result<String, Report> {
+fn build_report(plan: &Plan, runner: &Runner, jobs: &[Job<Run<'_>>], results: &Results) -> Result<String, Report> {
     let mut sources = Vec::new();
     for workload in &plan.workloads {
         sources.push(match &workload.subject {
-            Subject::Launch(path) => Sources::of_launch(&warpsieve::run::open(path, None)?),
-            Subject::Trace(_) => Sources::default(),
+            WorkloadFile::Launch(path) => Sources::of_launch(&warpsieve::run::open(path, None)?),
+            WorkloadFile::Trace(_) => Sources::default(),
         });
     }
     let mut runs = Vec::new();
@@ -129,6 +129,6 @@ fn reported(plan: &Plan, runner: &Runner, jobs: &[Job<Run<'_>>], results: &Resul
     side::page(plan, results, &runs)
 }
 
-fn open(path: &Path) -> Result<PartFile, Report> {
-    PartFile::create(path).into_diagnostic().wrap_err("the table cannot be written")
+fn open(path: &Path) -> Result<AtomicFile, Report> {
+    AtomicFile::create(path).into_diagnostic().wrap_err("the table cannot be written")
 }

@@ -21,7 +21,7 @@ pub(super) fn config(arguments: &ConfigArguments) -> Result<Exit, Report> {
             [&resolved.machine.name].into_iter().chain(&resolved.designs).cloned().collect::<Vec<_>>().join(" + ");
         let drawing = graph::svg(&name, &machine.outline(), machine.clocks());
         let path = output::write(path, &drawing)?;
-        output::complain(&format!("wrote {}", path.display()));
+        output::print_error(&format!("wrote {}", path.display()));
         return Ok(Exit::Done);
     }
     output::print(&resolved.to_toml())?;

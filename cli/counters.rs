@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::args::{CountersArguments, Format};
 use super::dictionary::{self, Counter};
-use super::output::folded;
+use super::output::wrap_text;
 use super::{Exit, output};
 use warpsieve::config::near;
 
@@ -113,7 +113,7 @@ impl Entry {
             ("in JSON", Some(path)),
         ];
         let rows =
-            rows.into_iter().filter_map(|(label, text)| Some(folded(&format!("  {label:<8} {}", text?), 11) + "\n"));
+            rows.into_iter().filter_map(|(label, text)| Some(wrap_text(&format!("  {label:<8} {}", text?), 11) + "\n"));
         format!("{key}\n{}", rows.collect::<String>())
     }
 }

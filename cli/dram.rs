@@ -8,18 +8,18 @@ use std::sync::atomic::Ordering;
 use indicatif::ProgressBar;
 use miette::{Context, IntoDiagnostic, Report};
 use rtl::dram::counts::Counts;
-use waves::part_file::PartFile;
+use waves::part_file::AtomicFile;
 
 use super::args::DramArguments;
 use super::files::Files;
-use super::output::{columns, counted, folded, grouped};
+use super::output::{columns, format_count, format_thousands, wrap_text};
 use super::{Exit, interrupt, output};
 use papers::progress::progress_line;
 use warpsieve::config::Resolved;
 use warpsieve::crash;
-use warpsieve::dram::alone::{self, Ended, Event};
+use warpsieve::dram::alone::{self, Event, RunResult};
 use warpsieve::dram::figures::Latencies;
-use warpsieve::dram::judge::Witness;
+use warpsieve::dram::judge::CommandRecorder;
 use warpsieve::dram::tables::Table;
 use warpsieve::dram::trace::{self, TraceRequest};
 use warpsieve::run::{HostTime, Stopwatch, ratio};
@@ -31,7 +31,7 @@ const PROGRESS: u64 = 1_000_000;
 /// Width of the longest bar of the histogram, in characters.
 const BAR: u64 = 40;
 
-type File = Table<BufWriter<PartFile>>;
+type File = Table<BufWriter<AtomicFile>>;
 
 pub(super) fn dram(arguments: &DramArguments) -> Result<Exit, Report> {
     let resolved = Resolved::new(&arguments.machine.request())?;
@@ -47,32 +47,32 @@ pub(super) fn dram(arguments: &DramArguments) -> Result<Exit, Report> {
     let channels = config.num_channels() as usize;
     let commands = open(arguments.commands.as_deref(), |to| Table::of_commands(to, channels))?;
     let requests = open(arguments.requests.as_deref(), |to| Table::of_requests(to, channels))?;
-    let witness = arguments.check.then(|| Witness::new(config, &trace));
+    let witness = arguments.check.then(|| CommandRecorder::new(config, &trace));
     let mut run =
         Run { resolved: &resolved, trace: &trace, commands, requests, witness, latencies: Latencies::default() };
     let bar = progress_line(arguments.quiet, Some(PROGRESS), "{msg}{left}");
     let stopwatch = Stopwatch::start();
-    let ended = crash::caught(|| {
+    let ended = crash::catch_panic(|| {
         let ended = alone::run(config, &trace, &interrupt, &mut |event| run.tell(event, &bar));
         ended.into_diagnostic().wrap_err("the results cannot be written")
     });
     let simulating = stopwatch.time();
     bar.finish_and_clear();
     let signal = || interrupt.load(Ordering::Relaxed);
-    interrupt::ended(ended, |ended| told(arguments, run, &ended, simulating, signal()))
+    interrupt::ended(ended, |ended| report_results(arguments, run, &ended, simulating, signal()))
 }
 
 /// Writes and prints the results of a run. A nonzero `signal` is the number of the signal that ended the
 /// run.
-fn told(
+fn report_results(
     arguments: &DramArguments,
     mut run: Run<'_>,
-    ended: &Ended,
+    ended: &RunResult,
     simulating: HostTime,
     signal: usize,
 ) -> Result<Exit, Report> {
     // While requests are unserved, the check gives no verdict.
-    let violations = run.witness.as_ref().filter(|_| ended.unserved == 0).map(Witness::violations);
+    let violations = run.witness.as_ref().filter(|_| ended.unserved == 0).map(CommandRecorder::violations);
     let written = [run.commands.take(), run.requests.take()].into_iter().flatten().map(keep);
     let written = written.collect::<Result<Vec<_>, _>>()?;
     if !arguments.quiet {
@@ -82,15 +82,15 @@ fn told(
     if ended.unserved == 0 {
         return Ok(judge(&violations.unwrap_or_default()));
     }
-    let unserved = counted(ended.unserved, "request is", "requests are");
-    let cycle = grouped(ended.cycles);
+    let unserved = format_count(ended.unserved, "request is", "requests are");
+    let cycle = format_thousands(ended.cycles);
     Ok(match signal {
         0 => {
-            output::complain(&format!("no progress after cycle {cycle}: {unserved} not served"));
+            output::print_error(&format!("no progress after cycle {cycle}: {unserved} not served"));
             Exit::NoProgress
         }
         signal => {
-            output::complain(&format!("interrupted after cycle {cycle}: {unserved} not served"));
+            output::print_error(&format!("interrupted after cycle {cycle}: {unserved} not served"));
             Exit::Interrupted(signal as u8)
         }
     })
@@ -102,19 +102,22 @@ fn judge(violations: &[String]) -> Exit {
     }
     let shown = violations[..violations.len().min(MAX_REPORTS)].join("\n");
     let more = violations.len().saturating_sub(MAX_REPORTS);
-    let more = if more > 0 { format!("\nand {} more", grouped(more as u64)) } else { String::new() };
-    output::complain(&format!("check failed:\n{shown}{more}"));
+    let more = if more > 0 { format!("\nand {} more", format_thousands(more as u64)) } else { String::new() };
+    output::print_error(&format!("check failed:\n{shown}{more}"));
     Exit::CheckFailed
 }
 
-fn open(path: Option<&Path>, table: impl Fn(BufWriter<PartFile>) -> io::Result<File>) -> Result<Option<File>, Report> {
-    let opened = path.map(|path| PartFile::create(path).and_then(|file| table(BufWriter::new(file)))).transpose();
+fn open(
+    path: Option<&Path>,
+    table: impl Fn(BufWriter<AtomicFile>) -> io::Result<File>,
+) -> Result<Option<File>, Report> {
+    let opened = path.map(|path| AtomicFile::create(path).and_then(|file| table(BufWriter::new(file)))).transpose();
     opened.into_diagnostic().wrap_err("the results cannot be written")
 }
 
 fn keep(file: File) -> Result<PathBuf, Report> {
     let kept = file.finish().and_then(|file| file.into_inner().map_err(io::IntoInnerError::into_error));
-    kept.and_then(PartFile::keep).into_diagnostic().wrap_err("the results cannot be written")
+    kept.and_then(AtomicFile::commit).into_diagnostic().wrap_err("the results cannot be written")
 }
 
 /// Trace-driven run and its outputs.
@@ -123,7 +126,7 @@ struct Run<'a> {
     trace: &'a [TraceRequest],
     commands: Option<File>,
     requests: Option<File>,
-    witness: Option<Witness<'a>>,
+    witness: Option<CommandRecorder<'a>>,
     latencies: Latencies,
 }
 
@@ -151,7 +154,7 @@ impl Run<'_> {
                 // progress is the smaller of both fractions.
                 let done = ratio(taken, requests).min(if cycle < last { ratio(cycle, last) } else { 1.0 });
                 bar.set_position((done * PROGRESS as f64) as u64);
-                let [taken, requests, cycle] = [taken, requests, cycle].map(grouped);
+                let [taken, requests, cycle] = [taken, requests, cycle].map(format_thousands);
                 bar.set_message(format!("request {taken} of {requests}, cycle {cycle}"));
                 Ok(())
             }
@@ -163,7 +166,7 @@ impl Run<'_> {
 struct Summary<'a> {
     run: &'a Run<'a>,
     name: &'a Path,
-    ended: &'a Ended,
+    ended: &'a RunResult,
     check: Option<bool>,
     simulating: HostTime,
     written: Vec<PathBuf>,
@@ -178,13 +181,13 @@ impl fmt::Display for Summary<'_> {
         writeln!(f, "{} on {}", name.display(), machine.join(" + "))?;
         let sum = |count: fn(&Counts) -> u64| ended.channels.iter().map(count).sum::<u64>();
         let (reads, writes) = (sum(|c| c.reads), sum(|c| c.writes));
-        row(f, "requests", &[counted(reads, "read", "reads"), counted(writes, "write", "writes")])?;
+        row(f, "requests", &[format_count(reads, "read", "reads"), format_count(writes, "write", "writes")])?;
         let mhz = f64::from(config.clock.dram_khz) / 1e3;
         let time = format!("{:.1} us at {mhz} MHz", ended.cycles as f64 / mhz);
-        row(f, "cycles", &[grouped(ended.cycles), time])?;
+        row(f, "cycles", &[format_thousands(ended.cycles), time])?;
         let kinds = [("ACT", sum(|c| c.activates)), ("RD", reads), ("WR", writes), ("REF", sum(|c| c.refreshes))];
-        let kinds: Vec<_> = kinds.iter().map(|(kind, count)| format!("{} {kind}", grouped(*count))).collect();
-        row(f, "commands", &[grouped(ended.commands), kinds.join("  ")])?;
+        let kinds: Vec<_> = kinds.iter().map(|(kind, count)| format!("{} {kind}", format_thousands(*count))).collect();
+        row(f, "commands", &[format_thousands(ended.commands), kinds.join("  ")])?;
         let (hits, bytes) = (sum(|c| c.row_hits), sum(|c| c.bytes));
         row(f, "row hits", &[percent(hits, reads + writes)])?;
         let banks = ratio(sum(|c| c.banks_waiting), sum(|c| c.waiting_cycles));
@@ -212,7 +215,7 @@ impl Summary<'_> {
     fn latencies(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let latencies = &self.run.latencies;
         let Some(mean) = latencies.mean() else { return Ok(()) };
-        let at = |part| grouped(latencies.quantile(part).unwrap_or(0));
+        let at = |part| format_thousands(latencies.quantile(part).unwrap_or(0));
         let ends = format!("min {}  mean {mean:.1}  max {} cycles", at(0.0), at(1.0));
         row(f, "latency", &[ends])?;
         let parts = [("50 %", 0.5), ("90 %", 0.9), ("99 %", 0.99), ("99.9 %", 0.999)];
@@ -223,8 +226,8 @@ impl Summary<'_> {
         for (first, last, requests) in classes {
             // Rounded up, so that a class of a single request still has a visible bar.
             let bar = "#".repeat((requests * BAR).div_ceil(most) as usize);
-            let class = format!("{} to {}", grouped(first), grouped(last));
-            row(f, "", &[format!("{class:<20} {:>12} {bar}", grouped(requests))])?;
+            let class = format!("{} to {}", format_thousands(first), format_thousands(last));
+            row(f, "", &[format!("{class:<20} {:>12} {bar}", format_thousands(requests))])?;
         }
         Ok(())
     }
@@ -236,7 +239,7 @@ impl Summary<'_> {
             let latency = ratio(c.read_latency, c.reads);
             let bytes = percent(c.bus_busy_cycles, self.ended.cycles);
             let banks = format!("{:.2}", ratio(c.banks_waiting, c.waiting_cycles));
-            let counts = [channel as u64, c.reads, c.writes].map(grouped);
+            let counts = [channel as u64, c.reads, c.writes].map(format_thousands);
             counts.into_iter().chain([percent(c.row_hits, requests), banks, bytes, format!("{latency:.1}")]).collect()
         };
         let rows: Vec<Vec<String>> = self.ended.channels.iter().enumerate().map(cells).collect();
@@ -251,7 +254,7 @@ impl Summary<'_> {
 
 fn row(f: &mut fmt::Formatter<'_>, label: &str, cells: &[String]) -> fmt::Result {
     let cells: Vec<_> = cells.iter().map(|cell| format!("{cell:<20}")).collect();
-    writeln!(f, "{}", folded(format!("  {label:<13} {}", cells.join(" ")).trim_end(), 16))
+    writeln!(f, "{}", wrap_text(format!("  {label:<13} {}", cells.join(" ")).trim_end(), 16))
 }
 
 fn percent(part: u64, whole: u64) -> String {

@@ -16,7 +16,7 @@ use papers::measured::Measured;
 use super::args::{ExplainArguments, Format};
 use super::files::Files;
 use super::sweep::plan::{Column, Plan, Variant, Workload, kind};
-use super::sweep::runs::{self, How, Looked};
+use super::sweep::runs::{self, PreparedJobs, SweepOptions};
 use super::{Exit, output};
 use changes::Changes;
 use side::Side;
@@ -72,7 +72,7 @@ fn run(launch: &Path, arguments: &ExplainArguments) -> Result<Result<[Side; 2], 
     let request = machine.request();
     let mut files = Files::default();
     let mut variants = Vec::new();
-    for request in [held_against(&request, against), request] {
+    for request in [reference_request(&request, against), request] {
         let resolved = Arc::new(Resolved::new(&request)?);
         files.reads_machine(&resolved);
         let label = label(&resolved, &request);
@@ -92,9 +92,9 @@ fn run(launch: &Path, arguments: &ExplainArguments) -> Result<Result<[Side; 2], 
         kind: kind(false, None),
     };
     let runner = [runs::runner(cache.as_deref(), *jobs, *quiet)?];
-    let Looked { jobs, done, refused } = runs::look(&runner, plan.jobs()?);
-    runs::left_out(&refused, false)?;
-    let how = How { check: false, max_cycles: None, is_quiet: *quiet };
+    let PreparedJobs { jobs, done, refused } = runs::prepare(&runner, plan.jobs()?);
+    runs::report_skipped(&refused, false)?;
+    let how = SweepOptions { check: false, max_cycles: None, is_quiet: *quiet };
     let exit = runs::run(&runner[0], &jobs, done, &how, &|_, _| Ok(()))?.judge(&jobs);
     if exit != Exit::Done {
         return Ok(Err(exit));
@@ -110,7 +110,7 @@ fn run(launch: &Path, arguments: &ExplainArguments) -> Result<Result<[Side; 2], 
 
 /// Returns the request of the reference run: the given one, with the designs and settings in `against` in
 /// place of its own.
-fn held_against(request: &Request, against: &[String]) -> Request {
+fn reference_request(request: &Request, against: &[String]) -> Request {
     let key = |set: &str| set.split('=').next().unwrap_or("").trim().to_owned();
     let (sets, designs): (Vec<_>, Vec<_>) = against.iter().cloned().partition(|text| text.contains('='));
     let mut other = request.clone();
@@ -140,7 +140,10 @@ mod tests {
             sets: texts(sets),
         };
         let own = request(&["pric"], &["l1.ways=8", "l1.sets=64"]);
-        assert_eq!(held_against(&own, &texts(&["baseline"])), request(&["baseline"], &["l1.ways=8", "l1.sets=64"]));
-        assert_eq!(held_against(&own, &texts(&["l1.ways=4"])), request(&["pric"], &["l1.sets=64", "l1.ways=4"]));
+        assert_eq!(
+            reference_request(&own, &texts(&["baseline"])),
+            request(&["baseline"], &["l1.ways=8", "l1.sets=64"])
+        );
+        assert_eq!(reference_request(&own, &texts(&["l1.ways=4"])), request(&["pric"], &["l1.sets=64", "l1.ways=4"]));
     }
 }

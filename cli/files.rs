@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use miette::{Report, miette};
-use waves::part_file::Identity;
+use waves::part_file::FileIdentity;
 use waves::view;
 
 use warpsieve::config::Resolved;
@@ -18,7 +18,7 @@ struct Entry {
     /// Role of the file for the user: an option, or the kind of file.
     what: String,
     path: PathBuf,
-    identity: Identity,
+    identity: FileIdentity,
     is_written: bool,
     /// False if the path may also be a folder.
     is_file: bool,
@@ -60,7 +60,7 @@ impl Files {
     /// Adds a waveform and the files that are written next to it.
     pub fn writes_wave(&mut self, what: &str, path: &Path) {
         self.writes(what, Some(path));
-        for path in view::beside(path) {
+        for path in view::companion_paths(path) {
             self.add(&format!("what {what} brings along"), &path, true);
             // Some of these paths are folders.
             self.0.last_mut().into_iter().for_each(|entry| entry.is_file = false);
@@ -68,7 +68,7 @@ impl Files {
     }
 
     fn add(&mut self, what: &str, path: &Path, is_written: bool) {
-        let (what, path, identity) = (what.to_owned(), path.to_owned(), Identity::of(path));
+        let (what, path, identity) = (what.to_owned(), path.to_owned(), FileIdentity::of(path));
         self.0.push(Entry { what, path, identity, is_written, is_file: true });
     }
 

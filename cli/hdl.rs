@@ -11,7 +11,7 @@ use ::hdl::{
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
 use super::args::{HdlArguments, HdlCommand, ProveArguments, TrafficArguments};
-use super::output::{columns, counted, folded, grouped, wrote};
+use super::output::{columns, format_count, format_thousands, print_written, wrap_text};
 use super::progress::Busy;
 use super::{Exit, output};
 use warpsieve::config::suggestion;
@@ -41,7 +41,7 @@ fn list() -> Result<Exit, Report> {
         Ok(vec![
             block.path(),
             text.lines().count().to_string(),
-            grouped(bits),
+            format_thousands(bits),
             noticed.to_string(),
             // The matrix of an index function is too long to print.
             parameters
@@ -72,7 +72,7 @@ fn vectors(arguments: &TrafficArguments) -> Result<Exit, Report> {
     for (name, text) in [vectors.bench, vectors.rows] {
         written.push(output::write(&folder.join(name), &text)?);
     }
-    wrote(false, written)?;
+    print_written(false, written)?;
     Ok(Exit::Done)
 }
 
@@ -83,7 +83,7 @@ fn waves(arguments: &TrafficArguments) -> Result<Exit, Report> {
     let lockstep = Lockstep::new(block, arguments.size(), *seed, &[])?;
     drop(busy);
     fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| output::no_folder(folder))?;
-    wrote(false, lockstep.waves(*cycles, folder)?)?;
+    print_written(false, lockstep.waves(*cycles, folder)?)?;
     Ok(Exit::Done)
 }
 
@@ -102,7 +102,7 @@ fn told(block: &Block, synthesis: &Synthesis) -> String {
     let parameters: Vec<_> = parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let row = |what: &str, gates: &Gates| {
         let figures = [gates.flip_flop_um2, gates.logic_um2, gates.um2()].map(|um2| format!("{um2:.1}"));
-        [vec![what.to_owned(), grouped(gates.flip_flops)], figures.to_vec()].concat()
+        [vec![what.to_owned(), format_thousands(gates.flip_flops)], figures.to_vec()].concat()
     };
     let ratio = |of: fn(&Gates) -> f64| match of(estimated) {
         0.0 => "-".to_owned(),
@@ -115,7 +115,7 @@ fn told(block: &Block, synthesis: &Synthesis) -> String {
         &["45 nm", "FLIP-FLOPS", "THEIR um2", "LOGIC um2", "um2"],
         &[row("synthesised", synthesised), row("estimated", estimated), ratios],
     );
-    let cells: Vec<_> = cells.iter().map(|(name, count)| format!("{} {name}", grouped(*count))).collect();
+    let cells: Vec<_> = cells.iter().map(|(name, count)| format!("{} {name}", format_thousands(*count))).collect();
     let piece =
         |(name, (number, um2)): (&String, &(u32, f64))| vec![name.clone(), number.to_string(), format!("{um2:.1}")];
     let pieces = columns(&["DESCRIBED LOGIC", "PIECES", "um2"], &pieces.iter().map(piece).collect::<Vec<_>>());
@@ -161,8 +161,8 @@ fn verdict(found: &Result<Proven, CounterExample>) -> String {
         Ok(Proven { clauses, register_bits }) => {
             format!(
                 "proven for all time, by {} on {} of registers",
-                counted((*clauses).into(), "clause", "clauses"),
-                counted((*register_bits).into(), "bit", "bits")
+                format_count((*clauses).into(), "clause", "clauses"),
+                format_count((*register_bits).into(), "bit", "bits")
             )
         }
         Err(CounterExample { broken, cycles, .. }) => format!("NOT SO, cycle {cycles} breaks {}", broken.join(", ")),
@@ -171,7 +171,7 @@ fn verdict(found: &Result<Proven, CounterExample>) -> String {
 
 fn list_proofs(proofs: &[&Proof]) -> Result<Exit, Report> {
     for proof in proofs {
-        output::print(&(folded(&format!("{}: {}", proof.path(), proof.property()?), 2) + "\n"))?;
+        output::print(&(wrap_text(&format!("{}: {}", proof.path(), proof.property()?), 2) + "\n"))?;
         for size in (proof.sizes)() {
             output::print(&format!("  at {size}\n"))?;
         }
@@ -180,7 +180,7 @@ fn list_proofs(proofs: &[&Proof]) -> Result<Exit, Report> {
                 Mistake { instead_of, is: "", .. } => format!("without `{instead_of}`"),
                 Mistake { instead_of, is, .. } => format!("`{is}` instead of `{instead_of}`"),
             };
-            output::print(&(folded(&format!("  mistake {number}: {told}"), 4) + "\n"))?;
+            output::print(&(wrap_text(&format!("  mistake {number}: {told}"), 4) + "\n"))?;
         }
     }
     Ok(Exit::Done)
@@ -197,7 +197,7 @@ fn write_broken(proof: &Proof, folder: &Path) -> Result<(), Report> {
         output::print(&format!("  mistake {number}: {}\n", verdict(&found)))?;
         if let Err(CounterExample { waveform, .. }) = found {
             let path = folder.join(format!("{}_{number}.vcd", proof.path().replace('/', "_")));
-            wrote(false, vec![output::write(&path, &waveform)?])?;
+            print_written(false, vec![output::write(&path, &waveform)?])?;
         }
     }
     Ok(())

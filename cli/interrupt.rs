@@ -14,7 +14,7 @@ use miette::{IntoDiagnostic, Report, WrapErr};
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
-use waves::part_file::{self, Unhurried};
+use waves::part_file::{self, CompletionGuard};
 
 use super::{Exit, output};
 
@@ -78,18 +78,18 @@ fn end_late(signal: usize) {
     let begun = Instant::now();
     if IS_HEARD.load(Ordering::Relaxed) {
         thread::sleep(GRACE);
-        while Unhurried::is_any() && begun.elapsed() < UNHURRIED {
+        while CompletionGuard::is_any() && begun.elapsed() < UNHURRIED {
             thread::sleep(LOOK_EVERY);
         }
     }
-    thread::spawn(|| output::complain("interrupted: what was not complete by then is not written"));
+    thread::spawn(|| output::print_error("interrupted: what was not complete by then is not written"));
     thread::sleep(WORDS);
     end(signal)
 }
 
 /// Runs work that does not poll for interrupts on a thread of its own. If a signal arrives, this thread
 /// calls `tell` to report what is complete and what is missing, and ends the process.
-pub(super) fn guarded<T: Send>(work: impl FnOnce() -> T + Send, tell: impl FnOnce()) -> Result<T, Report> {
+pub(super) fn run_interruptible<T: Send>(work: impl FnOnce() -> T + Send, tell: impl FnOnce()) -> Result<T, Report> {
     let (asked, waiting) = (asked(), thread::current());
     let done: io::Result<T> = thread::scope(|scope| {
         let worker = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, move || {
@@ -123,7 +123,7 @@ where
     match caught {
         Ok(done) => then(done?),
         Err(internal) => {
-            output::complain(&internal);
+            output::print_error(&internal);
             Ok(Exit::CheckFailed)
         }
     }

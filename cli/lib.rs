@@ -99,7 +99,7 @@ pub fn main_with(designs: &'static [Builtin]) -> ExitCode {
         find_launches(&mut arguments.command)?;
         dispatch(&arguments.command)
     };
-    match crash::caught(dispatched) {
+    match crash::catch_panic(dispatched) {
         Ok(Ok(exit)) => ExitCode::from(exit.status()),
         Ok(Err(report)) => {
             output::print_report(&report);
@@ -107,7 +107,7 @@ pub fn main_with(designs: &'static [Builtin]) -> ExitCode {
             ExitCode::from(if is_stuck { Exit::NoProgress } else { Exit::BadInput }.status())
         }
         Err(internal) => {
-            output::complain(&internal);
+            output::print_error(&internal);
             ExitCode::from(Exit::CheckFailed.status())
         }
     }

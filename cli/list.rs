@@ -6,7 +6,7 @@ use std::path::Path;
 use miette::{IntoDiagnostic, Report};
 use serde::Serialize;
 
-use super::args::{Format, ListArguments, What};
+use super::args::{Format, ListArguments, ListCategory};
 use super::output::columns;
 use super::{Exit, blocks, dictionary, output};
 use warpsieve::config::{About, Slot, designs, machines};
@@ -46,12 +46,12 @@ struct FigureEntry {
 pub(super) fn list(arguments: &ListArguments) -> Result<Exit, Report> {
     let format = arguments.format;
     let text = match arguments.what {
-        What::Machines => {
+        ListCategory::Machines => {
             let entries = machine_entries()?;
             let cells = |e: &MachineEntry| vec![e.name.clone(), e.description.clone(), e.source.clone()];
             printed(format, &["NAME", "DESCRIPTION", "SOURCE"], &entries, cells)?
         }
-        What::Designs => {
+        ListCategory::Designs => {
             let entries = design_entries()?;
             let cells = |e: &DesignEntry| {
                 let slot = e.slot.unwrap_or("-").to_owned();
@@ -59,25 +59,25 @@ pub(super) fn list(arguments: &ListArguments) -> Result<Exit, Report> {
             };
             printed(format, &["NAME", "SLOT", "DESCRIPTION", "SOURCE"], &entries, cells)?
         }
-        What::Kernels => {
+        ListCategory::Kernels => {
             let entries = kernel_entries(&kernels_folder()?)?;
             let cells = |e: &KernelEntry| vec![e.name.clone(), e.launch.clone(), e.others.join(" "), e.title.clone()];
             printed(format, &["NAME", "LAUNCH FILE", "OTHER SIZES", "TITLE"], &entries, cells)?
         }
-        What::Blocks => {
+        ListCategory::Blocks => {
             let cells =
                 |e: &blocks::Hardware| vec!["  ".repeat(e.depth) + &e.name, e.path.to_owned(), e.purpose.clone()];
             printed(format, &["BLOCK", "FILE", "PURPOSE"], &blocks::hardware(), cells)?
         }
-        What::Counters => {
+        ListCategory::Counters => {
             let cells = |e: &dictionary::Counter| vec![e.key.clone(), e.unit.to_owned(), dictionary::sentence(e)];
             printed(format, &["KEY", "UNIT", "MEANING"], dictionary::counters(), cells)?
         }
-        What::Stalls => {
+        ListCategory::Stalls => {
             let cells = |e: &dictionary::Stall| [e.unit, e.reason, e.meaning, &e.counted].map(str::to_owned).to_vec();
             printed(format, &["WHO WAITS", "REASON", "MEANING", "COUNTED AS"], dictionary::stalls(), cells)?
         }
-        What::Figures => {
+        ListCategory::Figures => {
             let cells = |e: &FigureEntry| vec![e.name.clone(), e.shows.clone()];
             printed(format, &["FIGURE", "SHOWS"], &figure_entries(), cells)?
         }

@@ -8,7 +8,7 @@ use clap::{Arg, Command, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
 use miette::{IntoDiagnostic, Report, WrapErr};
-use waves::part_file::PartFile;
+use waves::part_file::AtomicFile;
 
 use super::args::Arguments;
 use super::{Exit, dictionary, output};
@@ -17,7 +17,7 @@ use warpsieve::kernels::launches;
 
 pub(super) fn completions(shell: Shell) -> Result<Exit, Report> {
     let names = Names::new();
-    let mut command = names.told(Arguments::command());
+    let mut command = names.with_names(Arguments::command());
     let name = command.get_name().to_owned();
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command, name, &mut script);
@@ -44,12 +44,12 @@ impl Names {
     }
 
     /// Returns the command with the names as possible values of all its arguments.
-    fn told(&self, command: Command) -> Command {
+    fn with_names(&self, command: Command) -> Command {
         let command = command.mut_args(|arg| match self.of(&arg) {
             Some(names) => arg.value_parser(PossibleValuesParser::new(names)),
             None => arg,
         });
-        command.mut_subcommands(|command| self.told(command))
+        command.mut_subcommands(|command| self.with_names(command))
     }
 
     fn of(&self, arg: &Arg) -> Option<Vec<String>> {
@@ -90,7 +90,7 @@ pub(super) fn pages(folder: &Path) -> Result<Exit, Report> {
     command.build();
     let mut written = Vec::new();
     page(command, folder, &mut written)?;
-    output::wrote(false, written)?;
+    output::print_written(false, written)?;
     Ok(Exit::Done)
 }
 
@@ -99,8 +99,8 @@ fn page(command: Command, folder: &Path, written: &mut Vec<PathBuf>) -> Result<(
     let page = Man::new(command);
     let path = folder.join(page.get_filename());
     let context = || format!("{} cannot be written", path.display());
-    let mut file = PartFile::create(&path).into_diagnostic().wrap_err_with(context)?;
+    let mut file = AtomicFile::create(&path).into_diagnostic().wrap_err_with(context)?;
     page.render(&mut file).into_diagnostic().wrap_err_with(context)?;
-    written.push(file.keep().into_diagnostic().wrap_err_with(context)?);
+    written.push(file.commit().into_diagnostic().wrap_err_with(context)?);
     inside.into_iter().try_for_each(|command| self::page(command, folder, written))
 }

@@ -4,15 +4,15 @@
 use std::path::{Path, PathBuf};
 
 use compiler::Triangle;
-use compiler::characterise::Characterisation;
+use compiler::characterise::KernelMetrics;
 use compiler::solve::Method;
 use indicatif::ProgressBar;
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
-use waves::part_file::PartFile;
+use waves::part_file::AtomicFile;
 
 use super::args::{OptimizeArguments, Profiled};
 use super::files::Files;
-use super::output::{columns, counted, grouped};
+use super::output::{columns, format_count, format_thousands};
 use super::{Exit, interrupt, output};
 use papers::progress::progress_bar;
 use warpsieve::config::Resolved;
@@ -37,22 +37,22 @@ pub(super) fn optimize(arguments: &OptimizeArguments) -> Result<Exit, Report> {
         dot: arguments.graph.as_deref().map(open).transpose()?,
     };
     let bar = progress_bar(arguments.quiet, 0);
-    interrupt::guarded(
+    interrupt::run_interruptible(
         || optimized(arguments, &resolved, launch, outputs, &bar),
         || {
             let (done, all) = (bar.position(), bar.length().unwrap_or(0));
             bar.finish_and_clear();
-            let all = counted(all, "profiling run", "profiling runs");
-            output::complain(&format!("interrupted after {done} of {all}: nothing is written"));
+            let all = format_count(all, "profiling run", "profiling runs");
+            output::print_error(&format!("interrupted after {done} of {all}: nothing is written"));
         },
     )?
 }
 
 /// Output files of the command.
 struct Outputs {
-    ptx: PartFile,
-    report: Option<PartFile>,
-    dot: Option<PartFile>,
+    ptx: AtomicFile,
+    report: Option<AtomicFile>,
+    dot: Option<AtomicFile>,
 }
 
 fn optimized(
@@ -62,14 +62,14 @@ fn optimized(
     outputs: Outputs,
     bar: &ProgressBar,
 ) -> Result<Exit, Report> {
-    let profiled = crash::caught(|| profiled(arguments, resolved, launch, bar));
+    let profiled = crash::catch_panic(|| profiled(arguments, resolved, launch, bar));
     bar.finish_and_clear();
     interrupt::ended(profiled, |profile| written(arguments, resolved, profile, outputs))
 }
 
 /// Subject of the optimization, its profile as the arguments request it, and for a clocked profile also the
 /// untimed one.
-type Profile = (Subject, Vec<Characterisation>, Option<Vec<Characterisation>>);
+type Profile = (Subject, Vec<KernelMetrics>, Option<Vec<KernelMetrics>>);
 
 fn profiled(
     arguments: &OptimizeArguments,
@@ -120,15 +120,15 @@ fn written(
     if !arguments.quiet {
         output::print(&(shown(&optimised, method, &decisions, untimed.as_deref()) + "\n"))?;
     }
-    output::wrote(arguments.quiet, written)?;
+    output::print_written(arguments.quiet, written)?;
     Ok(Exit::Done)
 }
 
-fn open(path: &Path) -> Result<PartFile, Report> {
-    PartFile::create(path).into_diagnostic().wrap_err("the result cannot be written")
+fn open(path: &Path) -> Result<AtomicFile, Report> {
+    AtomicFile::create(path).into_diagnostic().wrap_err("the result cannot be written")
 }
 
-fn keep(file: PartFile, text: &str) -> Result<PathBuf, Report> {
+fn keep(file: AtomicFile, text: &str) -> Result<PathBuf, Report> {
     output::keep(file, text).wrap_err("the result cannot be written")
 }
 
@@ -141,7 +141,7 @@ fn shown(
     optimised: &Optimised<'_>,
     method: Method,
     decisions: &[Decision],
-    untimed: Option<&[Characterisation]>,
+    untimed: Option<&[KernelMetrics]>,
 ) -> String {
     let Optimised { subject, graph, .. } = optimised;
     let kernels: Vec<_> = subject.kernels().collect();
@@ -159,7 +159,7 @@ fn shown(
         text += &format!("\n{}", columns(&["load", "with", "saves together"], &shown));
     }
     if hidden > 0 {
-        text += &format!("and {}\n", counted(hidden as u64, "lighter pair", "lighter pairs"));
+        text += &format!("and {}\n", format_count(hidden as u64, "lighter pair", "lighter pairs"));
     }
     if let Some(untimed) = untimed {
         text += &format!("\n{}", compared(&optimised.kernels, untimed));
@@ -169,12 +169,12 @@ fn shown(
 
 /// Returns a table that compares the hits of each load, cached alone, on the clocked machine with those of
 /// the untimed profile.
-fn compared(clocked: &[Characterisation], untimed: &[Characterisation]) -> String {
-    let row = |(clocked, untimed): (&Characterisation, &Characterisation), i: usize| {
+fn compared(clocked: &[KernelMetrics], untimed: &[KernelMetrics]) -> String {
+    let row = |(clocked, untimed): (&KernelMetrics, &KernelMetrics), i: usize| {
         let [clocked_hits, untimed_hits] = [clocked, untimed].map(|kernel| kernel.alone[i].hits);
         let change = (untimed_hits > 0).then(|| 100.0 * (ratio(clocked_hits, untimed_hits) - 1.0));
         let change = change.map_or("-".to_owned(), |change| format!("{change:+.1} %"));
-        vec![clocked.loads[i].to_string(), grouped(clocked_hits), grouped(untimed_hits), change]
+        vec![clocked.loads[i].to_string(), format_thousands(clocked_hits), format_thousands(untimed_hits), change]
     };
     let kernels = clocked.iter().zip(untimed);
     let rows: Vec<_> = kernels.flat_map(|both| (0..both.0.loads.len()).map(move |i| row(both, i))).collect();
@@ -196,7 +196,7 @@ fn loads(optimised: &Optimised<'_>, decisions: &[Decision]) -> String {
             let of_kernel = counts.into_iter().chain([kernel.bypassed_bytes(i, *how)]);
             sums.iter_mut().zip(of_kernel).for_each(|(sum, count)| *sum += count);
         }
-        cells.extend(sums.map(|sum| grouped(sum.round() as u64)));
+        cells.extend(sums.map(|sum| format_thousands(sum.round() as u64)));
         cells.push(decision.operator.map_or("-".to_owned(), |operator| operator.to_string()));
         cells.push(decision.reason.clone());
         cells
@@ -210,7 +210,9 @@ fn methods(optimised: &Optimised<'_>, method: Method) -> String {
     let all = optimised.graph.value(&vec![true; optimised.graph.len()]);
     let bytes = optimised.bypass_all_bytes;
     let relative = |l2: u64| if bytes == 0 { "-".to_owned() } else { format!("{:.1}", 100.0 * ratio(l2, bytes)) };
-    let row = |name: String, objective: f64, l2: u64| vec![name, format!("{objective:.0}"), grouped(l2), relative(l2)];
+    let row = |name: String, objective: f64, l2: u64| {
+        vec![name, format!("{objective:.0}"), format_thousands(l2), relative(l2)]
+    };
     let mut rows =
         vec![row("bypass all".to_owned(), 0.0, bytes), row("cache all".to_owned(), all, optimised.cache_all_bytes)];
     let mut refused = String::new();

@@ -5,22 +5,22 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 
-pub(super) use input::{counted, noun};
-use input::{cut, visible, visible_line};
+use input::{escape_hidden, shorten, visible_line};
+pub(super) use input::{format_count, noun};
 use miette::{GraphicalReportHandler, GraphicalTheme, IntoDiagnostic, Report, WrapErr};
 use terminal_size::{Width, terminal_size_of};
 use textwrap::{Options, WordSeparator, WordSplitter};
 use trace::Warning;
 use warpsieve::limit::{self, Limited};
 use warpsieve::run::HostTime;
-pub(super) use warpsieve::text::grouped;
-use waves::part_file::PartFile;
+pub(super) use warpsieve::text::format_thousands;
+use waves::part_file::AtomicFile;
 
 /// Prints a result, with all terminal control characters escaped. It is no error if the reader closes the
 /// pipe early.
 pub(super) fn print(text: &str) -> Result<(), Report> {
     let mut out = io::stdout().lock();
-    match out.write_all(visible(text).as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(escape_hidden(text).as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(error).into_diagnostic().wrap_err("stdout cannot be written")
         }
@@ -34,23 +34,23 @@ pub(super) fn is_stdout(path: &Path) -> bool {
 }
 
 /// Writes an open file, renames it to its final name, and returns its path.
-pub(super) fn keep(mut file: PartFile, content: impl AsRef<[u8]>) -> Result<PathBuf, Report> {
-    file.write_all(content.as_ref()).and_then(|()| file.keep()).into_diagnostic()
+pub(super) fn keep(mut file: AtomicFile, content: impl AsRef<[u8]>) -> Result<PathBuf, Report> {
+    file.write_all(content.as_ref()).and_then(|()| file.commit()).into_diagnostic()
 }
 
 /// Writes a complete file, or none on failure, and returns its path.
 pub(super) fn write(path: &Path, text: &str) -> Result<PathBuf, Report> {
-    let written = PartFile::create(path).into_diagnostic().and_then(|file| keep(file, text));
+    let written = AtomicFile::create(path).into_diagnostic().and_then(|file| keep(file, text));
     written.wrap_err_with(|| format!("{} cannot be written", path.display()))
 }
 
 /// Escapes a text for use in SVG.
-pub(super) fn escaped(text: &str) -> String {
+pub(super) fn escape_xml(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// Prints the paths of the files that were written, unless `is_quiet`.
-pub(super) fn wrote(is_quiet: bool, files: impl IntoIterator<Item = PathBuf>) -> Result<(), Report> {
+pub(super) fn print_written(is_quiet: bool, files: impl IntoIterator<Item = PathBuf>) -> Result<(), Report> {
     let line = |path: PathBuf| format!("wrote {}\n", visible_line(&path.display().to_string()));
     let lines: String = files.into_iter().map(line).collect();
     if is_quiet { Ok(()) } else { print(&lines) }
@@ -63,8 +63,8 @@ pub(super) fn no_folder(folder: &Path) -> String {
 
 /// Prints a message on stderr, cut to a few lines. Write errors are ignored, since no other channel is left
 /// to report them.
-pub(super) fn complain(text: &str) {
-    complain_as_is(&cut(text));
+pub(super) fn print_error(text: &str) {
+    complain_as_is(&shorten(text));
 }
 
 fn complain_as_is(text: &str) {
@@ -75,11 +75,11 @@ fn complain_as_is(text: &str) {
 /// text contains control characters.
 pub(super) fn end_usage(error: &clap::Error) -> ! {
     let plain = error.render().to_string();
-    let shown = if error.use_stderr() { Cow::Owned(cut(&plain)) } else { visible(&plain) };
+    let shown = if error.use_stderr() { Cow::Owned(shorten(&plain)) } else { escape_hidden(&plain) };
     if shown.trim_end() == plain.trim_end() {
         let printed = error.print().and_then(|()| io::stdout().flush());
         if let Some(failed) = printed.err().filter(|failed| failed.kind() != io::ErrorKind::BrokenPipe) {
-            complain(&format!("stdout cannot be written: {failed}"));
+            print_error(&format!("stdout cannot be written: {failed}"));
             process::exit(2);
         }
         process::exit(error.exit_code());
@@ -91,7 +91,7 @@ pub(super) fn end_usage(error: &clap::Error) -> ! {
 /// Prints the warnings about a trace.
 pub(super) fn warn(warnings: &[Warning]) {
     let warnings: Vec<_> = warnings.iter().map(|warning| format!("warning: {warning}")).collect();
-    limit::lines(&warnings, "warning").iter().for_each(|line| complain(line));
+    limit::lines(&warnings, "warning").iter().for_each(|line| print_error(line));
 }
 
 /// Prints an error, each problem with an excerpt of its file.
@@ -105,7 +105,7 @@ pub(super) fn print_report(report: &Report) {
     match handler.render_report(&mut text, &limited) {
         // The text is already free of control characters, so the remaining ones are the renderer's colors.
         Ok(()) => complain_as_is(&[text.trim_end(), &limited.more().unwrap_or_default()].join("\n\n")),
-        Err(_) => complain(&limited.to_string()),
+        Err(_) => print_error(&limited.to_string()),
     }
 }
 
@@ -125,7 +125,7 @@ fn width_of(wanted: Option<usize>, has: Option<usize>) -> usize {
 
 /// Wraps a line that is wider than the terminal at its blanks. Continuation lines are indented by `indent`
 /// columns.
-pub(super) fn folded(line: &str, indent: usize) -> String {
+pub(super) fn wrap_text(line: &str, indent: usize) -> String {
     folded_within(width(), line, indent)
 }
 
@@ -158,7 +158,7 @@ fn columns_within(most: usize, head: &[&str], rows: &[Vec<String>]) -> String {
     // Tabs are kept in the last column, which holds source lines, because nothing follows that they could
     // misalign.
     let shown = |(column, cell): (usize, &String)| match column + 1 == head.len() {
-        true => visible(cell).replace('\n', "\\n"),
+        true => escape_hidden(cell).replace('\n', "\\n"),
         false => visible_line(cell).into_owned(),
     };
     let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().enumerate().map(shown).collect()).collect();
@@ -238,7 +238,7 @@ pub(super) fn total(widths: &[usize], gap: &str) -> usize {
 /// on the host hardly affect CPU time.
 pub(super) fn host(time: HostTime, count: u64, what: &str) -> [String; 3] {
     let [wall, cpu] = [time.wall, time.cpu].map(|time| time.as_secs_f64());
-    let rate = grouped((count as f64 / cpu.max(1e-6)) as u64);
+    let rate = format_thousands((count as f64 / cpu.max(1e-6)) as u64);
     [format!("{wall:.2} s"), format!("{cpu:.2} s of CPU"), format!("{rate} {what}/s of CPU")]
 }
 

@@ -6,7 +6,7 @@ use miette::{IntoDiagnostic, Report};
 use serde::Serialize;
 
 use super::args::{Format, ProfileArguments};
-use super::output::{columns, counted, grouped};
+use super::output::{columns, format_count, format_thousands};
 use super::{Exit, interrupt, output};
 use golden::untimed::{Load, Profile};
 use warpsieve::config::Resolved;
@@ -17,15 +17,15 @@ pub(super) fn profile(arguments: &ProfileArguments) -> Result<Exit, Report> {
     let resolved = Resolved::new(&arguments.machine.request())?;
     let ptx = arguments.ptx.as_deref();
     let kernels = Mutex::default();
-    let work = || crash::caught(|| profile_into(&kernels, &arguments.launch, ptx, &resolved.config));
-    let ran = interrupt::guarded(work, || {
+    let work = || crash::catch_panic(|| profile_into(&kernels, &arguments.launch, ptx, &resolved.config));
+    let ran = interrupt::run_interruptible(work, || {
         let done = kernels.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(report) = print(&done, arguments.format) {
             output::print_report(&report);
         }
         let launches: usize = done.iter().map(|kernel| kernel.launches.len()).sum();
-        let launches = counted(launches as u64, "launch", "launches");
-        output::complain(&format!("interrupted after {launches}; those after them are missing"));
+        let launches = format_count(launches as u64, "launch", "launches");
+        output::print_error(&format!("interrupted after {launches}; those after them are missing"));
     })?;
     interrupt::ended(ran, |()| {
         print(&kernels.into_inner().unwrap_or_else(PoisonError::into_inner), arguments.format)?;
@@ -51,7 +51,7 @@ fn table(kernel: &KernelProfile) -> String {
     let all = kernel.all();
     let row = |pc: String, line: String, load: &Load| {
         let mut cells = vec![pc, line];
-        cells.extend([load.warps, load.lanes, load.transactions].map(grouped));
+        cells.extend([load.warps, load.lanes, load.transactions].map(format_thousands));
         cells.push(format!("{:.1}", ratio(load.transactions, load.warps)));
         cells.push(load.most.to_string());
         cells.extend(
@@ -63,19 +63,19 @@ fn table(kernel: &KernelProfile) -> String {
     let mut rows: Vec<_> = all.loads.iter().map(|(pc, load)| row(pc.to_string(), line(*pc), load)).collect();
     rows.push(row("all".to_owned(), String::new(), &all.all_loads()));
     let stores = all.stores;
-    let launches = counted(kernel.launches.len() as u64, "launch", "launches");
+    let launches = format_count(kernel.launches.len() as u64, "launch", "launches");
     format!(
         "{} of {}, {launches}, {}\n{}stores: {}, {}, {}\n\
          L2, loads and stores: {} % hits, {}\n",
         kernel.name,
         kernel.file,
-        counted(all.warp_instructions, "warp instruction", "warp instructions"),
+        format_count(all.warp_instructions, "warp instruction", "warp instructions"),
         columns(&HEAD, &rows),
-        counted(stores.warps, "warp", "warps"),
-        counted(stores.transactions, "line", "lines"),
-        counted(stores.l1_evictions, "L1 eviction", "L1 evictions"),
+        format_count(stores.warps, "warp", "warps"),
+        format_count(stores.transactions, "line", "lines"),
+        format_count(stores.l1_evictions, "L1 eviction", "L1 evictions"),
         percent(l2(&all).hits, l2(&all).accesses),
-        counted(all.write_backs, "write-back", "write-backs"),
+        format_count(all.write_backs, "write-back", "write-backs"),
     )
 }
 
@@ -126,12 +126,12 @@ struct Stores {
 
 impl<'a> Entry<'a> {
     fn new(kernel: &'a KernelProfile) -> Self {
-        let counted = |profile: &Profile| Counted::new(profile, &kernel.lines);
+        let count = |profile: &Profile| Counted::new(profile, &kernel.lines);
         Self {
             kernel: &kernel.name,
             file: &kernel.file,
-            all: counted(&kernel.all()),
-            launches: kernel.launches.iter().map(counted).collect(),
+            all: count(&kernel.all()),
+            launches: kernel.launches.iter().map(count).collect(),
         }
     }
 }

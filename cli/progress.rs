@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::ProgressBar;
 use papers::progress::progress_line;
 
-use super::output::{self, counted, grouped};
+use super::output::{self, format_count, format_thousands};
 use warpsieve::run::Progress;
 
 /// Progress line; invisible unless stderr is a terminal.
@@ -31,7 +31,7 @@ impl ProgressLine {
             self.bar.reset_eta();
         }
         let rate = cycles as f64 / self.started.elapsed().as_secs_f64().max(1e-3);
-        let (cycles, rate) = (counted(cycles, "cycle", "cycles"), grouped(rate as u64));
+        let (cycles, rate) = (format_count(cycles, "cycle", "cycles"), format_thousands(rate as u64));
         let message = format!("launch {}: {cycles}, {rate}/s", launches + 1);
         self.bar.set_length(ctas_total);
         self.bar.set_position(ctas_done);
@@ -60,7 +60,7 @@ impl Heartbeat {
         if is_quiet || io::stderr().is_terminal() {
             return Self(None);
         }
-        Self::every(SAY_EVERY, move || output::complain(&say()))
+        Self::every(SAY_EVERY, move || output::print_error(&say()))
     }
 
     fn every(period: Duration, say: impl Fn() + Send + 'static) -> Self {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use input::{cut, visible_line};
+use input::{shorten, visible_line};
 use isa::alloc::allocate;
 use isa::program::{Inst, MemOp, Op, Program, Unit};
 use isa::types::Space;
@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::Exit;
 use super::args::{Format, PtxArguments};
-use super::output::{self, columns, counted, folded, grouped};
+use super::output::{self, columns, format_count, format_thousands, wrap_text};
 use warpsieve::content::Content;
 use warpsieve::limit;
 
@@ -191,18 +191,18 @@ fn table(found: &File) -> String {
     let File { file, version, target, global_bytes, const_bytes, kernels } = found;
     let head = format!(
         "{file}: PTX {version} for {target}, {}, {} of variables, {} of constants",
-        counted(kernels.len() as u64, "kernel", "kernels"),
-        counted(*global_bytes, "byte", "bytes"),
-        grouped(*const_bytes),
+        format_count(kernels.len() as u64, "kernel", "kernels"),
+        format_count(*global_bytes, "byte", "bytes"),
+        format_thousands(*const_bytes),
     );
-    let mut text = folded(&visible_line(&head), 2) + "\n";
+    let mut text = wrap_text(&visible_line(&head), 2) + "\n";
     for Kernel { name, program, refused } in kernels {
         match program {
             Some(listing) => text += &format!("\n{}", listing_table(name, listing)),
             None => {
                 text += &format!(
                     "\nkernel {name}: cannot be run, {}\n",
-                    counted(refused.len() as u64, "reason", "reasons")
+                    format_count(refused.len() as u64, "reason", "reasons")
                 );
                 let reason = |Refusal { line, column, message, .. }: &Refusal| {
                     let column = column.map_or(String::new(), |column| format!(":{column}"));
@@ -212,7 +212,7 @@ fn table(found: &File) -> String {
                 text.extend(limit::lines(&reasons, "reason").iter().map(|line| format!("  {line}\n")));
                 // Many problems share a remedy, so each is printed once.
                 let helps: BTreeSet<_> = refused.iter().filter_map(|refusal| refusal.help.as_deref()).collect();
-                text.extend(helps.iter().map(|help| format!("  help: {}\n", cut(help))));
+                text.extend(helps.iter().map(|help| format!("  help: {}\n", shorten(help))));
             }
         }
     }
@@ -225,22 +225,29 @@ fn listing_table(name: &str, listing: &Listing) -> String {
     let units: Vec<_> = units.iter().map(|(unit, count)| format!("{unit} {count}")).collect();
     let row = |access: &Access| {
         let Access { pc, line, what, space, bytes, text } = access;
-        vec![pc.to_string(), line.to_string(), (*what).to_owned(), (*space).to_owned(), bytes.to_string(), cut(text)]
+        vec![
+            pc.to_string(),
+            line.to_string(),
+            (*what).to_owned(),
+            (*space).to_owned(),
+            bytes.to_string(),
+            shorten(text),
+        ]
     };
     let rows: Vec<_> = accesses.iter().map(row).collect();
     let memory = format!(
         "  {}, {}, shared memory {}, local memory {} a thread",
-        counted((*registers).into(), "register", "registers"),
-        counted((*predicates).into(), "predicate", "predicates"),
-        counted((*shared_bytes).into(), "byte", "bytes"),
-        counted((*local_bytes).into(), "byte", "bytes"),
+        format_count((*registers).into(), "register", "registers"),
+        format_count((*predicates).into(), "predicate", "predicates"),
+        format_count((*shared_bytes).into(), "byte", "bytes"),
+        format_count((*local_bytes).into(), "byte", "bytes"),
     );
     format!(
         "{}\n  {}: {}\n{}\n{}",
-        folded(&format!("kernel {name}({})", params.join(", ")), 4),
-        counted(*instructions as u64, "instruction", "instructions"),
+        wrap_text(&format!("kernel {name}({})", params.join(", ")), 4),
+        format_count(*instructions as u64, "instruction", "instructions"),
         units.join(", "),
-        folded(&memory, 4),
+        wrap_text(&memory, 4),
         columns(&HEAD, &rows),
     )
 }

@@ -27,18 +27,18 @@ pub mod sweep;
 use std::path::{Path, PathBuf};
 
 use miette::{IntoDiagnostic, Report, WrapErr};
-use waves::part_file::PartFile;
+use waves::part_file::AtomicFile;
 
 use super::output;
 
 /// Opens a report before the runs, so that a name that cannot be written is reported at once and not hours
 /// later.
-pub fn open(path: &Path) -> Result<PartFile, Report> {
-    PartFile::create(path).into_diagnostic().wrap_err(UNWRITTEN)
+pub fn open(path: &Path) -> Result<AtomicFile, Report> {
+    AtomicFile::create(path).into_diagnostic().wrap_err(UNWRITTEN)
 }
 
 /// Writes a report.
-pub fn keep(file: PartFile, text: &str) -> Result<PathBuf, Report> {
+pub fn keep(file: AtomicFile, text: &str) -> Result<PathBuf, Report> {
     output::keep(file, text).wrap_err(UNWRITTEN)
 }
 

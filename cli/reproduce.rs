@@ -10,13 +10,13 @@ use papers::page::Page;
 use papers::picture::Width;
 use papers::runs::Runner;
 use papers::store::Store;
-use papers::{Desk, Figure, Halt, figures};
+use papers::{Figure, FigureError, Session, figures};
 use warpsieve::crash;
 use warpsieve::kernels::kernels_folder;
 
 use super::args::ReproduceArguments;
 use super::report::{self, figures as report_figures};
-use super::sweep::runs::worse;
+use super::sweep::runs::worst_exit;
 use super::{Exit, interrupt, output};
 
 pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<Exit, Report> {
@@ -36,15 +36,15 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<Exit, Report> 
     let interrupt = interrupt::asked();
     let store = Store::new(arguments.cache.as_deref())?;
     let runner = Runner::new(store, arguments.jobs.unwrap_or(0), arguments.quiet, interrupt)?;
-    let desk = Desk { kernels, is_quick: arguments.quick, is_quiet: arguments.quiet, runner };
+    let desk = Session { kernels, is_quick: arguments.quick, is_quiet: arguments.quiet, runner };
     let asked = &arguments.figures;
     let report = arguments.report.as_deref().map(report::open).transpose()?;
     let printed = arguments.pdf.map(Width::from);
     let (mut exit, mut pages) = (Exit::Done, Vec::new());
     for figure in figures() {
-        if asked.is_empty() || asked.iter().any(|asked| figure.is_named(asked)) {
+        if asked.is_empty() || asked.iter().any(|asked| figure.is_selected_by(asked)) {
             let (ended, page) = drawn(figure, &desk, &folder, printed)?;
-            exit = worse(exit, ended);
+            exit = worst_exit(exit, ended);
             pages.extend(page);
         }
         if let Exit::Interrupted(_) = exit {
@@ -59,16 +59,21 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<Exit, Report> 
 }
 
 /// Draws a figure and writes it, or reports the failure on stderr.
-fn drawn(figure: &Figure, desk: &Desk, folder: &Path, printed: Option<Width>) -> Result<(Exit, Option<Page>), Report> {
-    let page = match crash::caught(|| (figure.draw)(desk)) {
+fn drawn(
+    figure: &Figure,
+    desk: &Session,
+    folder: &Path,
+    printed: Option<Width>,
+) -> Result<(Exit, Option<Page>), Report> {
+    let page = match crash::catch_panic(|| (figure.draw)(desk)) {
         Ok(Ok(page)) => page,
-        Ok(Err(Halt::Input(report))) => return Err(report),
-        Ok(Err(Halt::Interrupted(signal))) => {
-            output::complain("interrupted; what was measured so far is kept");
+        Ok(Err(FigureError::Input(report))) => return Err(report),
+        Ok(Err(FigureError::Interrupted(signal))) => {
+            output::print_error("interrupted; what was measured so far is kept");
             return Ok((Exit::Interrupted(signal as u8), None));
         }
-        Ok(Err(Halt::Failed(why))) | Err(why) => {
-            output::complain(&why);
+        Ok(Err(FigureError::Failed(why))) | Err(why) => {
+            output::print_error(&why);
             return Ok((Exit::CheckFailed, None));
         }
     };

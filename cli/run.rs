@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use ::area::Technology;
 use miette::{Context, IntoDiagnostic, Report, miette};
-use papers::measured::Part;
+use papers::measured::BlockEnergy;
 use papers::store::digest;
 use rtl::kernel::Mode;
-use waves::part_file::PartFile;
+use waves::part_file::AtomicFile;
 
 use super::args::{ReplayArguments, RunArguments, SimulationArguments};
 use super::explain::sources::Sources;
@@ -23,10 +23,10 @@ use warpsieve::crash;
 use warpsieve::estimate::{Activity, Energy};
 use warpsieve::limit;
 use warpsieve::run::{
-    Checkpoints, Identity, Outcome, Progress, Recording, RunError, RunOptions, RunReport, SeriesOptions, Verdict,
+    Checkpoints, Identity, Outcome, Progress, RunError, RunOptions, RunReport, SeriesOptions, Trace, Verdict,
     WaveOptions,
 };
-use warpsieve::statistics::{Sheet, of_run};
+use warpsieve::statistics::{StatisticsTable, of_run};
 
 pub(super) fn run(arguments: &RunArguments) -> Result<Exit, Report> {
     let RunArguments { launch, ptx, simulation } = arguments;
@@ -48,15 +48,15 @@ pub(super) fn replay(arguments: &ReplayArguments) -> Result<Exit, Report> {
     let ReplayArguments { trace, simulation } = arguments;
     let mut options = options(simulation)?;
     let mut resolved = Resolved::new(&simulation.machine.request())?;
-    let recording = Recording::open(trace)?;
+    let recording = Trace::open(trace)?;
     output::warn(recording.warnings());
     let mut warnings = limit::lines(recording.warnings(), "warning");
     let (given, needed) = (resolved.config.addr_bits, recording.address_bits());
     if needed > given {
         let wider = format!("addr_bits is {needed} instead of {given}: the trace has addresses of so many bits");
-        output::complain(&wider);
+        output::print_error(&wider);
         warnings.push(wider);
-        resolved = Resolved::new(&widened(simulation.machine.request(), needed))?;
+        resolved = Resolved::new(&widen_addresses(simulation.machine.request(), needed))?;
     }
     options.checkpoints = checkpoints(simulation, &resolved, recording.files().map(|path| ("the trace", path)))?;
     let mut files = Files::of(&resolved);
@@ -68,7 +68,7 @@ pub(super) fn replay(arguments: &ReplayArguments) -> Result<Exit, Report> {
 }
 
 /// Returns the machine with its address width set to the number of bits that a trace needs.
-pub(super) fn widened(mut request: Request, needed: u32) -> Request {
+pub(super) fn widen_addresses(mut request: Request, needed: u32) -> Request {
     request.sets.retain(|set| set.split('=').next().map(str::trim) != Some("addr_bits"));
     request.sets.push(format!("addr_bits={needed}"));
     request
@@ -88,7 +88,7 @@ struct Subject<'a> {
 /// Destination of the statistics.
 enum StatsTo {
     Stdout,
-    File(PartFile),
+    File(AtomicFile),
 }
 
 /// Runs a simulation and reports the results. `files` holds all files except the outputs of the options.
@@ -104,18 +104,18 @@ fn simulate(
     let stats = arguments.stats.as_deref().map(open).transpose()?;
     let html = arguments.report.as_deref().map(report::open).transpose()?;
     let mut progress = ProgressLine::new(arguments.quiet);
-    let ran = crash::caught(|| simulation(&mut |at| progress.show(at)));
+    let ran = crash::catch_panic(|| simulation(&mut |at| progress.show(at)));
     drop(progress);
-    interrupt::ended(ran, |report| told(arguments, subject, report, stats, html))
+    interrupt::ended(ran, |report| report_results(arguments, subject, report, stats, html))
 }
 
 /// Writes and prints the results of a simulation.
-fn told(
+fn report_results(
     arguments: &SimulationArguments,
     subject: &Subject<'_>,
     mut report: RunReport,
     stats: Option<StatsTo>,
-    html: Option<PartFile>,
+    html: Option<AtomicFile>,
 ) -> Result<Exit, Report> {
     let Subject { file, resolved, sources, warnings } = subject;
     let energy = energy(arguments, &report)?;
@@ -126,7 +126,7 @@ fn told(
         written.extend(file);
     }
     if let Some(html) = html {
-        let energy = energy.as_ref().map(Part::all).unwrap_or_default();
+        let energy = energy.as_ref().map(BlockEnergy::all).unwrap_or_default();
         let notes = [warnings.clone(), report.notes.clone(), troubles(&report)].concat();
         let (report, node, energy, notes) = (&report, arguments.node, &energy, &notes);
         let text = single::page(&single::Ran { file, resolved, report, energy, node, sources, notes })?;
@@ -137,9 +137,9 @@ fn told(
         let energy = energy.as_ref().filter(|_| arguments.energy);
         let summary = Summary { launch: file, resolved, report: &report, energy }.to_string();
         // Stdout then carries only the statistics, for the program that reads them.
-        if is_taken { output::complain(&summary) } else { output::print(&summary)? }
+        if is_taken { output::print_error(&summary) } else { output::print(&summary)? }
     }
-    report.notes.iter().for_each(|note| output::complain(note));
+    report.notes.iter().for_each(|note| output::print_error(note));
     Ok(judge(&report))
 }
 
@@ -245,14 +245,14 @@ fn troubles(report: &RunReport) -> Vec<String> {
     if let Verdict::Failed(checks) = &report.verdict {
         troubles.push(format!("check failed:\n{}", checks.join("\n")));
     }
-    let cycle = output::grouped(report.counters.cycles);
+    let cycle = output::format_thousands(report.counters.cycles);
     troubles.extend(match &report.outcome {
         Outcome::Finished => None,
         Outcome::NoProgress(waiting) => {
             Some(format!("no progress after cycle {cycle}: nothing can move any more\n{waiting}"))
         }
         Outcome::CycleLimit(limit) => {
-            let cycles = output::counted(*limit, "cycle", "cycles");
+            let cycles = output::format_count(*limit, "cycle", "cycles");
             Some(format!("stopped after {cycles} (`--max-cycles`), before the kernels were done"))
         }
         Outcome::Interrupted(_) => Some(format!("interrupted after cycle {cycle}, before the kernels were done")),
@@ -262,7 +262,7 @@ fn troubles(report: &RunReport) -> Vec<String> {
 
 /// Prints the messages about failures on stderr, and returns the exit status.
 fn judge(report: &RunReport) -> Exit {
-    troubles(report).iter().for_each(|trouble| output::complain(trouble));
+    troubles(report).iter().for_each(|trouble| output::print_error(trouble));
     match (&report.outcome, &report.verdict) {
         (Outcome::NoProgress(_) | Outcome::CycleLimit(_), _) => Exit::NoProgress,
         (Outcome::Interrupted(signal), _) => Exit::Interrupted(*signal as u8),
@@ -277,11 +277,11 @@ fn open(path: &Path) -> Result<StatsTo, Report> {
     if output::is_stdout(path) {
         return Ok(StatsTo::Stdout);
     }
-    PartFile::create(path).map(StatsTo::File).into_diagnostic().wrap_err("the statistics cannot be written")
+    AtomicFile::create(path).map(StatsTo::File).into_diagnostic().wrap_err("the statistics cannot be written")
 }
 
 /// Writes statistics. Returns the path, unless they go to stdout.
-fn write(to: StatsTo, statistics: &Sheet) -> Result<Option<PathBuf>, Report> {
+fn write(to: StatsTo, statistics: &StatisticsTable) -> Result<Option<PathBuf>, Report> {
     let text = serde_json::to_string_pretty(statistics).into_diagnostic()? + "\n";
     match to {
         StatsTo::Stdout => output::print(&text).map(|()| None),

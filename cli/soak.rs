@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
 use super::args::SoakArguments;
-use super::output::{self, columns, counted, grouped};
+use super::output::{self, columns, format_count, format_thousands};
 use super::{Exit, interrupt};
-use kept::{Keeper, Passed, Seeds};
+use kept::{ProgressFile, Seeds, SoakProgress};
 use papers::progress::progress_line;
-use tb::kit::coverage::collected;
-use tb::soak::{Begun, Failed, Found, Limits, Soak, Tally};
+use tb::kit::coverage::collect;
+use tb::soak::{CaseStart, Failed, Limits, ShrunkCase, Soak, Tally};
 use warpsieve::config::suggestion;
 use warpsieve::kernels::kernels_folder;
 
@@ -60,7 +60,7 @@ fn of_name(name: &str) -> Result<Soak, Report> {
 /// State of a running soak test.
 #[derive(Default)]
 struct State {
-    keeper: Option<Keeper>,
+    keeper: Option<ProgressFile>,
     tally: Tally,
 }
 
@@ -71,7 +71,7 @@ fn run(soak: &Soak, arguments: &SoakArguments) -> Result<Exit, Report> {
         return Err(cannot_tell(soak));
     }
     let kernels = kernels_folder()?;
-    let keeper = keep.as_deref().map(|path| Keeper::open(path, soak.name)).transpose()?;
+    let keeper = keep.as_deref().map(|path| ProgressFile::open(path, soak.name)).transpose()?;
     let known = keeper.as_ref().map(|keeper| keeper.passed().seeds()).unwrap_or_default();
     let mut limits = Limits { count: *count, time: seconds.map(Duration::from_secs) };
     if keeper.is_some() && limits == Limits::default() {
@@ -82,12 +82,12 @@ fn run(soak: &Soak, arguments: &SoakArguments) -> Result<Exit, Report> {
     let started = Instant::now();
     let bar = progress_line(false, None, "{msg} [{elapsed}]");
     let from = if is_kept { String::new() } else { format!(", from seed {seed}") };
-    let ended = interrupt::guarded(
+    let ended = interrupt::run_interruptible(
         || {
             let mut unkept = None;
-            let mut begin = |begun: Begun| {
-                let Begun { seed, tally } = begun;
-                bar.set_message(format!("{}, now seed {seed}", told(soak, &tally)));
+            let mut begin = |begun: CaseStart| {
+                let CaseStart { seed, tally } = begun;
+                bar.set_message(format!("{}, now seed {seed}", format_tally(soak, &tally)));
                 bar.tick();
                 let mut state = held(&state);
                 state.tally = tally;
@@ -98,7 +98,7 @@ fn run(soak: &Soak, arguments: &SoakArguments) -> Result<Exit, Report> {
             let mut soaked = || soak.run(&kernels, known.others_from(*seed), limits, &mut begin);
             let (ended, met) = match crosses {
                 Some(crosses) => {
-                    let (ended, met) = collected(crosses, soaked);
+                    let (ended, met) = collect(crosses, soaked);
                     (ended, Some(met))
                 }
                 None => (soaked(), None),
@@ -108,10 +108,10 @@ fn run(soak: &Soak, arguments: &SoakArguments) -> Result<Exit, Report> {
         || {
             bar.finish_and_clear();
             let mut state = held(&state);
-            if let Some(Err(report)) = state.keeper.as_mut().map(Keeper::write) {
+            if let Some(Err(report)) = state.keeper.as_mut().map(ProgressFile::write) {
                 output::print_report(&report);
             }
-            output::complain(&format!("interrupted: {}{from}: all passed", told(soak, &state.tally)));
+            output::print_error(&format!("interrupted: {}{from}: all passed", format_tally(soak, &state.tally)));
         },
     );
     bar.finish_and_clear();
@@ -129,8 +129,8 @@ fn run(soak: &Soak, arguments: &SoakArguments) -> Result<Exit, Report> {
     let exit = match ended {
         Ok(tally) => {
             let seconds = started.elapsed().as_secs_f64();
-            let rate = grouped((tally.runs as f64 / seconds.max(1e-3)) as u64);
-            let what = told(soak, &tally);
+            let rate = format_thousands((tally.runs as f64 / seconds.max(1e-3)) as u64);
+            let what = format_tally(soak, &tally);
             output::print(&format!("{what}{from}, in {seconds:.0} s, {rate} runs/s: all passed\n"))?;
             if let Some(keeper) = &state.keeper {
                 output::print(&format!("kept: {}\n", all(soak, keeper.passed())))?;
@@ -161,19 +161,19 @@ fn held(state: &Mutex<State>) -> MutexGuard<'_, State> {
 /// Reports a failure, reduces the case, and saves the reduced case.
 fn fails(soak: &Soak, failed: &Failed, folder: &Path) -> Result<(), Report> {
     let Failed { seed, reproduce, tally, wrong, .. } = failed;
-    let passed = told(soak, tally);
-    output::complain(&format!("{passed} passed; seed {seed} failed: {wrong}\nTo see it again:\n{reproduce}"));
+    let passed = format_tally(soak, tally);
+    output::print_error(&format!("{passed} passed; seed {seed} failed: {wrong}\nTo see it again:\n{reproduce}"));
     let bar = progress_line(false, None, "making it smaller [{elapsed}]");
     let found = failed.shrunk(SHRINK);
     bar.finish_and_clear();
     let Some(found) = found else {
-        output::complain("Run alone it does not fail again in this way: there is no smaller case.");
+        output::print_error("Run alone it does not fail again in this way: there is no smaller case.");
         return Ok(());
     };
     let written = fs::create_dir_all(folder).and_then(|()| found.write(folder, soak.name, *seed));
     let path = written.into_diagnostic().wrap_err_with(|| format!("{}: nothing can be kept here", folder.display()))?;
     let path = path.display();
-    output::complain(&format!("It fails with {}, kept in {path}:\nwarpsieve soak --replay {path}", found.shrunk));
+    output::print_error(&format!("It fails with {}, kept in {path}:\nwarpsieve soak --replay {path}", found.shrunk));
     Ok(())
 }
 
@@ -184,7 +184,7 @@ fn again(soak: Option<&Soak>, files: &[PathBuf]) -> Result<Exit, Report> {
     for path in files {
         let shown = path.display();
         let of_file = || {
-            let name = Found::soak_of(path).ok_or_else(|| {
+            let name = ShrunkCase::soak_of(path).ok_or_else(|| {
                 miette!(
                     "{shown}: the name says no soak, expected one such as ptx-17.ptx, or the soak before `--replay`"
                 )
@@ -205,7 +205,7 @@ fn again(soak: Option<&Soak>, files: &[PathBuf]) -> Result<Exit, Report> {
         match soak.replay(&kernels, path) {
             Ok(()) => output::print(&format!("{shown}: passed\n"))?,
             Err(wrong) => {
-                output::complain(&format!("{shown}: failed: {wrong}"));
+                output::print_error(&format!("{shown}: failed: {wrong}"));
                 exit = Exit::CheckFailed;
             }
         }
@@ -217,7 +217,7 @@ fn again(soak: Option<&Soak>, files: &[PathBuf]) -> Result<Exit, Report> {
 fn table(files: &[PathBuf]) -> Result<String, Report> {
     let mut soaks: BTreeMap<String, (Tally, Seeds, usize)> = BTreeMap::new();
     for path in files {
-        let passed = Passed::read(path)?;
+        let passed = SoakProgress::read(path)?;
         let (tally, seeds, builds) = soaks.entry(passed.soak.clone()).or_default();
         seeds.add_all(&passed.seeds());
         *tally = tally.plus(sum(&passed));
@@ -225,7 +225,7 @@ fn table(files: &[PathBuf]) -> Result<String, Report> {
     }
     let row = |soak: &str, tally: Tally, builds: usize, seeds: String| {
         let Tally { cases, runs, cycles, warp_instructions } = tally;
-        let numbers = [cases, runs, cycles, warp_instructions, builds as u64].map(grouped);
+        let numbers = [cases, runs, cycles, warp_instructions, builds as u64].map(format_thousands);
         [vec![soak.to_owned()], numbers.to_vec(), vec![seeds]].concat()
     };
     let mut rows: Vec<_> =
@@ -236,26 +236,26 @@ fn table(files: &[PathBuf]) -> Result<String, Report> {
     Ok(columns(&["SOAK", "CASES", "RUNS", "CYCLES", "WARP INSTRUCTIONS", "BUILDS", "SEEDS"], &rows))
 }
 
-fn sum(passed: &Passed) -> Tally {
+fn sum(passed: &SoakProgress) -> Tally {
     passed.builds.iter().fold(Tally::default(), |all, build| all.plus(build.tally()))
 }
 
 /// Formats all recorded work of a soak test, summed over the builds.
-fn all(soak: &Soak, passed: &Passed) -> String {
-    format!("{}, seeds {}", told(soak, &sum(passed)), passed.seeds())
+fn all(soak: &Soak, passed: &SoakProgress) -> String {
+    format!("{}, seeds {}", format_tally(soak, &sum(passed)), passed.seeds())
 }
 
 /// Formats the work done. Soak tests of file readers have no cycles, those of single components no
 /// instructions.
-fn told(soak: &Soak, tally: &Tally) -> String {
+fn format_tally(soak: &Soak, tally: &Tally) -> String {
     let Tally { cases, runs, cycles, warp_instructions } = *tally;
-    let (cases, runs) = (counted(cases, "case", "cases"), counted(runs, "run", "runs"));
+    let (cases, runs) = (format_count(cases, "case", "cases"), format_count(runs, "run", "runs"));
     let mut text = format!("soak {}: {cases}, {runs}", soak.name);
     if cycles > 0 {
-        text.push_str(&format!(", {}", counted(cycles, "cycle", "cycles")));
+        text.push_str(&format!(", {}", format_count(cycles, "cycle", "cycles")));
     }
     if warp_instructions > 0 {
-        text.push_str(&format!(", {}", counted(warp_instructions, "warp instruction", "warp instructions")));
+        text.push_str(&format!(", {}", format_count(warp_instructions, "warp instruction", "warp instructions")));
     }
     text
 }

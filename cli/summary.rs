@@ -11,7 +11,7 @@ use rtl::l1::stats::L1Stats;
 use rtl::l2::{L2Config, L2Stats};
 use rtl::sm::{InstructionStats, StallReason};
 
-use super::output::{self, counted, folded_within, grouped};
+use super::output::{self, folded_within, format_count, format_thousands};
 use warpsieve::config::Resolved;
 use warpsieve::estimate::{Energy, Unit};
 use warpsieve::run::{Counters, Evictions, NO_EVICTIONS, Outcome, RunReport, Verdict, ratio};
@@ -55,14 +55,14 @@ impl Summary<'_> {
             rows.push(("warp limits", vec![limits.collect::<Vec<_>>().join(", ")]));
         }
         let copies: Vec<_> =
-            counters.block_copies().map(|(name, count)| format!("{} {name}", grouped(count))).collect();
+            counters.block_copies().map(|(name, count)| format!("{} {name}", format_thousands(count))).collect();
         if !copies.is_empty() {
             rows.push(("not modelled", vec![format!("traffic of block copies: {}", copies.join(", "))]));
         }
         let microseconds = counters.cycles as f64 * 1e3 / f64::from(counters.core_khz.max(1));
         let time = format!("{microseconds:.1} us at {} MHz", f64::from(counters.core_khz) / 1e3);
-        rows.push(("cycles", vec![grouped(counters.cycles), time, format!("IPC {:.2}", counters.ipc())]));
-        let [warps, threads] = [counters.warp_instructions(), counters.thread_instructions()].map(grouped);
+        rows.push(("cycles", vec![format_thousands(counters.cycles), time, format!("IPC {:.2}", counters.ipc())]));
+        let [warps, threads] = [counters.warp_instructions(), counters.thread_instructions()].map(format_thousands);
         rows.push(("instructions", vec![format!("{warps} of warps"), format!("{threads} of threads")]));
         if !counters.icache.is_empty() {
             rows.push(("L1I", fetches(&InstructionStats::total(&counters.icache))));
@@ -154,7 +154,7 @@ pub(super) fn reasons(refusals: impl Iterator<Item = (&'static str, u64)>) -> Ve
 /// cycle counts once.
 fn refusals(label: &'static str, refusals: impl Iterator<Item = (&'static str, u64)>) -> Option<Row> {
     let cells: Vec<_> =
-        reasons(refusals).iter().map(|(reason, cycles)| format!("{reason} {}", grouped(*cycles))).collect();
+        reasons(refusals).iter().map(|(reason, cycles)| format!("{reason} {}", format_thousands(*cycles))).collect();
     (!cells.is_empty()).then_some((label, cells))
 }
 
@@ -200,16 +200,16 @@ fn percent(part: u64, whole: u64) -> String {
 fn fetches(icache: &InstructionStats) -> Vec<String> {
     let InstructionStats { accesses, hits, hit_pending, misses, .. } = *icache;
     vec![
-        counted(accesses, "fetch", "fetches"),
+        format_count(accesses, "fetch", "fetches"),
         format!("{} hits", percent(hits, accesses)),
         format!("{} pending hits", percent(hit_pending, accesses)),
-        counted(misses, "read of the L2", "reads of the L2"),
+        format_count(misses, "read of the L2", "reads of the L2"),
     ]
 }
 
 fn l1(cache: &L1Stats) -> Vec<String> {
     let mut cells = loads(cache);
-    cells.push(counted(cache.store_hits + cache.store_misses, "store", "stores"));
+    cells.push(format_count(cache.store_hits + cache.store_misses, "store", "stores"));
     cells
 }
 
@@ -217,7 +217,7 @@ fn l1(cache: &L1Stats) -> Vec<String> {
 fn loads(cache: &L1Stats) -> Vec<String> {
     let L1Stats { accesses, hits, hit_pending, .. } = *cache;
     vec![
-        counted(accesses, "load", "loads"),
+        format_count(accesses, "load", "loads"),
         format!("{} hits", percent(hits, accesses)),
         format!("{} pending hits", percent(hit_pending, accesses)),
     ]
@@ -226,13 +226,13 @@ fn loads(cache: &L1Stats) -> Vec<String> {
 fn l2(bank: &L2Stats) -> Vec<String> {
     let L2Stats { accesses, hits, hit_pending, writebacks, .. } = *bank;
     let mut cells = vec![
-        counted(accesses, "read", "reads"),
+        format_count(accesses, "read", "reads"),
         format!("{} hits", percent(hits, accesses)),
         format!("{} pending hits", percent(hit_pending, accesses)),
-        counted(writebacks, "write-back", "write-backs"),
+        format_count(writebacks, "write-back", "write-backs"),
     ];
     if bank.atomics() > 0 {
-        cells.push(counted(bank.atomics(), "atomic", "atomics"));
+        cells.push(format_count(bank.atomics(), "atomic", "atomics"));
     }
     cells
 }
@@ -242,8 +242,8 @@ fn evictions(report: &RunReport) -> Vec<Row> {
     let all = report.evictions();
     let cell = |&Evictions { cache, evictions, bypasses, .. }: &Evictions| match (evictions, bypasses) {
         (0, 0) => format!("{cache} none"),
-        (0, _) => format!("{cache} none, {}", counted(bypasses, "bypass", "bypasses")),
-        _ => format!("{cache} {}", grouped(evictions)),
+        (0, _) => format!("{cache} none, {}", format_count(bypasses, "bypass", "bypasses")),
+        _ => format!("{cache} {}", format_thousands(evictions)),
     };
     let mut rows = vec![("evictions", all.iter().map(cell).collect())];
     let none: Vec<_> = all.iter().filter(|of| of.has_none).map(|of| of.cache).collect();
@@ -256,7 +256,7 @@ fn evictions(report: &RunReport) -> Vec<Row> {
 /// Returns the cells of the L2 misses, as candel2018 section 5 measures them.
 fn misses(counters: &Counters, l2: &L2Config) -> Vec<String> {
     let mut cells = vec![
-        grouped(counters.l2_misses()),
+        format_thousands(counters.l2_misses()),
         format!("{:.2} a 1,000 operations", counters.mpko()),
         format!("{:.1} cycles of delay", counters.miss_delay()),
     ];
@@ -269,10 +269,10 @@ fn misses(counters: &Counters, l2: &L2Config) -> Vec<String> {
 fn dram(channels: &Counts) -> Vec<String> {
     let Counts { reads, writes, row_hits, bytes, .. } = *channels;
     vec![
-        counted(reads, "read", "reads"),
+        format_count(reads, "read", "reads"),
         format!("{} row hits", percent(row_hits, reads + writes)),
-        counted(writes, "write", "writes"),
-        counted(bytes, "byte", "bytes"),
+        format_count(writes, "write", "writes"),
+        format_count(bytes, "byte", "bytes"),
     ]
 }
 
@@ -291,7 +291,7 @@ fn stalls(counters: &Counters) -> Vec<String> {
         (0, 0) => None,
         (0, idle) => Some(format!("{} of SMs idle in a launch", percent(idle, all))),
         (never, _) => {
-            let all = counted(counters.cores.len() as u64, "SM", "SMs");
+            let all = format_count(counters.cores.len() as u64, "SM", "SMs");
             Some(format!("{never} of {all} had no warp"))
         }
     };

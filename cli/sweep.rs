@@ -15,20 +15,20 @@ use std::sync::Arc;
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 use papers::picture::Width;
 use papers::runs::{Job, Runner};
-use waves::part_file::PartFile;
+use waves::part_file::AtomicFile;
 
 use super::args::{GatherArguments, SweepArguments, SweepCommand, SweepHereArguments, SweepOutput, TableFormat};
 use super::files::Files;
-use super::output::{counted, noun};
+use super::output::{format_count, noun};
 use super::progress::Heartbeat;
 use super::report::sweep as report;
 use super::{Exit, output};
 use file::SweepFile;
 use plan::{Id, Plan, Run};
 use plot::Plot;
-use runs::{Done, How, Looked, Record, Results};
-use table::Shown;
-use tidy::Tidy;
+use runs::{PreparedJobs, Record, Results, SweepOptions, SweepOutcome};
+use table::ColumnSelection;
+use tidy::ResultTable;
 
 pub(super) fn sweep(arguments: &SweepArguments) -> Result<Exit, Report> {
     match &arguments.command {
@@ -55,21 +55,21 @@ fn here(arguments: &SweepHereArguments) -> Result<Exit, Report> {
     let (file, plan) = read(path, *leave_out_refused, &mut files)?;
     let outputs = Outputs::new(path, output, *quiet, &plan, files)?;
     let runners = [runs::runner(cache.as_deref(), *jobs, *quiet)?];
-    let Looked { jobs, done, .. } = looked(&runners, runs::share(plan.jobs()?, *shard), *leave_out_refused)?;
-    let how = How { check: file.check, max_cycles: file.max_cycles, is_quiet: *quiet };
+    let PreparedJobs { jobs, done, .. } = looked(&runners, runs::share(plan.jobs()?, *shard), *leave_out_refused)?;
+    let how = SweepOptions { check: file.check, max_cycles: file.max_cycles, is_quiet: *quiet };
     let show = |results: &Results, is_last: bool| {
         if is_last {
-            runs::told(results, &jobs);
+            runs::print_notes(results, &jobs);
             return outputs.write(&plan, results);
         }
-        outputs.write_csv(&Tidy::new(&plan, results)).map(drop)
+        outputs.write_csv(&ResultTable::new(&plan, results)).map(drop)
     };
     // Cached results are written at once.
     show(&done.results, false)?;
     let kept = done.results.len();
     if kept > 0 && !quiet {
-        let (all, were) = (counted(jobs.len() as u64, "run", "runs"), noun(kept, "was", "were"));
-        output::complain(&format!("{kept} of {all} {were} kept before"));
+        let (all, were) = (format_count(jobs.len() as u64, "run", "runs"), noun(kept, "was", "were"));
+        output::print_error(&format!("{kept} of {all} {were} kept before"));
     }
     let done = runs::run(&runners[0], &jobs, done, &how, &show)?;
     ended(&outputs, &plan, &jobs, done)
@@ -90,12 +90,12 @@ fn gather(arguments: &GatherArguments) -> Result<Exit, Report> {
         }
         runners.push(runs::runner(folder, None, true)?);
     }
-    let Looked { jobs, done, .. } = looked(&runners, plan.jobs()?, *leave_out_refused)?;
-    runs::gathered(&runners, &jobs)?;
+    let PreparedJobs { jobs, done, .. } = looked(&runners, plan.jobs()?, *leave_out_refused)?;
+    runs::check_complete(&runners, &jobs)?;
     ended(&outputs, &plan, &jobs, done)
 }
 
-fn ended(outputs: &Outputs<'_>, plan: &Plan, jobs: &[Job<Run<'_>>], done: Done) -> Result<Exit, Report> {
+fn ended(outputs: &Outputs<'_>, plan: &Plan, jobs: &[Job<Run<'_>>], done: SweepOutcome) -> Result<Exit, Report> {
     outputs.write(plan, &done.results)?;
     Ok(done.judge(jobs))
 }
@@ -110,7 +110,7 @@ fn read(path: &Path, leaves_out: bool, files: &mut Files) -> Result<(SweepFile, 
         if !leaves_out {
             return Err(refusal.into());
         }
-        runs::left_out(&refusal.lines(), leaves_out)?;
+        runs::report_skipped(&refusal.lines(), leaves_out)?;
     }
     Ok((file, plan))
 }
@@ -119,13 +119,13 @@ fn read(path: &Path, leaves_out: bool, files: &mut Files) -> Result<(SweepFile, 
 ///
 /// # Errors
 /// Fails if a machine rejects some jobs, unless these may be skipped.
-fn looked<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>, leaves_out: bool) -> Result<Looked<'a>, Report> {
+fn looked<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>, leaves_out: bool) -> Result<PreparedJobs<'a>, Report> {
     let all = jobs.len();
-    let all = counted(all as u64, "run", "runs");
+    let all = format_count(all as u64, "run", "runs");
     let heartbeat = Heartbeat::off_terminal(false, move || format!("looking which of {all} were kept and can be made"));
-    let looked = runs::look(runners, jobs);
+    let looked = runs::prepare(runners, jobs);
     drop(heartbeat);
-    runs::left_out(&looked.refused, leaves_out)?;
+    runs::report_skipped(&looked.refused, leaves_out)?;
     Ok(looked)
 }
 
@@ -138,7 +138,7 @@ struct Outputs<'a> {
     /// Picture, if an output contains it.
     plot: Option<Plot>,
     /// Columns of the table.
-    shown: Shown,
+    shown: ColumnSelection,
 }
 
 impl<'a> Outputs<'a> {
@@ -151,7 +151,7 @@ impl<'a> Outputs<'a> {
         mut files: Files,
     ) -> Result<Self, Report> {
         let SweepOutput { csv, json, plot, report, plot_over, columns } = options;
-        let shown = Shown::of(columns)?;
+        let shown = ColumnSelection::of(columns)?;
         for (option, path) in [("`--csv`", csv), ("`--json`", json), ("`--plot`", &plot.plot), ("`--report`", report)] {
             files.writes(option, path.as_deref());
         }
@@ -166,7 +166,7 @@ impl<'a> Outputs<'a> {
 
     /// Writes all outputs, and prints the table.
     fn write(&self, plan: &Plan, results: &Results) -> Result<(), Report> {
-        let tidy = Tidy::new(plan, results);
+        let tidy = ResultTable::new(plan, results);
         let mut written: Vec<PathBuf> = self.write_csv(&tidy)?.into_iter().collect();
         if let Some(path) = &self.options.json {
             written.push(keep(path, &tidy.json_lines()?)?);
@@ -182,11 +182,11 @@ impl<'a> Outputs<'a> {
             }
         }
         output::print(&table::render(&rows(plan, results), TableFormat::Table, &self.shown)?)?;
-        output::wrote(self.is_quiet, written)
+        output::print_written(self.is_quiet, written)
     }
 
     /// Replaces the CSV file by the rows that are complete so far, in their order.
-    fn write_csv(&self, tidy: &Tidy) -> Result<Option<PathBuf>, Report> {
+    fn write_csv(&self, tidy: &ResultTable) -> Result<Option<PathBuf>, Report> {
         self.options.csv.as_ref().map(|path| keep(path, &tidy.csv()?)).transpose()
     }
 }
@@ -200,8 +200,8 @@ pub(super) fn rows(plan: &Plan, results: &Results) -> Vec<table::Row> {
     results.iter().map(row).collect()
 }
 
-fn begin(path: &Path) -> Result<PartFile, Report> {
-    PartFile::create(path).into_diagnostic().wrap_err("the results cannot be written")
+fn begin(path: &Path) -> Result<AtomicFile, Report> {
+    AtomicFile::create(path).into_diagnostic().wrap_err("the results cannot be written")
 }
 
 fn keep(path: &Path, content: impl AsRef<[u8]>) -> Result<PathBuf, Report> {

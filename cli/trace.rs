@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
-use input::visible;
+use input::escape_hidden;
 use isa::recorded::{Class, Header};
 use miette::{IntoDiagnostic, Report, WrapErr};
 use serde::Serialize;
@@ -14,7 +14,7 @@ use trace::{Command, KernelTrace, KernelsList, Packing, Warning};
 
 use super::args::{Compression, Format, TraceArguments, TraceCommand, TraceExportArguments, TraceInfoArguments};
 use super::files::Files;
-use super::output::{self, counted, folded, grouped};
+use super::output::{self, format_count, format_thousands, wrap_text};
 use super::{Exit, interrupt};
 use papers::progress::progress_line;
 use warpsieve::config::Resolved;
@@ -31,9 +31,9 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 
 pub(super) fn trace(arguments: &TraceArguments) -> Result<Exit, Report> {
     match &arguments.command {
-        TraceCommand::Info(arguments) => interrupt::guarded(
+        TraceCommand::Info(arguments) => interrupt::run_interruptible(
             || info(arguments),
-            || output::complain("interrupted: nothing is said of the trace before it is read to its end"),
+            || output::print_error("interrupted: nothing is said of the trace before it is read to its end"),
         )?,
         TraceCommand::Export(arguments) => export(arguments),
     }
@@ -54,24 +54,24 @@ fn export(arguments: &TraceExportArguments) -> Result<Exit, Report> {
     replaceable(folder, packing).iter().for_each(|path| files.writes("a file of `--output`", Some(path)));
     files.check()?;
     let exported = Mutex::default();
-    let work = || crash::caught(|| export_into(&exported, launch, &resolved.config, folder, form));
+    let work = || crash::catch_panic(|| export_into(&exported, launch, &resolved.config, folder, form));
     let exported = || exported.lock().unwrap_or_else(PoisonError::into_inner);
-    let ran = interrupt::guarded(work, || {
+    let ran = interrupt::run_interruptible(work, || {
         let Exported { files, .. } = std::mem::take(&mut *exported());
-        let launches = counted(files.len() as u64, "launch", "launches");
-        if let Err(report) = output::wrote(*quiet, files) {
+        let launches = format_count(files.len() as u64, "launch", "launches");
+        if let Err(report) = output::print_written(*quiet, files) {
             output::print_report(&report);
         }
-        output::complain(&format!("interrupted after {launches}; those after them and the list are missing"));
+        output::print_error(&format!("interrupted after {launches}; those after them and the list are missing"));
     })?;
     interrupt::ended(ran, |()| {
         let Exported { files, warp_instructions } = std::mem::take(&mut *exported());
         if !quiet {
-            let launches = counted(files.len().saturating_sub(1) as u64, "launch", "launches");
-            let instructions = counted(warp_instructions, "warp instruction", "warp instructions");
+            let launches = format_count(files.len().saturating_sub(1) as u64, "launch", "launches");
+            let instructions = format_count(warp_instructions, "warp instruction", "warp instructions");
             output::print(&format!("{}: {launches}, {instructions}\n", folder.display()))?;
         }
-        output::wrote(*quiet, files)?;
+        output::print_written(*quiet, files)?;
         Ok(Exit::Done)
     })
 }
@@ -290,7 +290,7 @@ fn table(kernel: &Kernel) -> String {
     let mut text = format!("{file}: {}\n", header.name);
     let mut row = |label: &str, cells: Vec<String>| {
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{}", folded(&format!("  {label:<13} {}", cells.join("  ")), 16));
+        let _ = writeln!(text, "{}", wrap_text(&format!("  {label:<13} {}", cells.join("  ")), 16));
     };
     row("launch", vec![format!("grid {}", shape(header.grid)), format!("block {}", shape(header.block)), machine]);
     row(
@@ -298,12 +298,12 @@ fn table(kernel: &Kernel) -> String {
         vec![
             format!(
                 "{} of {} in {}",
-                grouped(warp_instructions),
-                counted(warps, "warp", "warps"),
-                counted(ctas, "CTA", "CTAs")
+                format_thousands(warp_instructions),
+                format_count(warps, "warp", "warps"),
+                format_count(ctas, "CTA", "CTAs")
             ),
-            format!("{} of threads", grouped(profile.thread_instructions)),
-            format!("{} distinct", grouped(*distinct as u64)),
+            format!("{} of threads", format_thousands(profile.thread_instructions)),
+            format!("{} distinct", format_thousands(*distinct as u64)),
         ],
     );
     let classes = by_count(profile);
@@ -314,8 +314,8 @@ fn table(kernel: &Kernel) -> String {
         row(
             class.name(),
             vec![
-                counted(traffic.instructions, "instruction", "instructions"),
-                counted(traffic.transactions, "line", "lines"),
+                format_count(traffic.instructions, "instruction", "instructions"),
+                format_count(traffic.transactions, "line", "lines"),
                 format!("{average:.2} each, at most {}", traffic.most),
             ],
         );
@@ -325,8 +325,8 @@ fn table(kernel: &Kernel) -> String {
     row(
         "footprint",
         vec![
-            format!("{at_least}{} of {line_bytes} bytes", counted(lines, "line", "lines")),
-            counted(lines.saturating_mul(line_bytes), "byte", "bytes"),
+            format!("{at_least}{} of {line_bytes} bytes", format_count(lines, "line", "lines")),
+            format_count(lines.saturating_mul(line_bytes), "byte", "bytes"),
         ],
     );
     let mut reuse = vec![format!("{:.2} accesses a line", accesses as f64 / lines.max(1) as f64)];
@@ -375,11 +375,11 @@ impl Progress {
         }
         self.shown = Some(Instant::now());
         if let Some((read, size)) = kernel.progress() {
-            let (done, ctas) = (grouped(kernel.num_ctas_read()), grouped(kernel.header().num_ctas()));
+            let (done, ctas) = (format_thousands(kernel.num_ctas_read()), format_thousands(kernel.header().num_ctas()));
             self.bar.set_length(size);
             self.bar.set_position(read);
             let path = path.display().to_string();
-            self.bar.set_message(format!("{}: CTA {done} of {ctas}", visible(&path)));
+            self.bar.set_message(format!("{}: CTA {done} of {ctas}", escape_hidden(&path)));
         }
     }
 }

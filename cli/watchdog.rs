@@ -39,7 +39,7 @@ pub(super) fn watch() {
 fn end(call: &HookCall) -> ! {
     part_file::discard_all();
     let (call, seconds) = (crash::named(call), u64::from(MOST_LOOKS) * LOOK_EVERY.as_secs());
-    output::complain(&format!(
+    output::print_error(&format!(
         "internal error: {call}: it has not returned for {seconds} s\n\
          The scheme broke one of its own rules. Nothing of this run can be trusted, and nothing is written."
     ));

@@ -15,13 +15,13 @@ use warpsieve::readers::{Life, Readback, Sighting, Subject, follow, sightings};
 
 pub(super) fn waves(arguments: &WavesArguments) -> Result<Exit, Report> {
     match &arguments.command {
-        WavesCommand::Follow(arguments) => interrupt::guarded(
+        WavesCommand::Follow(arguments) => interrupt::run_interruptible(
             || print_life(arguments),
-            || output::complain("interrupted: nothing is said before the waveform is read to its end"),
+            || output::print_error("interrupted: nothing is said before the waveform is read to its end"),
         )?,
-        WavesCommand::Figure2 { folder } => interrupt::guarded(
+        WavesCommand::Figure2 { folder } => interrupt::run_interruptible(
             || write_figure2(folder),
-            || output::complain("interrupted: a file that is not listed as written is missing"),
+            || output::print_error("interrupted: a file that is not listed as written is missing"),
         )?,
     }
 }
@@ -33,7 +33,7 @@ fn write_figure2(folder: &Path) -> Result<Exit, Report> {
     flows.iter().for_each(|(path, _)| files.writes_wave("a waveform", path));
     files.check()?;
     for (path, frc_entries) in flows {
-        output::wrote(false, figure2::waveform(frc_entries, &path).into_diagnostic()?)?;
+        output::print_written(false, figure2::waveform(frc_entries, &path).into_diagnostic()?)?;
     }
     Ok(Exit::Done)
 }
@@ -41,7 +41,7 @@ fn write_figure2(folder: &Path) -> Result<Exit, Report> {
 fn print_life(arguments: &FollowArguments) -> Result<Exit, Report> {
     let FollowArguments { file, request, line, pc, warp, sm, core_mhz } = arguments;
     let subject = line.map(Subject::Line).or(pc.map(Subject::Pc)).or(warp.map(Subject::Warp));
-    let read = crash::caught(|| -> Result<String, Report> {
+    let read = crash::catch_panic(|| -> Result<String, Report> {
         let wave = Readback::of(file).into_diagnostic()?;
         match (subject, request) {
             (Some(subject), _) => Ok(seen(&sightings(wave, subject, *sm).into_diagnostic()?, subject, *core_mhz)),

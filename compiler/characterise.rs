@@ -24,14 +24,14 @@ pub struct LoadMetrics {
 
 /// Bytes that lanes requested and bytes that were transferred for them, over all loads of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Moved {
+pub struct TransferCounts {
     /// Bytes requested by lanes; a byte that two lanes read counts twice.
     pub useful_bytes: u64,
     /// Bytes transferred: whole lines for cached loads, sectors for bypassed ones.
     pub transferred_bytes: u64,
 }
 
-impl Moved {
+impl TransferCounts {
     /// Load efficiency: ratio of useful bytes to transferred bytes, or `None` if nothing was transferred.
     #[must_use]
     pub fn efficiency(&self) -> Option<f64> {
@@ -42,7 +42,7 @@ impl Moved {
 /// Model of the L2 traffic of a bypassed load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Bypassed {
+pub enum BypassTrafficModel {
     /// Traffic from the efficiency of all loads together, as on hardware that cannot count the sectors of one
     /// load.
     #[default]
@@ -53,7 +53,7 @@ pub enum Bypassed {
 
 /// Metrics of one kernel.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Characterisation {
+pub struct KernelMetrics {
     /// Size of an L1 line in bytes.
     pub line_bytes: u64,
     /// Numbers of the kernel's loads in the PTX file, ascending.
@@ -63,12 +63,12 @@ pub struct Characterisation {
     /// Hits of both loads of each pair, when only these two loads are cached.
     pub pair_hits: Triangle<u64>,
     /// Bytes of the run in which every load is cached.
-    pub all_cached: Moved,
+    pub all_cached: TransferCounts,
     /// Bytes of the run in which no load is cached.
-    pub all_bypassed: Moved,
+    pub all_bypassed: TransferCounts,
 }
 
-impl Characterisation {
+impl KernelMetrics {
     /// Returns the hits of two loads cached together minus the hits of each cached alone. The gain is
     /// positive where one load hits on lines that the other filled, and negative where the loads evict each
     /// other's lines.
@@ -93,12 +93,12 @@ impl Characterisation {
 
     /// Returns the bytes that a load requests from the L2 when it is bypassed.
     #[must_use]
-    pub fn bypassed_bytes(&self, i: usize, how: Bypassed) -> f64 {
+    pub fn bypassed_bytes(&self, i: usize, how: BypassTrafficModel) -> f64 {
         let [through_l1, past_l1] = self.bytes_without_reuse(i);
         match (how, self.all_cached.efficiency(), self.all_bypassed.efficiency()) {
-            (Bypassed::Exact, ..) => past_l1 as f64,
-            (Bypassed::Uniform, Some(on), Some(off)) => through_l1 as f64 * on / off,
-            (Bypassed::Uniform, ..) => 0.0,
+            (BypassTrafficModel::Exact, ..) => past_l1 as f64,
+            (BypassTrafficModel::Uniform, Some(on), Some(off)) => through_l1 as f64 * on / off,
+            (BypassTrafficModel::Uniform, ..) => 0.0,
         }
     }
 }
@@ -107,8 +107,8 @@ impl Characterisation {
 mod tests {
     use super::*;
 
-    fn two_loads() -> Characterisation {
-        Characterisation {
+    fn two_loads() -> KernelMetrics {
+        KernelMetrics {
             line_bytes: 128,
             loads: vec![0, 1],
             alone: vec![
@@ -116,8 +116,8 @@ mod tests {
                 LoadMetrics { accesses: 300, hits: 0, sectors: 300 },
             ],
             pair_hits: Triangle::new(2, |_| 25),
-            all_cached: Moved { useful_bytes: 12_800, transferred_bytes: 51_200 },
-            all_bypassed: Moved { useful_bytes: 12_800, transferred_bytes: 22_400 },
+            all_cached: TransferCounts { useful_bytes: 12_800, transferred_bytes: 51_200 },
+            all_bypassed: TransferCounts { useful_bytes: 12_800, transferred_bytes: 22_400 },
         }
     }
 
@@ -141,14 +141,14 @@ mod tests {
     fn one_efficiency_for_all_spreads_the_sectors_evenly_and_the_exact_count_does_not() {
         let bytes = |how| [0, 1].map(|i| two_loads().bypassed_bytes(i, how));
         // E_on is 1/4 and E_off 4/7, which gives 7/4 sectors per line on average.
-        assert_eq!(bytes(Bypassed::Uniform), [100.0 * 56.0, 300.0 * 56.0]);
-        assert_eq!(bytes(Bypassed::Exact), [400.0 * 32.0, 300.0 * 32.0]);
+        assert_eq!(bytes(BypassTrafficModel::Uniform), [100.0 * 56.0, 300.0 * 56.0]);
+        assert_eq!(bytes(BypassTrafficModel::Exact), [400.0 * 32.0, 300.0 * 32.0]);
     }
 
     #[test]
     fn sixteen_aligned_bytes_are_an_eighth_of_a_line_and_half_a_sector() {
-        let moved = |transferred_bytes| Moved { useful_bytes: 16, transferred_bytes };
+        let moved = |transferred_bytes| TransferCounts { useful_bytes: 16, transferred_bytes };
         assert_eq!([128, 32].map(|bytes| moved(bytes).efficiency()), [Some(0.125), Some(0.5)]);
-        assert_eq!(Moved::default().efficiency(), None);
+        assert_eq!(TransferCounts::default().efficiency(), None);
     }
 }

@@ -10,7 +10,7 @@
 use std::fmt::Write;
 
 use crate::Triangle;
-use crate::characterise::{Bypassed, Characterisation};
+use crate::characterise::{BypassTrafficModel, KernelMetrics};
 
 /// Complete graph with weighted nodes and edges.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,7 +34,7 @@ impl Graph {
     /// Creates the graph of several characterized kernels. The weights of a load that occurs in several
     /// kernels add up.
     #[must_use]
-    pub fn measured(kernels: &[Characterisation], how: Bypassed) -> Self {
+    pub fn from_kernels(kernels: &[KernelMetrics], how: BypassTrafficModel) -> Self {
         let mut loads: Vec<usize> = kernels.iter().flat_map(|kernel| &kernel.loads).copied().collect();
         loads.sort_unstable();
         loads.dedup();
@@ -156,22 +156,22 @@ impl Graph {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::characterise::{LoadMetrics, Moved};
+    use crate::characterise::{LoadMetrics, TransferCounts};
 
     fn path() -> Graph {
         // Loads 0 and 2 form one component; 1 and 3 have no edges.
         Graph::new(vec![1.0, 2.0, 4.0, 8.0], Triangle::new(4, |pair| if pair == (0, 2) { -16.0 } else { 0.0 }))
     }
 
-    fn kernel(loads: [usize; 2], hits: [u64; 2], together: u64) -> Characterisation {
+    fn kernel(loads: [usize; 2], hits: [u64; 2], together: u64) -> KernelMetrics {
         let load = |hits| LoadMetrics { accesses: 10, hits, sectors: 20 };
-        Characterisation {
+        KernelMetrics {
             line_bytes: 128,
             loads: loads.into(),
             alone: hits.map(load).into(),
             pair_hits: Triangle::new(2, |_| together),
-            all_cached: Moved { useful_bytes: 640, transferred_bytes: 2560 },
-            all_bypassed: Moved { useful_bytes: 640, transferred_bytes: 1280 },
+            all_cached: TransferCounts { useful_bytes: 640, transferred_bytes: 2560 },
+            all_bypassed: TransferCounts { useful_bytes: 640, transferred_bytes: 1280 },
         }
     }
 
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn weights_are_bytes_saved() {
-        let graph = Graph::measured(&[kernel([3, 5], [6, 0], 9)], Bypassed::Uniform);
+        let graph = Graph::from_kernels(&[kernel([3, 5], [6, 0], 9)], BypassTrafficModel::Uniform);
         // A bypassed load moves two sectors per line: 640 bytes. The cached loads move 4 and 10 lines of 128
         // bytes.
         assert_eq!((graph.node(0), graph.node(1)), (640.0 - 512.0, 640.0 - 1280.0));
@@ -194,7 +194,8 @@ mod tests {
 
     #[test]
     fn a_load_of_two_kernels_counts_in_both_and_kernels_have_no_edge_between_them() {
-        let graph = Graph::measured(&[kernel([0, 2], [6, 0], 9), kernel([1, 2], [0, 6], 3)], Bypassed::Exact);
+        let graph =
+            Graph::from_kernels(&[kernel([0, 2], [6, 0], 9), kernel([1, 2], [0, 6], 3)], BypassTrafficModel::Exact);
         assert_eq!(graph.loads(), [0, 1, 2]);
         assert_eq!([0, 1, 2].map(|i| graph.node(i)), [128.0, -640.0, -640.0 + 128.0]);
         assert_eq!((graph.edge(0, 1), graph.edge(0, 2), graph.edge(1, 2)), (0.0, 384.0, -384.0));

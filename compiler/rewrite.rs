@@ -61,12 +61,12 @@ pub struct StaticLoad {
     pub text: String,
     /// Reason why the load cannot get another operator, if it cannot.
     pub fixed: Option<&'static str>,
-    place: Place,
+    place: OperatorPosition,
 }
 
 /// Position of a load and of its cache operator in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
+struct OperatorPosition {
     /// Span of the whole instruction.
     instruction: Span,
     /// Span of the operator to replace; empty, at the place for an operator, where the load has none.
@@ -107,7 +107,7 @@ pub fn rewrite(source: &Source, operators: &[Option<Operator>]) -> Result<String
     let mut copied = 0;
     for (load, operator) in loads.iter().zip(operators) {
         let Some(operator) = operator else { continue };
-        let Place { instruction, operator: Span { start, end } } = load.place;
+        let OperatorPosition { instruction, operator: Span { start, end } } = load.place;
         if let Some(why) = load.fixed {
             let message = format!("this load cannot be given `{operator}`: {why}");
             return Err(PtxError::new(source, instruction, "stays as it is", message));
@@ -133,7 +133,7 @@ impl StaticLoad {
             column: start - lines[line - 1] + 1,
             text: source.text[start as usize..end as usize].to_owned(),
             fixed: inst.modifiers.iter().find_map(|m| keeps(m.text)),
-            place: Place {
+            place: OperatorPosition {
                 instruction: inst.span,
                 operator: modifier(&OPERATORS).map_or(behind(space), |name| name.span),
             },

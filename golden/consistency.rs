@@ -28,7 +28,7 @@ use crate::mix::MixMap;
 /// Load between issue and return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "what it returns is judged by `Checker::end`"]
-pub struct Loading {
+pub struct PendingLoad {
     cu: usize,
     cell: u64,
     /// Number of stores issued before this load, by all compute units.
@@ -55,7 +55,7 @@ impl Issue {
     pub const EARLIEST: Self = Self(0);
 }
 
-impl Loading {
+impl PendingLoad {
     /// Returns the cell that is loaded.
     #[must_use]
     pub fn cell(&self) -> u64 {
@@ -196,7 +196,7 @@ impl Checker {
 
     /// True if a store of the compute unit to the cell has not reached memory.
     #[must_use]
-    pub fn is_under_way(&self, cu: usize, cell: u64) -> bool {
+    pub fn has_pending_store(&self, cu: usize, cell: u64) -> bool {
         self.own.get(&(cu, cell)).is_some_and(|own| !own.under_way.is_empty())
     }
 
@@ -224,7 +224,7 @@ impl Checker {
     }
 
     /// Records that a compute unit issues a load.
-    pub fn begin(&self, cu: usize, cell: u64) -> Loading {
+    pub fn begin(&self, cu: usize, cell: u64) -> PendingLoad {
         let own = self.own.get(&(cu, cell));
         let under_way = own.and_then(|own| own.under_way.back());
         let since = match (under_way, own.and_then(|own| own.since)) {
@@ -232,21 +232,21 @@ impl Checker {
             (None, Some((version, rule))) => Since::Version(version, rule),
             (None, None) => Since::Version(self.cells.get(&cell).map_or(0, |cell| cell.first), Rule::KernelEnd),
         };
-        Loading { cu, cell, issued: self.issued, since, coherent: None }
+        PendingLoad { cu, cell, issued: self.issued, since, coherent: None }
     }
 
     /// Records that a compute unit issues a coherent load. Set `stays` if the compute unit invalidates its
     /// copy of the cell for the load, so that what the load returns stays visible.
-    pub fn begin_coherent(&self, cu: usize, cell: u64, stays: bool) -> Loading {
+    pub fn begin_coherent(&self, cu: usize, cell: u64, stays: bool) -> PendingLoad {
         let version = self.cells.get(&cell).map_or(0, |cell| cell.versions.len() - 1);
-        Loading { coherent: Some(Floor { version, stays }), ..self.begin(cu, cell) }
+        PendingLoad { coherent: Some(Floor { version, stays }), ..self.begin(cu, cell) }
     }
 
     /// Checks the value that a load returned.
     ///
     /// # Errors
     /// Returns a violation if no store explains the value.
-    pub fn end(&mut self, load: Loading, value: u64) -> Result<(), Violation> {
+    pub fn end(&mut self, load: PendingLoad, value: u64) -> Result<(), Violation> {
         self.end_masked(load, value, u64::MAX)
     }
 
@@ -254,8 +254,8 @@ impl Checker {
     ///
     /// # Errors
     /// Returns a violation if no store explains the bits.
-    pub fn end_masked(&mut self, load: Loading, value: u64, mask: u64) -> Result<(), Violation> {
-        let Loading { cu, cell, issued, since, coherent } = load;
+    pub fn end_masked(&mut self, load: PendingLoad, value: u64, mask: u64) -> Result<(), Violation> {
+        let PendingLoad { cu, cell, issued, since, coherent } = load;
         let is_it = |held: u64| held & mask == value;
         let under_way = self.own.get(&(cu, cell)).map_or(VecDeque::new(), |own| own.under_way.clone());
         self.cell(cell);
@@ -281,7 +281,7 @@ impl Checker {
         let can_be = |version: &Version| is_it(version.value) && !is_future(version);
         if let Some(Floor { stays: true, .. }) = coherent {
             if let Some(seen) = versions[first..].iter().position(can_be) {
-                self.saw(cu, cell, first + seen);
+                self.record_observed(cu, cell, first + seen);
                 return Ok(());
             }
         } else if versions[first..].iter().rev().any(can_be) {
@@ -305,7 +305,7 @@ impl Checker {
     }
 
     /// Records that a compute unit observed a version through a coherent operation.
-    fn saw(&mut self, cu: usize, cell: u64, version: usize) {
+    fn record_observed(&mut self, cu: usize, cell: u64, version: usize) {
         let since = &mut self.own.entry((cu, cell)).or_default().since;
         if since.is_none_or(|(known, _)| known < version) {
             *since = Some((version, Rule::Coherent));

@@ -191,7 +191,7 @@ fn parts_of_a_cell_that_is_split_keep_its_history_and_go_their_own_ways() {
     add(&mut checker, 1);
     checker.split(X, 2, 2, 8);
     // The pending store, load and atomic of the whole cell continue on its parts.
-    assert!(checker.is_under_way(0, X) && checker.is_under_way(0, X + 1));
+    assert!(checker.has_pending_store(0, X) && checker.has_pending_store(0, X + 1));
     assert_eq!(checker.end(load.part(1), 0x11), Ok(()));
     assert_eq!(checker.end(load.part(1), 0).unwrap_err().rule, Rule::OwnStore);
     assert_eq!(checker.returned(1, X, ADD, 1).unwrap_err().rule, Rule::Atomic);

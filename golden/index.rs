@@ -164,7 +164,7 @@ impl Eq for By {}
 /// Configuration of an index function. The `kind` key selects the implementation, with the same names as in
 /// the hardware.
 #[typetag::deserialize(tag = "kind")]
-pub trait Scheme: fmt::Debug {
+pub trait IndexScheme: fmt::Debug {
     /// Returns the function for an index of `bits` bits, and the number of byte-address bits that take part.
     fn function(&self, bits: u32) -> (Function, u32);
 }

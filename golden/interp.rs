@@ -39,7 +39,7 @@ use self::undefined::Undefined;
 use self::warp::Warp;
 use crate::memory::{AccessError, FlatMemory};
 
-pub use self::livelock::{Circling, Stuck};
+pub use self::livelock::{Livelocked, LoopingWarp};
 pub use self::order::{Order, run, run_finding_undefined, run_in};
 pub use self::undefined::UndefinedRead;
 pub use self::warps::{Access, LANES, Sms, WarpMemory, WarpStep, run_steps, run_warps};
@@ -83,7 +83,7 @@ pub enum InterpError {
     /// A thread performed an illegal operation.
     Fault(Box<Fault>),
     /// Warps loop forever without progress.
-    Livelock(Box<Stuck>),
+    Livelock(Box<Livelocked>),
 }
 
 /// Illegal operation with the thread that performed it.

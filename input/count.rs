@@ -2,7 +2,7 @@
 
 /// Formats a number with commas between groups of three digits: `1,234,567`.
 #[must_use]
-pub fn grouped(number: u64) -> String {
+pub fn format_thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
@@ -16,8 +16,8 @@ pub fn grouped(number: u64) -> String {
 
 /// Formats a count with its noun in the singular or plural: `1 launch`, `2 launches`.
 #[must_use]
-pub fn counted(number: u64, one: &str, several: &str) -> String {
-    format!("{} {}", grouped(number), noun(number, one, several))
+pub fn format_count(number: u64, one: &str, several: &str) -> String {
+    format!("{} {}", format_thousands(number), noun(number, one, several))
 }
 
 /// Returns the noun in the singular or plural for `number`, where the number itself stands elsewhere in the
@@ -32,12 +32,12 @@ mod tests {
 
     #[test]
     fn thousands_are_set_apart() {
-        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([0, 999, 1000, 1_234_567].map(format_thousands), ["0", "999", "1,000", "1,234,567"]);
     }
 
     #[test]
     fn one_of_something_is_singular() {
-        let told = [0, 1, 2, 1001].map(|number| counted(number, "launch", "launches"));
+        let told = [0, 1, 2, 1001].map(|number| format_count(number, "launch", "launches"));
         assert_eq!(told, ["0 launches", "1 launch", "2 launches", "1,001 launches"]);
         assert_eq!(
             [noun(1_u32, "is", "are"), noun(0_usize, "is", "are"), noun(-1_i64, "is", "are")],

@@ -6,11 +6,11 @@
 //! |-------------------|-----------------------------------------------------------------------------|
 //! | [`read_text`]     | reads a whole file as text, up to a size limit: `/dev/zero` has no end      |
 //! | [`Text`]          | text with a name; an index converts byte offsets into lines and columns     |
-//! | [`visible`]       | escapes characters that control a terminal or reorder its line              |
-//! | [`cut`]           | shortens a message to a few lines, however long the value is that it quotes |
+//! | [`escape_hidden`] | escapes characters that control a terminal or reorder its line              |
+//! | [`shorten`]       | shortens a message to a few lines, however long the value is that it quotes |
 //! | [`visible_line`]  | escapes a text that must stay on one line, such as a name in a table row    |
 //! | [`nearest`]       | suggests the correct name for a misspelled one                              |
-//! | [`counted`]       | formats a count with its noun in the singular or plural                     |
+//! | [`format_count`]  | formats a count with its noun in the singular or plural                     |
 
 mod count;
 mod near;
@@ -18,8 +18,8 @@ mod read;
 mod text;
 mod visible;
 
-pub use count::{counted, grouped, noun};
-pub use near::{MOST_COMPARED, listed, nearest};
+pub use count::{format_count, format_thousands, noun};
+pub use near::{MOST_COMPARED, join_names, nearest};
 pub use read::{MOST_BYTES, as_text, read_bytes, read_text};
 pub use text::Text;
-pub use visible::{cut, visible, visible_line};
+pub use visible::{escape_hidden, shorten, visible_line};

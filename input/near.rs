@@ -35,7 +35,7 @@ fn letters(name: &str) -> u64 {
 
 /// Joins names with commas, at most 60 of them, and adds the number of names left out.
 #[must_use]
-pub fn listed(names: &[&str]) -> String {
+pub fn join_names(names: &[&str]) -> String {
     let shown = names.len().min(LISTED);
     let more = names.len() - shown;
     let names = names[..shown].join(", ");
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn a_long_list_is_cut_and_counts_the_others() {
-        assert_eq!(listed(&["a", "b"]), "a, b");
-        assert!(listed(&["x"; 1000]).ends_with("x, x and 940 more"));
+        assert_eq!(join_names(&["a", "b"]), "a, b");
+        assert!(join_names(&["x"; 1000]).ends_with("x, x and 940 more"));
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use super::count::counted;
+use super::count::format_count;
 
 /// Maximum number of lines of a message.
 const MOST_LINES: usize = 100;
@@ -15,7 +15,7 @@ const LAST_CHARACTERS: usize = 300;
 /// Escapes characters that control a terminal, are invisible, or reorder a line, as `\u001b`, the notation of
 /// JSON and TOML. Line ends and tabs stay.
 #[must_use]
-pub fn visible(text: &str) -> Cow<'_, str> {
+pub fn escape_hidden(text: &str) -> Cow<'_, str> {
     // Fast path: nearly all texts are plain ASCII.
     let is_plain = |byte: u8| (b' '..=b'~').contains(&byte) || matches!(byte, b'\n' | b'\t');
     if text.bytes().all(is_plain) || !text.contains(is_hidden) {
@@ -39,7 +39,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 /// becomes `\n`, a tab `\t`.
 #[must_use]
 pub fn visible_line(text: &str) -> Cow<'_, str> {
-    let shown = visible(text);
+    let shown = escape_hidden(text);
     if !shown.contains(['\n', '\t']) {
         return shown;
     }
@@ -61,12 +61,12 @@ fn is_hidden(character: char) -> bool {
 /// Shortens a message to few and short lines, however long the values are that it quotes. A long line loses
 /// its middle, and a message with many lines loses the last ones.
 #[must_use]
-pub fn cut(message: &str) -> String {
+pub fn shorten(message: &str) -> String {
     let mut lines = message.lines();
-    let mut shown: Vec<_> = lines.by_ref().take(MOST_LINES).map(|line| cut_line(&visible(line))).collect();
+    let mut shown: Vec<_> = lines.by_ref().take(MOST_LINES).map(|line| cut_line(&escape_hidden(line))).collect();
     match lines.count() {
         0 => {}
-        more => shown.push(format!("... and {}", counted(more as u64, "more line", "more lines"))),
+        more => shown.push(format!("... and {}", format_count(more as u64, "more line", "more lines"))),
     }
     shown.join("\n")
 }
@@ -97,7 +97,7 @@ mod tests {
             ("x\u{202e}lmth\u{2066}\u{200b}\u{feff}\u{2028}", "x\\u202elmth\\u2066\\u200b\\ufeff\\u2028"),
             ("t\u{e0041}", "t\\udb40\\udc41"),
         ] {
-            assert_eq!(visible(text), shown);
+            assert_eq!(escape_hidden(text), shown);
         }
     }
 
@@ -115,19 +115,19 @@ mod tests {
     #[test]
     fn what_stands_for_a_character_means_it_in_json() {
         let value = |inner: &str| format!("\"{inner}\"");
-        let shown = value(&visible("\u{1b}\u{202e}\u{e0041}"));
+        let shown = value(&escape_hidden("\u{1b}\u{202e}\u{e0041}"));
         assert_eq!(shown, "\"\\u001b\\u202e\\udb40\\udc41\"");
     }
 
     #[test]
     fn a_message_keeps_the_beginning_and_the_end_of_a_long_line_and_the_first_of_many() {
         let long = format!("`x` is \"{}\", expected a number", "ä".repeat(1_000_000));
-        let shown = cut(&long);
+        let shown = shorten(&long);
         assert!(shown.starts_with("`x` is \"ä") && shown.ends_with("ä\", expected a number"), "{shown}");
         assert!(shown.contains(" ... 999028 characters ... "), "{shown}");
-        assert_eq!(cut(&"line\n".repeat(500)).lines().count(), MOST_LINES + 1);
-        assert!(cut(&"line\n".repeat(500)).ends_with("\n... and 400 more lines"));
-        assert!(cut(&"line\n".repeat(MOST_LINES + 1)).ends_with("\n... and 1 more line"));
-        assert_eq!(cut("one\ntwo"), "one\ntwo");
+        assert_eq!(shorten(&"line\n".repeat(500)).lines().count(), MOST_LINES + 1);
+        assert!(shorten(&"line\n".repeat(500)).ends_with("\n... and 400 more lines"));
+        assert!(shorten(&"line\n".repeat(MOST_LINES + 1)).ends_with("\n... and 1 more line"));
+        assert_eq!(shorten("one\ntwo"), "one\ntwo");
     }
 }

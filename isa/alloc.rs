@@ -46,7 +46,7 @@ struct Interval {
 
 /// Instructions that read or write a value, by pc.
 #[derive(Clone, Debug, Default)]
-struct Touches {
+struct Accesses {
     /// Reads and guarded writes, at which the old value must be live.
     reads: Vec<u32>,
     writes: Vec<u32>,
@@ -62,8 +62,8 @@ pub fn allocate(program: &Program) -> Result<Program, AllocError> {
         return Ok(program.clone());
     }
     let cfg = Cfg::new(&program.insts);
-    let mut words = vec![Touches::default(); usize::from(program.regs)];
-    let mut preds = vec![Touches::default(); usize::from(program.preds)];
+    let mut words = vec![Accesses::default(); usize::from(program.regs)];
+    let mut preds = vec![Accesses::default(); usize::from(program.preds)];
     for (pc, inst) in program.insts.iter().enumerate() {
         let pc = pc as u32;
         for reg in inst.source_regs() {
@@ -103,7 +103,7 @@ pub fn allocate(program: &Program) -> Result<Program, AllocError> {
     Ok(out)
 }
 
-impl Touches {
+impl Accesses {
     fn read(&mut self, pc: u32, wide: bool) {
         self.reads.push(pc);
         self.wide |= wide;
@@ -121,7 +121,7 @@ impl Touches {
 }
 
 /// Returns the live intervals of all values that are read or written.
-fn intervals(cfg: &Cfg, values: &[Touches]) -> Vec<Interval> {
+fn intervals(cfg: &Cfg, values: &[Accesses]) -> Vec<Interval> {
     // `visited[b] == value` if the walk for the current value has reached the end of block `b`.
     let mut visited = vec![u32::MAX; cfg.blocks.len()];
     let mut work = Vec::new();

@@ -137,14 +137,14 @@ pub struct Relocation {
     /// Pc of the instruction.
     pub pc: u32,
     /// Operand to which the address is added.
-    pub place: Place,
+    pub place: RelocatedOperand,
     /// Data whose address is added.
     pub target: Target,
 }
 
 /// Operand that a relocation completes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum RelocatedOperand {
     /// Immediate value (`Src::Imm`) of the source operand with this index.
     Source(u8),
     /// Constant part of an address: [`MemOp::offset`].
@@ -208,12 +208,12 @@ impl Program {
                 return Err(LinkError { file: self.file.clone(), line: inst.line, kernel: self.name.clone() });
             };
             match place {
-                Place::Source(at) => {
+                RelocatedOperand::Source(at) => {
                     if let Src::Imm(bits) = &mut inst.srcs[usize::from(at)] {
                         *bits = bits.wrapping_add(value);
                     }
                 }
-                Place::Offset => {
+                RelocatedOperand::Offset => {
                     if let Some(mem) = inst.op.mem_mut() {
                         mem.offset = mem.offset.wrapping_add_unsigned(value);
                     }

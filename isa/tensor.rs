@@ -31,7 +31,7 @@ pub enum Bit {
 
 /// Position of an element.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct ElementPosition {
     /// Index of the product to which the element belongs.
     pub product: u8,
     /// Row of the element.
@@ -53,7 +53,7 @@ pub struct Layout {
 
 /// Order of the elements of a matrix in memory or in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Major {
+pub enum MatrixOrder {
     /// Row-major: the elements of a row are consecutive.
     Row,
     /// Column-major: the elements of a column are consecutive.
@@ -93,9 +93,9 @@ impl Sum {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Matrix {
     /// Left factor A.
-    A(Major),
+    A(MatrixOrder),
     /// Right factor B.
-    B(Major),
+    B(MatrixOrder),
     /// Addend C or result D.
     Sum(Sum),
 }
@@ -108,7 +108,7 @@ pub struct Form {
     /// Number of rows of A, columns of B, and columns of A.
     pub extent: [u8; 3],
     /// Orders of A and of B.
-    pub majors: [Major; 2],
+    pub majors: [MatrixOrder; 2],
     /// Number of products that one instruction computes.
     pub products: u8,
     /// Layout of A.
@@ -152,21 +152,21 @@ const SUM32: Layout = layout([Column(1), Row(2), Column(4)], [Row(1), Column(2),
 /// Layout of C and D of the shapes with 16 rows, for both types.
 const SUM_OF_16: Layout = layout([Column(1), Row(8)], GROUPS);
 
-const fn volta(majors: [Major; 2], a: Layout, b: Layout) -> Form {
+const fn volta(majors: [MatrixOrder; 2], a: Layout, b: Layout) -> Form {
     Form { shape: "m8n8k4", extent: [8, 8, 4], majors, products: 4, a, b, sum16: SUM16, sum32: SUM32 }
 }
 
 const fn later(shape: &'static str, extent: [u8; 3], a: Layout, b: Layout) -> Form {
-    let majors = [Major::Row, Major::Column];
+    let majors = [MatrixOrder::Row, MatrixOrder::Column];
     Form { shape, extent, majors, products: 1, a, b, sum16: SUM_OF_16, sum32: SUM_OF_16 }
 }
 
 /// All forms (PTX ISA, matrix fragments for `mma`).
 pub static FORMS: [Form; 6] = [
-    volta([Major::Row, Major::Row], A_ROW, B_ROW),
-    volta([Major::Row, Major::Column], A_ROW, B_COLUMN),
-    volta([Major::Column, Major::Row], A_COLUMN, B_ROW),
-    volta([Major::Column, Major::Column], A_COLUMN, B_COLUMN),
+    volta([MatrixOrder::Row, MatrixOrder::Row], A_ROW, B_ROW),
+    volta([MatrixOrder::Row, MatrixOrder::Column], A_ROW, B_COLUMN),
+    volta([MatrixOrder::Column, MatrixOrder::Row], A_COLUMN, B_ROW),
+    volta([MatrixOrder::Column, MatrixOrder::Column], A_COLUMN, B_COLUMN),
     later("m16n8k8", [16, 8, 8], layout([Column(1), Row(8)], GROUPS), layout([Row(1)], GROUPS_B)),
     later("m16n8k16", [16, 8, 16], layout([Column(1), Row(8), Column(8)], GROUPS), layout([Row(1), Row(8)], GROUPS_B)),
 ];
@@ -204,8 +204,8 @@ impl Layout {
 
     /// Returns the position of an element of a lane.
     #[must_use]
-    pub fn place(&self, lane: u32, element: u32) -> Place {
-        let mut place = Place::default();
+    pub fn place(&self, lane: u32, element: u32) -> ElementPosition {
+        let mut place = ElementPosition::default();
         let bits = (0..).zip(&self.element).map(|(at, bit)| (element >> at & 1, bit));
         for (is_set, bit) in bits.chain((0..).zip(&self.lane).map(|(at, bit)| (lane >> at & 1, bit))) {
             match *bit {
@@ -227,7 +227,7 @@ impl Layout {
 
     /// Returns the set of rows that the lanes hold in a register of `per` elements. `of` selects the
     /// coordinate, for example the column instead of the row.
-    fn found(&self, register: u32, per: u32, of: fn(Place) -> u8) -> u64 {
+    fn found(&self, register: u32, per: u32, of: fn(ElementPosition) -> u8) -> u64 {
         let elements = register * per..(register + 1) * per;
         let places = elements.flat_map(|element| (0..LANES).map(move |lane| self.place(lane, element)));
         places.fold(0, |found, place| found | 1 << of(place))
@@ -235,7 +235,7 @@ impl Layout {
 
     /// Returns the registers, of two elements each, that hold an element whose coordinate `of` is in the set
     /// `wanted`.
-    fn registers(&self, of: fn(Place) -> u8, wanted: u64) -> Vec<u8> {
+    fn registers(&self, of: fn(ElementPosition) -> u8, wanted: u64) -> Vec<u8> {
         let all = 0..self.elements() / 2;
         all.filter(|&register| self.found(register, 2, of) & wanted != 0).map(|register| register as u8).collect()
     }
@@ -304,10 +304,14 @@ impl Tiling {
     pub fn layout(&self, matrix: Matrix) -> Layout {
         let only = |keeps: fn(Bit) -> bool| self.tiles.map(|bit| if keeps(bit) { bit } else { Same });
         let (core, tiles, slices) = match matrix {
-            Matrix::A(Major::Row) => (A_ROW, only(|bit| matches!(bit, Row(_))), Some(Column as fn(u8) -> Bit)),
-            Matrix::A(Major::Column) => (A_COLUMN, only(|bit| matches!(bit, Row(_))), Some(Column as fn(u8) -> Bit)),
-            Matrix::B(Major::Row) => (B_ROW, only(|bit| matches!(bit, Column(_))), Some(Row as fn(u8) -> Bit)),
-            Matrix::B(Major::Column) => (B_COLUMN, only(|bit| matches!(bit, Column(_))), Some(Row as fn(u8) -> Bit)),
+            Matrix::A(MatrixOrder::Row) => (A_ROW, only(|bit| matches!(bit, Row(_))), Some(Column as fn(u8) -> Bit)),
+            Matrix::A(MatrixOrder::Column) => {
+                (A_COLUMN, only(|bit| matches!(bit, Row(_))), Some(Column as fn(u8) -> Bit))
+            }
+            Matrix::B(MatrixOrder::Row) => (B_ROW, only(|bit| matches!(bit, Column(_))), Some(Row as fn(u8) -> Bit)),
+            Matrix::B(MatrixOrder::Column) => {
+                (B_COLUMN, only(|bit| matches!(bit, Column(_))), Some(Row as fn(u8) -> Bit))
+            }
             Matrix::Sum(Sum::F16) => (SUM16, self.tiles, None),
             Matrix::Sum(Sum::F32) => (SUM32, self.tiles, None),
         };
@@ -329,15 +333,15 @@ impl Tiling {
 
 /// Returns the form of m8n8k4 with these orders of A and B.
 #[must_use]
-pub fn volta_form(majors: [Major; 2]) -> &'static Form {
-    let at = majors.map(|major| usize::from(major == Major::Column));
+pub fn volta_form(majors: [MatrixOrder; 2]) -> &'static Form {
+    let at = majors.map(|major| usize::from(major == MatrixOrder::Column));
     &FORMS[2 * at[0] + at[1]]
 }
 
 /// Returns a step of `multiplications` multiplications for a recorded instruction; its other fields have no
 /// meaning.
 #[must_use]
-pub fn recorded(multiplications: u16) -> TensorOp {
+pub fn recorded_step(multiplications: u16) -> TensorOp {
     let none = [None; 2];
     let (factor, sum) = (Factor::F16, Sum::F32);
     TensorOp { form: &FORMS[0], factor, sum, a: none, b: none, c: none, multiplications }

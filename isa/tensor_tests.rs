@@ -1,6 +1,6 @@
 use super::*;
 
-const BOTH: [Major; 2] = [Major::Row, Major::Column];
+const BOTH: [MatrixOrder; 2] = [MatrixOrder::Row, MatrixOrder::Column];
 
 fn matrices(form: &Form) -> [(&Layout, [u8; 2]); 4] {
     let [m, n, k] = form.extent;
@@ -12,7 +12,7 @@ fn held(layout: &Layout, products: u8, [rows, columns]: [u8; 2]) -> Vec<u32> {
     let [rows, columns] = [rows, columns].map(usize::from);
     let mut held = vec![0; usize::from(products) * rows * columns];
     for (lane, element) in (0..LANES).flat_map(|lane| (0..layout.elements()).map(move |element| (lane, element))) {
-        let Place { product, row, column } = layout.place(lane, element);
+        let ElementPosition { product, row, column } = layout.place(lane, element);
         assert!(usize::from(row) < rows && usize::from(column) < columns, "{layout:?}: row {row}, column {column}");
         held[(usize::from(product) * rows + usize::from(row)) * columns + usize::from(column)] += 1;
     }
@@ -46,7 +46,10 @@ fn every_element_of_a_tiling_is_held_as_often_as_any_other() {
 #[test]
 fn a_product_is_cut_as_volta_cuts_it() {
     let cut = |shape: &str, sum| {
-        let form = FORMS.iter().find(|form| form.shape == shape && form.majors == [Major::Row, Major::Column]).unwrap();
+        let form = FORMS
+            .iter()
+            .find(|form| form.shape == shape && form.majors == [MatrixOrder::Row, MatrixOrder::Column])
+            .unwrap();
         form.steps(Factor::F16, sum)
             .iter()
             .map(|step| (step.a, step.b, step.c, step.multiplications))
@@ -91,5 +94,5 @@ fn instructions_of_hardware_are_known_by_their_multiplications_and_their_names()
     }
     assert_eq!(multiplications_of("HMMA.16816.F32"), 8 * multiplications_of("HMMA.884.F32.F32.STEP3"));
     assert_eq!(multiplications_of("IMMA.8816.S8.S8"), 1024);
-    assert_eq!(volta_form([Major::Column, Major::Row]).majors, [Major::Column, Major::Row]);
+    assert_eq!(volta_form([MatrixOrder::Column, MatrixOrder::Row]).majors, [MatrixOrder::Column, MatrixOrder::Row]);
 }

@@ -20,7 +20,7 @@ pub struct Texture {
     /// Number of channels of a texel: 1, 2 or 4.
     pub channels: u32,
     /// Handling of real coordinates outside the texture.
-    pub outside: Outside,
+    pub outside: AddressMode,
     /// True if real coordinates from 0 to 1 span the whole extent.
     pub normalized: bool,
     /// True if integer channels read as real numbers from 0 to 1 (-1 to 1 if signed).
@@ -29,7 +29,7 @@ pub struct Texture {
 
 /// Address mode: handling of real coordinates outside a texture. An integer fetch outside always reads 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Outside {
+pub enum AddressMode {
     /// Reads the texel at the border.
     #[default]
     Clamp,
@@ -87,15 +87,15 @@ impl Texture {
         let size = f64::from(extent);
         let scaled = match (self.normalized, self.outside) {
             (false, _) => x,
-            (true, Outside::Wrap) => (x - x.floor()) * size,
-            (true, Outside::Mirror) => {
+            (true, AddressMode::Wrap) => (x - x.floor()) * size,
+            (true, AddressMode::Mirror) => {
                 let (whole, part) = (x.floor(), x - x.floor());
                 (if whole.rem_euclid(2.0) == 0.0 { part } else { 1.0 - part }) * size
             }
             (true, _) => x * size,
         };
         let cell = scaled.floor();
-        if self.outside == Outside::Zero && !(0.0..size).contains(&cell) {
+        if self.outside == AddressMode::Zero && !(0.0..size).contains(&cell) {
             return None;
         }
         Some(cell.clamp(0.0, size - 1.0) as u32)
@@ -143,7 +143,7 @@ mod tests {
             extent: [4, 3, 2],
             ty: Type::F32,
             channels: 1,
-            outside: Outside::Clamp,
+            outside: AddressMode::Clamp,
             normalized: false,
             unit: false,
         }
@@ -159,7 +159,7 @@ mod tests {
     fn a_point_reads_the_texel_of_its_cell_and_the_border_outside() {
         assert_eq!(at(&texture(), &REAL, [1.5, 2.0, 0.0]), Some(9));
         assert_eq!(at(&texture(), &REAL, [-7.0, 99.0, 0.0]), Some(8));
-        let zero = Texture { outside: Outside::Zero, ..texture() };
+        let zero = Texture { outside: AddressMode::Zero, ..texture() };
         assert_eq!(at(&zero, &REAL, [4.0, 0.0, 0.0]), None);
         assert_eq!(at(&texture(), &REAL, [f32::NAN, 0.0, 0.0]), Some(0));
     }
@@ -168,9 +168,9 @@ mod tests {
     fn normalized_coordinates_span_the_extent_and_may_repeat() {
         let unit = Texture { normalized: true, ..texture() };
         assert_eq!(at(&unit, &REAL, [0.49, 0.99, 0.0]), Some(9));
-        let wrap = Texture { outside: Outside::Wrap, ..unit.clone() };
+        let wrap = Texture { outside: AddressMode::Wrap, ..unit.clone() };
         assert_eq!(at(&wrap, &REAL, [1.25, -0.01, 0.0]), Some(9));
-        let mirror = Texture { outside: Outside::Mirror, ..unit };
+        let mirror = Texture { outside: AddressMode::Mirror, ..unit };
         assert_eq!(at(&mirror, &REAL, [1.25, 0.0, 0.0]), Some(3));
     }
 

@@ -228,7 +228,7 @@ pub enum Rounding {
 
 /// Treatment of the operand signs in floating-point `min` and `max`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Signs {
+pub enum SignHandling {
     /// The operands are compared with their signs.
     #[default]
     Kept,

@@ -3,13 +3,13 @@
 use crate::judge::{geometric_mean, mean};
 
 /// Difference between our numbers and reference numbers.
-pub(crate) struct Apart {
+pub(crate) struct Deviation {
     ratio: f64,
     error: f64,
     rank_correlation: f64,
 }
 
-impl Apart {
+impl Deviation {
     /// Computes the statistics of pairs of our number and the reference; `None` if there are no pairs or a
     /// mean is undefined.
     pub(crate) fn of(pairs: &[[f64; 2]]) -> Option<Self> {
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn errors_are_those_of_ours_to_theirs() {
-        let apart = Apart::of(&[[50.0, 100.0], [200.0, 100.0]]).unwrap();
+        let apart = Deviation::of(&[[50.0, 100.0], [200.0, 100.0]]).unwrap();
         assert!((apart.ratio - 1.0).abs() < 1e-12);
         assert!((apart.error - 0.75).abs() < 1e-12);
     }

@@ -8,7 +8,7 @@ use plotters::prelude::*;
 
 use super::judge::{geometric_mean, mean};
 use super::marks::{MARKER, colour, fill, marker};
-use super::picture::{Anchor, Label, Picture, Point, Width, fitted, room_of, width_of};
+use super::picture::{Anchor, Label, Picture, Point, Width, reserved_width, shorten_to_width, width_of};
 
 /// Chart with one optional value per group and series.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -183,7 +183,7 @@ impl Chart {
         let line = LINE_EMS * letters;
         let (low, high) = self.range();
         let ticks = self.ticks(low, high);
-        let numbers = ticks.iter().map(|(_, text)| room_of(text, letters)).fold(0.0, f64::max);
+        let numbers = ticks.iter().map(|(_, text)| reserved_width(text, letters)).fold(0.0, f64::max);
         let left = MARGIN + line + numbers + APART;
         let all = width.points().unwrap_or_else(|| {
             let (least, most, group, bar) = WIDTH;
@@ -192,8 +192,8 @@ impl Chart {
         });
         let right = all - MARGIN;
         let pitch = (right - left) / self.slots();
-        let names: Vec<String> = self.groups.iter().map(|name| fitted(name, letters, NAME)).collect();
-        let widest = names.iter().map(|name| room_of(name, letters)).fold(0.0, f64::max);
+        let names: Vec<String> = self.groups.iter().map(|name| shorten_to_width(name, letters, NAME)).collect();
+        let widest = names.iter().map(|name| reserved_width(name, letters)).fold(0.0, f64::max);
         let is_upright = widest > pitch - APART;
         let below = if is_upright { widest } else { line };
         let legend = self.legend(letters, right - MARGIN);
@@ -207,7 +207,7 @@ impl Chart {
         let label = |across| Label::new(letters, across);
         if !self.title.is_empty() {
             let size = 1.15 * letters;
-            let text = fitted(&self.title, size, all - 2.0 * MARGIN);
+            let text = shorten_to_width(&self.title, size, all - 2.0 * MARGIN);
             picture.text(&text, (all / 2.0, MARGIN + line / 2.0), Label::new(size, Anchor::Middle));
         }
         for (row, x, name, number) in &legend {
@@ -266,8 +266,8 @@ impl Chart {
         }
         for (number, series) in self.series.iter().enumerate() {
             let key = 2.0 * letters;
-            let name = fitted(&series.name, letters, right - MARGIN - key);
-            let width = key + room_of(&name, letters);
+            let name = shorten_to_width(&series.name, letters, right - MARGIN - key);
+            let width = key + reserved_width(&name, letters);
             if x > MARGIN && x + width > right {
                 (row, x) = (row + 1, MARGIN);
             }
@@ -305,7 +305,7 @@ impl Chart {
         let size = [1.0, 0.9, 0.8, 0.7].map(|part| part * letters);
         let fits = |size: &&f64| width_of(&self.unit, **size) <= bottom - MARGIN;
         let size = size.iter().find(fits).copied().unwrap_or(0.7 * letters);
-        let unit = fitted(&self.unit, size, bottom - MARGIN);
+        let unit = shorten_to_width(&self.unit, size, bottom - MARGIN);
         let half = width_of(&unit, size) / 2.0;
         let middle = f64::midpoint(top, bottom).min(bottom + APART - half).max(MARGIN + half);
         let x = MARGIN + LINE_EMS * letters / 2.0;
@@ -430,7 +430,7 @@ fn dashes(picture: &mut Picture, from: Point, to: Point, (turn, lines): (usize, 
 pub(crate) fn linear_ticks(low: f64, high: f64, count: usize) -> Vec<(f64, String)> {
     let ticks = RangedCoordf64::from(low..high).key_points(count);
     let of_all = places(&ticks);
-    ticks.into_iter().map(|tick| (tick, shown(tick, of_all))).collect()
+    ticks.into_iter().map(|tick| (tick, format_tick(tick, of_all))).collect()
 }
 
 /// Returns about `count` ticks on a logarithmic axis from `least` to `most`. They are round numbers of each
@@ -471,7 +471,7 @@ pub(crate) fn places(ticks: &[f64]) -> Option<usize> {
 
 /// Formats a tick label with the shared number of decimal places, or with a number that suits its size if
 /// none is shared.
-pub(crate) fn shown(value: f64, of_all: Option<usize>) -> String {
+pub(crate) fn format_tick(value: f64, of_all: Option<usize>) -> String {
     let places = match (value.abs(), of_all) {
         (0.0, _) => 0,
         (_, Some(places)) => places,
@@ -521,7 +521,7 @@ mod tests {
 
     #[test]
     fn no_two_ticks_have_one_number() {
-        let texts = |ticks: &[f64]| ticks.iter().map(|tick| shown(*tick, places(ticks))).collect::<Vec<_>>();
+        let texts = |ticks: &[f64]| ticks.iter().map(|tick| format_tick(*tick, places(ticks))).collect::<Vec<_>>();
         assert_eq!(texts(&[0.0, 5.0, 10.0]), ["0", "5", "10"]);
         assert_eq!(texts(&[10.0, 10.5, 11.0]), ["10.0", "10.5", "11.0"]);
         assert_eq!(texts(&[0.0, 0.5, 1.0]), ["0", "0.50", "1.00"]);

@@ -4,8 +4,8 @@
 use ::area::{Node, Technology};
 use serde::{Deserialize, Serialize};
 
-use crate::runs::{Point, Trouble};
-use crate::{Desk, Halt};
+use crate::runs::{Point, RunFailure};
+use crate::{FigureError, Session};
 use warpsieve::estimate::{Activity, Energy};
 use warpsieve::run::{RunOptions, RunReport, Totals, ratio};
 
@@ -14,7 +14,7 @@ pub(crate) const NODE: Node = Node::N45;
 
 /// Metrics of one kernel run on one machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Measured {
+pub(crate) struct RunMetrics {
     pub cycles: u64,
     /// Line requests of loads.
     pub loads: u64,
@@ -32,7 +32,7 @@ pub(crate) struct Measured {
     pub leakage_pj: f64,
 }
 
-impl Measured {
+impl RunMetrics {
     /// Column names of [`Self::cells`].
     pub const HEAD: [&str; 6] = ["cycles", "loads", "found", "dram_bytes", "dynamic_pj", "leakage_pj"];
 
@@ -62,31 +62,31 @@ impl Measured {
 }
 
 /// Returns, for each kernel, the ratio of a metric on one machine to the same metric on another machine.
-pub(crate) fn parts(with: &[Measured], without: &[Measured], of: impl Fn(&Measured) -> f64) -> Vec<f64> {
+pub(crate) fn parts(with: &[RunMetrics], without: &[RunMetrics], of: impl Fn(&RunMetrics) -> f64) -> Vec<f64> {
     let parts = with.iter().zip(without).map(|(with, without)| (of(with), of(without)));
     // A metric that is 0 on the other machine has no ratio; it counts as unchanged.
     parts.map(|(with, without)| if without > 0.0 { with / without } else { 1.0 }).collect()
 }
 
 /// Returns the speedup of each kernel: its cycles in `without` divided by its cycles in `with`.
-pub(crate) fn speedups(with: &[Measured], without: &[Measured]) -> Vec<f64> {
+pub(crate) fn speedups(with: &[RunMetrics], without: &[RunMetrics]) -> Vec<f64> {
     parts(with, without, |one| one.cycles as f64).into_iter().map(f64::recip).collect()
 }
 
 /// Runs points and returns their metrics.
-pub(crate) fn counted(desk: &Desk, points: &[Point]) -> Result<Vec<Measured>, Halt> {
+pub(crate) fn run_metrics(desk: &Session, points: &[Point]) -> Result<Vec<RunMetrics>, FigureError> {
     let options = RunOptions { structures: true, ..RunOptions::default() };
-    desk.runner.reports("measured", points, &options, &|report| measured(&report))
+    desk.runner.run_reports("measured", points, &options, &|report| extract_metrics(&report))
 }
 
 /// Extracts the metrics from the report of a run and computes its energy.
-fn measured(report: &RunReport) -> Result<Measured, Trouble> {
-    let failed = |why: &dyn ToString| Trouble::Failed(why.to_string());
+fn extract_metrics(report: &RunReport) -> Result<RunMetrics, RunFailure> {
+    let failed = |why: &dyn ToString| RunFailure::Failed(why.to_string());
     let technology = Technology::built_in().map_err(|e| failed(&e))?;
     let activity = Activity::of(report).ok_or_else(|| failed(&"its structures were not counted"))?;
     let Energy { dynamic_pj, leakage_pj, .. } = Energy::of(&activity, technology, NODE, technology.hop_mm());
     let Totals { l1, l2, dram, .. } = report.counters.totals();
-    Ok(Measured {
+    Ok(RunMetrics {
         cycles: report.counters.cycles,
         loads: l1.accesses,
         found: l1.hits + l1.hit_pending,
@@ -103,28 +103,28 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::runs::resolved;
+    use crate::runs::resolve_config;
     use warpsieve::run::run;
 
     #[test]
     fn a_run_is_measured_if_its_structures_are_counted() {
         let launch = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels/vadd/small.toml");
-        let config = resolved("volta", &[], &["num_sms=2"]).unwrap().config;
+        let config = resolve_config("volta", &[], &["num_sms=2"]).unwrap().config;
         let of = |structures| {
             let options = RunOptions { structures, ..RunOptions::default() };
-            measured(&run(&launch, &config, &options, &mut |_| {}).unwrap())
+            extract_metrics(&run(&launch, &config, &options, &mut |_| {}).unwrap())
         };
         let one = of(true).unwrap();
         assert!(one.loads > 0 && one.found <= one.loads && one.dram_bytes > 0);
         assert!(one.dynamic_pj > 0.0 && one.leakage_pj > 0.0);
         // A small vector addition fits into both caches of this machine.
         assert!(!one.has_evictions());
-        assert!(matches!(of(false), Err(Trouble::Failed(why)) if why.contains("not counted")));
+        assert!(matches!(of(false), Err(RunFailure::Failed(why)) if why.contains("not counted")));
     }
 
     #[test]
     fn a_number_that_the_other_machine_has_nothing_of_counts_as_unchanged() {
-        let one = |cycles, dram_bytes| Measured { cycles, dram_bytes, ..Measured::default() };
+        let one = |cycles, dram_bytes| RunMetrics { cycles, dram_bytes, ..RunMetrics::default() };
         let (without, with) = ([one(100, 0), one(100, 64)], [one(50, 64), one(200, 32)]);
         assert_eq!(speedups(&with, &without), [2.0, 0.5]);
         assert_eq!(parts(&with, &without, |one| one.dram_bytes as f64), [1.0, 0.5]);

@@ -5,8 +5,8 @@ use plotters::coord::ranged1d::Ranged;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
-use super::chart::{places, shown};
-use warpsieve::text::grouped;
+use super::chart::{format_tick, places};
+use warpsieve::text::format_thousands;
 
 /// Metric over the intervals of an axis.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -61,8 +61,8 @@ impl Curve {
             .build_cartesian_2d(0.0..end, 0.0..top)?;
         let ticks = RangedCoordf64::from(0.0..top).key_points(TICKS.0);
         let of_all = places(&ticks);
-        let height = |value: &f64| shown(*value, of_all);
-        let across = |value: &f64| grouped(*value as u64);
+        let height = |value: &f64| format_tick(*value, of_all);
+        let across = |value: &f64| format_thousands(*value as u64);
         let mut mesh = chart.configure_mesh();
         mesh.disable_x_mesh()
             .max_light_lines(1)

@@ -7,7 +7,7 @@ use plotters::prelude::*;
 
 use super::chart::{linear_ticks, log_ticks};
 use super::marks::lightness;
-use super::picture::{Anchor, Label, Picture, Point, Width, fitted, room_of, width_of};
+use super::picture::{Anchor, Label, Picture, Point, Width, reserved_width, shorten_to_width, width_of};
 
 /// Heat maps over the same two parameters.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -139,7 +139,7 @@ impl HeatMaps {
         let scale = self.scale();
         let ticks = scale.ticks();
         let letters = width.letters();
-        let numbers = ticks.iter().map(|(_, text)| room_of(text, letters)).fold(0.0, f64::max);
+        let numbers = ticks.iter().map(|(_, text)| reserved_width(text, letters)).fold(0.0, f64::max);
         let bar = BAR.0 + BAR.1 + APART + numbers + LINE_EMS * letters;
         let layout = self.layout(letters, width.points().unwrap_or(WIDEST) - 2.0 * MARGIN - bar);
         let line = layout.line;
@@ -171,7 +171,7 @@ impl HeatMaps {
     fn layout(&self, letters: f64, room: f64) -> Layout {
         let line = LINE_EMS * letters;
         let (least, most, high) = FIELD_EMS;
-        let widest = |names: &[String]| names.iter().map(|name| room_of(name, letters)).fold(0.0, f64::max);
+        let widest = |names: &[String]| names.iter().map(|name| reserved_width(name, letters)).fold(0.0, f64::max);
         let names = line + widest(&self.down.1).min(NAME) + APART;
         let fields = self.across.1.len().max(1) as f64;
         let gap = line;
@@ -181,7 +181,7 @@ impl HeatMaps {
         let columns = (columns as usize).clamp(1, self.maps.len().max(1));
         let field = ((room - names) / columns as f64 - gap) / fields;
         let field = field.clamp(0.9 * letters, most * letters);
-        let across: Vec<String> = self.across.1.iter().map(|name| fitted(name, letters, NAME)).collect();
+        let across: Vec<String> = self.across.1.iter().map(|name| shorten_to_width(name, letters, NAME)).collect();
         let widest = widest(&across);
         let is_upright = widest > field - APART;
         let below = if is_upright { widest + APART } else { line };
@@ -200,12 +200,12 @@ impl HeatMaps {
     ) {
         let Layout { letters, line, field, .. } = *layout;
         let label = |across| Label::new(letters, across);
-        let name = fitted(name, letters, layout.map.0 - APART);
+        let name = shorten_to_width(name, letters, layout.map.0 - APART);
         picture.text(&name, (left, top + line / 2.0), label(Anchor::Start));
         let fields = top + line;
         for (row, value) in self.down.1.iter().enumerate().filter(|_| is_first) {
             let at = (left - APART, fields + (row as f64 + 0.5) * field.1);
-            picture.text(&fitted(value, letters, NAME), at, label(Anchor::End));
+            picture.text(&shorten_to_width(value, letters, NAME), at, label(Anchor::End));
         }
         let bottom = fields + self.down.1.len() as f64 * field.1 + APART;
         for (column, value) in layout.across.iter().enumerate().filter(|_| is_lowest) {
@@ -261,10 +261,10 @@ impl HeatMaps {
             let at = y(scale.place(*value));
             picture.line(&[(right, at), (right + 2.0, at)], 0.4, BLACK);
             picture.text(text, (right + APART, at), Label::new(letters, Anchor::Start));
-            widest = widest.max(room_of(text, letters));
+            widest = widest.max(reserved_width(text, letters));
         }
         let x = right + APART + widest + LINE_EMS * letters / 2.0;
-        let unit = fitted(&self.unit, letters, length + 2.0 * LINE_EMS * letters);
+        let unit = shorten_to_width(&self.unit, letters, length + 2.0 * LINE_EMS * letters);
         picture.text(&unit, (x, top + length / 2.0), Label::new(letters, Anchor::Middle).upright());
     }
 

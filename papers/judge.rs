@@ -49,7 +49,7 @@ impl Class {
 
 /// Comparison of a published finding with ours.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Row {
+pub struct ComparisonRow {
     /// Quantity that is compared.
     pub what: String,
     /// Our finding.
@@ -110,7 +110,7 @@ impl Effect {
 /// Largest increase that still counts as equal in a [`Row::ordering`].
 const SAME: f64 = 1e-9;
 
-impl Row {
+impl ComparisonRow {
     /// Creates a row with a custom rule, which `published` states.
     #[must_use]
     pub fn claim(class: Class, what: &str, ours: &str, published: &str, passed: bool) -> Self {
@@ -165,19 +165,19 @@ impl Row {
 
     /// Adds an explanation if the row does not hold.
     #[must_use]
-    pub fn explained(self, why: impl FnOnce() -> String) -> Self {
-        if self.passed { self } else { self.because(&why()) }
+    pub fn explain_failure(self, why: impl FnOnce() -> String) -> Self {
+        if self.passed { self } else { self.with_reason(&why()) }
     }
 
     /// Marks the row as no evidence for the given reason. It is shown, but not counted.
     #[must_use]
-    pub fn no_evidence(self, why: &str) -> Self {
+    pub fn mark_no_evidence(self, why: &str) -> Self {
         Self { is_evidence: false, why: why.to_owned(), ..self }
     }
 
     /// Adds an explanation to the row.
     #[must_use]
-    pub fn because(self, why: &str) -> Self {
+    pub fn with_reason(self, why: &str) -> Self {
         Self { why: why.to_owned(), ..self }
     }
 
@@ -236,33 +236,35 @@ mod tests {
 
     #[test]
     fn a_sign_holds_from_a_third_of_the_published_effect_on_and_two_percent() {
-        let passes = |ours, published| Row::sign("", ours, published, Effect::RATIO).passed;
+        let passes = |ours, published| ComparisonRow::sign("", ours, published, Effect::RATIO).passed;
         assert!(passes(1.5, 1.03) && passes(0.5, 0.97) && passes(1.01, 0.99));
         assert!(!passes(0.97, 1.2) && !passes(1.01, 1.2) && !passes(1.2, 1.0));
         assert!(passes(1.11, 1.3) && !passes(1.09, 1.3) && passes(0.89, 0.7) && !passes(0.91, 0.7));
         assert!(passes(1.03, 1.03) && !passes(1.015, 1.03));
-        assert_eq!(Row::sign("", 1.0, 1.3, Effect::RATIO).published, "1.30, here at least 1.10");
-        assert_eq!(Row::sign("", 1.0, -60.0, Effect::PERCENT).published, "-60.0, here at most -20.0");
-        assert_eq!(Row::sign("", 1.0, 1.0, Effect::RATIO).published, "1.00");
+        assert_eq!(ComparisonRow::sign("", 1.0, 1.3, Effect::RATIO).published, "1.30, here at least 1.10");
+        assert_eq!(ComparisonRow::sign("", 1.0, -60.0, Effect::PERCENT).published, "-60.0, here at most -20.0");
+        assert_eq!(ComparisonRow::sign("", 1.0, 1.0, Effect::RATIO).published, "1.00");
     }
 
     #[test]
     fn a_factor_holds_from_half_to_twice_the_published_gain() {
-        let passes = |ours| Row::factor("", ours, 1.30, 1.0).passed;
+        let passes = |ours| ComparisonRow::factor("", ours, 1.30, 1.0).passed;
         assert!(passes(1.16) && passes(1.59) && !passes(1.14) && !passes(1.62) && !passes(0.7));
     }
 
     #[test]
     fn shares_hold_within_their_points() {
-        assert!(Row::points("", 60.0, 53.2, 15.0).passed && !Row::points("", 70.0, 53.2, 15.0).passed);
+        assert!(
+            ComparisonRow::points("", 60.0, 53.2, 15.0).passed && !ComparisonRow::points("", 70.0, 53.2, 15.0).passed
+        );
     }
 
     #[test]
     fn an_ordering_may_have_equals_but_no_rise() {
-        let row = Row::ordering("IPC", &[("a", 1.3), ("b", 1.3), ("c", 1.0)]);
+        let row = ComparisonRow::ordering("IPC", &[("a", 1.3), ("b", 1.3), ("c", 1.0)]);
         assert!(row.passed && row.ours == "a 1.300, b 1.300, c 1.000" && row.published == "a ≥ b ≥ c", "{row:?}");
-        assert!(!Row::ordering("", &[("a", 1.0), ("b", 1.1)]).passed);
-        assert!(!Row::ordering("", &[("a", f64::NAN), ("b", 1.1)]).passed);
+        assert!(!ComparisonRow::ordering("", &[("a", 1.0), ("b", 1.1)]).passed);
+        assert!(!ComparisonRow::ordering("", &[("a", f64::NAN), ("b", 1.1)]).passed);
     }
 
     #[test]

@@ -46,7 +46,7 @@ use warpsieve::kernels::{name_of, sorted};
 
 /// Error that keeps a figure from being drawn.
 #[derive(Debug)]
-pub enum Halt {
+pub enum FigureError {
     /// The input is invalid, or a file cannot be read or written.
     Input(Report),
     /// Runs violated a rule of the model, computed wrong results, or did not finish.
@@ -55,7 +55,7 @@ pub enum Halt {
     Interrupted(usize),
 }
 
-impl From<Report> for Halt {
+impl From<Report> for FigureError {
     fn from(report: Report) -> Self {
         Self::Input(report)
     }
@@ -67,9 +67,9 @@ pub struct Figure {
     /// Name of the figure, and path of its files below the results folder: `li2015/fig8`.
     pub name: &'static str,
     /// Short description of the content, for listings.
-    pub shows: &'static str,
+    pub description: &'static str,
     /// Function that runs the measurements and draws the page.
-    pub draw: fn(&Desk) -> Result<Page, Halt>,
+    pub draw: fn(&Session) -> Result<Page, FigureError>,
 }
 
 /// Name that selects every figure on the command line.
@@ -105,7 +105,7 @@ pub fn names() -> Vec<(&'static str, String)> {
         {
             names.push((paper, format!("Every figure of {paper}")));
         }
-        names.push((figure.name, figure.shows.to_owned()));
+        names.push((figure.name, figure.description.to_owned()));
     }
     names
 }
@@ -113,7 +113,7 @@ pub fn names() -> Vec<(&'static str, String)> {
 impl Figure {
     /// True if `asked` selects this figure: by its own name, by the name of its paper, or as `all`.
     #[must_use]
-    pub fn is_named(&self, asked: &str) -> bool {
+    pub fn is_selected_by(&self, asked: &str) -> bool {
         let is_of = || self.name.strip_prefix(asked).is_some_and(|rest| rest.starts_with('/'));
         asked == ALL || asked == self.name || is_of()
     }
@@ -126,7 +126,7 @@ const SECTORS: &str = "l1.bypass_sectors=32";
 
 /// Session in which figures are drawn: kernels, options and runner.
 #[derive(Debug)]
-pub struct Desk {
+pub struct Session {
     /// Folder of the kernels.
     pub kernels: PathBuf,
     /// True to use the small problem sizes.
@@ -137,7 +137,7 @@ pub struct Desk {
     pub runner: Runner,
 }
 
-impl Desk {
+impl Session {
     /// Returns the path of the launch file of a kernel: `small` in quick mode, `size` otherwise.
     fn launch(&self, kernel: &str, size: &str) -> PathBuf {
         let size = if self.is_quick { "small" } else { size };
@@ -154,7 +154,7 @@ impl Desk {
 
     /// Applies `work` to every element on the runner's threads, with a progress display. For work other than
     /// simulations.
-    fn each<T: Sync, U: Send>(
+    fn map_parallel<T: Sync, U: Send>(
         &self,
         things: &[T],
         work: impl Fn(&T) -> Result<U, Report> + Sync,
@@ -183,7 +183,7 @@ impl<T: Named> Named for &T {
 }
 
 /// Returns the index of the element with this name.
-fn place(all: &[impl Named], name: &str) -> usize {
+fn index_of(all: &[impl Named], name: &str) -> usize {
     match all.iter().position(|one| one.name() == name) {
         Some(at) => at,
         None => unreachable!("{name} is among the applications"),
@@ -199,7 +199,7 @@ mod tests {
         for figure in figures().filter(|figure| figure.name.contains('/')) {
             let paper = figure.name.split('/').next().unwrap_or_default();
             let naming: Vec<_> =
-                names().into_iter().map(|(name, _)| name).filter(|name| figure.is_named(name)).collect();
+                names().into_iter().map(|(name, _)| name).filter(|name| figure.is_selected_by(name)).collect();
             assert_eq!(naming, [ALL, paper, figure.name]);
         }
     }

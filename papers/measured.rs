@@ -9,21 +9,21 @@ use miette::{IntoDiagnostic, Report};
 use rtl::machine::MachineConfig;
 use serde::{Deserialize, Serialize};
 
-use crate::runs::Trouble;
+use crate::runs::RunFailure;
 use crate::store::Input;
 use warpsieve::estimate::{Activity, Block, Energy, Unit};
-use warpsieve::run::{Outcome, Recording, RunError, RunOptions, RunReport, fits, replay, run};
+use warpsieve::run::{Outcome, RunError, RunOptions, RunReport, Trace, fits, replay, run};
 
 /// Technology node for energy and area.
 const NODE: Node = Node::N45;
 
 /// Workload of a run.
 #[derive(Debug)]
-pub enum Subject {
+pub enum WorkloadFile {
     /// Launch file.
     Launch(PathBuf),
     /// Trace.
-    Trace(Recording),
+    Trace(Trace),
 }
 
 /// Stored metrics of a run that ended in any way other than an interruption.
@@ -34,12 +34,12 @@ pub struct Measured {
     /// Area of the machine in mm2.
     pub mm2: f64,
     /// Energy of the run, in the order of [`Part::all`].
-    pub energy: Vec<Part>,
+    pub energy: Vec<BlockEnergy>,
 }
 
 /// Energy of a block, or the sum over all blocks of one kind.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Part {
+pub struct BlockEnergy {
     /// Path of the block, such as `sm.l1`; empty for the whole machine.
     pub block: String,
     /// Dynamic energy of all events, in pJ.
@@ -48,7 +48,7 @@ pub struct Part {
     pub leakage_pj: f64,
 }
 
-impl Subject {
+impl WorkloadFile {
     /// Returns the content hash of the workload, which is part of the key of its results.
     ///
     /// # Errors
@@ -77,16 +77,16 @@ impl Measured {
     ///
     /// # Errors
     /// Invalid input, or an interruption.
-    pub fn of(subject: &Subject, config: &MachineConfig, options: &RunOptions) -> Result<Self, Trouble> {
+    pub fn of(subject: &WorkloadFile, config: &MachineConfig, options: &RunOptions) -> Result<Self, RunFailure> {
         let options = RunOptions { structures: true, ..options.clone() };
         let report = match subject {
-            Subject::Launch(path) => run(path, config, &options, &mut |_| {})?,
-            Subject::Trace(recording) => replay(recording, config, &options, &mut |_| {})?,
+            WorkloadFile::Launch(path) => run(path, config, &options, &mut |_| {})?,
+            WorkloadFile::Trace(recording) => replay(recording, config, &options, &mut |_| {})?,
         };
         if let Outcome::Interrupted(_) = report.outcome {
-            return Err(Trouble::Interrupted);
+            return Err(RunFailure::Interrupted);
         }
-        Self::priced(report).map_err(|error| Trouble::Failed(error.to_string()))
+        Self::priced(report).map_err(|error| RunFailure::Failed(error.to_string()))
     }
 
     fn priced(report: RunReport) -> Result<Self, Report> {
@@ -95,13 +95,13 @@ impl Measured {
         if let Some(activity) = Activity::of(&measured.report) {
             measured.mm2 = Block::of(activity.structures, technology, NODE).um2 / 1e6;
             let energy = Energy::of(&activity, technology, NODE, technology.hop_mm());
-            measured.energy = Part::all(&energy);
+            measured.energy = BlockEnergy::all(&energy);
         }
         Ok(measured)
     }
 }
 
-impl Part {
+impl BlockEnergy {
     /// Lists the energies of the whole machine, of each kind of outermost block, and of the units inside SMs
     /// and partitions.
     #[must_use]

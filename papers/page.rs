@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use comfy_table::{CellAlignment, Table, presets};
 use miette::{Context, IntoDiagnostic, Report};
-use waves::part_file::PartFile;
+use waves::part_file::AtomicFile;
 
 use super::chart::Chart;
-use super::judge::Row;
+use super::judge::ComparisonRow;
 use super::picture::{Picture, Width};
 use super::scatter::Scatter;
 
@@ -27,7 +27,7 @@ pub struct Page {
     /// Charts, each with the suffix of its file name; the suffix may be empty.
     pub charts: Vec<(String, Drawing)>,
     /// Rows that compare our findings with published ones; empty where no paper states a comparable finding.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ComparisonRow>,
 }
 
 /// Chart of one of the supported types.
@@ -51,7 +51,7 @@ impl Drawing {
 
     /// Returns the chart for print, without its title, which becomes the caption.
     #[must_use]
-    pub fn printed(&self, width: Width) -> Picture {
+    pub fn for_print(&self, width: Width) -> Picture {
         match self.clone() {
             Self::Chart(chart) => Chart { title: String::new(), ..chart }.picture(width),
             Self::Scatter(scatter) => Scatter { title: String::new(), ..scatter }.picture(width),
@@ -89,10 +89,10 @@ impl Page {
 
     /// Creates a page with a description of the measurement and the comparison with the paper.
     #[must_use]
-    pub fn held(figure: &str, is_quick: bool, title: &str, about: &str, rows: Vec<Row>) -> Self {
+    pub fn with_comparison(figure: &str, is_quick: bool, title: &str, about: &str, rows: Vec<ComparisonRow>) -> Self {
         let mut page = Self::new(figure, is_quick, title);
         page.text(about);
-        page.judged(rows);
+        page.add_rows(rows);
         page
     }
 
@@ -120,7 +120,7 @@ impl Page {
 
     /// Adds the table of comparison rows with their verdicts, and below it the explanations of the rows that
     /// have one.
-    pub fn judged(&mut self, rows: Vec<Row>) {
+    pub fn add_rows(&mut self, rows: Vec<ComparisonRow>) {
         let evidence = || rows.iter().filter(|row| row.is_evidence);
         let (all, passed) = (evidence().count(), evidence().filter(|row| row.passed).count());
         let others = match rows.len() - all {
@@ -128,12 +128,12 @@ impl Page {
             others => format!(" No evidence: {others}."),
         };
         self.text(&format!("## Held to the paper\n{passed} of {all} rows hold.{others}"));
-        let verdict = |row: &Row| match (row.is_evidence, row.passed) {
+        let verdict = |row: &ComparisonRow| match (row.is_evidence, row.passed) {
             (false, _) => "no evidence",
             (true, true) => "holds",
             (true, false) => "**does not hold**",
         };
-        let verdict = |row: &Row| verdict(row).to_owned();
+        let verdict = |row: &ComparisonRow| verdict(row).to_owned();
         let cells = rows.iter().map(|row| {
             vec![row.what.clone(), row.ours.clone(), row.published.clone(), row.class.name().to_owned(), verdict(row)]
         });
@@ -169,7 +169,7 @@ impl Page {
         for (suffix, drawing) in &self.charts {
             let name = format!("{}{suffix}", self.name);
             files.push((format!("{name}.svg"), drawing.svg().into_bytes()));
-            files.extend(printed.map(|width| (format!("{name}.pdf"), drawing.printed(width).pdf())));
+            files.extend(printed.map(|width| (format!("{name}.pdf"), drawing.for_print(width).pdf())));
         }
         if !self.rows.is_empty() {
             files.push((format!("{}.{ROWS}", self.name), rows_as_csv(&self.rows)?.into_bytes()));
@@ -186,14 +186,14 @@ impl Page {
 fn write(path: &Path, content: &[u8]) -> Result<(), Report> {
     let folder = path.parent().unwrap_or(Path::new(""));
     fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| format!("folder {}", folder.display()))?;
-    let written = PartFile::create(path).and_then(|mut file| {
+    let written = AtomicFile::create(path).and_then(|mut file| {
         file.write_all(content)?;
-        file.keep()
+        file.commit()
     });
     written.map(drop).into_diagnostic().wrap_err("a figure cannot be written")
 }
 
-fn rows_as_csv(rows: &[Row]) -> Result<String, Report> {
+fn rows_as_csv(rows: &[ComparisonRow]) -> Result<String, Report> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for row in rows {
         writer.serialize(row).into_diagnostic()?;
@@ -206,7 +206,7 @@ fn rows_as_csv(rows: &[Row]) -> Result<String, Report> {
 ///
 /// # Errors
 /// If a file cannot be read.
-pub fn rows(folder: &Path, paper: &str, is_quick: bool) -> Result<Vec<Row>, Report> {
+pub fn rows(folder: &Path, paper: &str, is_quick: bool) -> Result<Vec<ComparisonRow>, Report> {
     let folder = folder.join(paper);
     let context = || format!("folder {} cannot be read", folder.display());
     let entries = fs::read_dir(&folder).into_diagnostic().wrap_err_with(context)?;
@@ -221,7 +221,7 @@ pub fn rows(folder: &Path, paper: &str, is_quick: bool) -> Result<Vec<Row>, Repo
         if figure.ends_with("-quick") == is_quick {
             let context = || format!("{} cannot be read", path.display());
             let read = csv::Reader::from_path(&path).and_then(|mut reader| reader.deserialize().collect());
-            let rows: Vec<Row> = read.into_diagnostic().wrap_err_with(context)?;
+            let rows: Vec<ComparisonRow> = read.into_diagnostic().wrap_err_with(context)?;
             found.extend(rows);
         }
     }
@@ -258,10 +258,10 @@ mod tests {
     #[test]
     fn the_rows_of_a_paper_are_found_again_by_size() {
         let folder = tempfile::tempdir().unwrap();
-        let row = |what| Row::claim(Class::Sign, what, "1, \"2\"", "3", true).because("so");
+        let row = |what| ComparisonRow::claim(Class::Sign, what, "1, \"2\"", "3", true).with_reason("so");
         for (figure, is_quick) in [("p/fig1", false), ("p/fig2", false), ("p/fig2", true)] {
             let mut page = Page::new(figure, is_quick, "Title");
-            page.judged(vec![row(figure)]);
+            page.add_rows(vec![row(figure)]);
             assert_eq!(page.write(folder.path(), None).unwrap().len(), 3);
         }
         assert_eq!(rows(folder.path(), "p", false).unwrap(), [row("p/fig1"), row("p/fig2")]);
@@ -270,9 +270,9 @@ mod tests {
 
     #[test]
     fn what_is_no_evidence_is_shown_and_not_counted() {
-        let row = |what, passed| Row::claim(Class::Sign, what, "1", "3", passed);
+        let row = |what, passed| ComparisonRow::claim(Class::Sign, what, "1", "3", passed);
         let mut page = Page::new("p/fig1", false, "Title");
-        page.judged(vec![row("a", true), row("b", false), row("c", true).no_evidence("it repeats a")]);
+        page.add_rows(vec![row("a", true), row("b", false), row("c", true).mark_no_evidence("it repeats a")]);
         assert!(page.markdown.contains("1 of 2 rows hold. No evidence: 1."), "{}", page.markdown);
         assert!(page.markdown.contains("| no evidence ") && page.markdown.contains("- c: it repeats a"));
         let folder = tempfile::tempdir().unwrap();
@@ -293,6 +293,6 @@ mod tests {
         assert!(fs::read(&pdf).unwrap().starts_with(b"%PDF-"));
         // Printed charts have a caption instead of a title.
         assert!(page.charts[0].1.svg().contains("\nHits\n"));
-        assert!(!page.charts[0].1.printed(Width::Single).svg().contains("\nHits\n"));
+        assert!(!page.charts[0].1.for_print(Width::Single).svg().contains("\nHits\n"));
     }
 }

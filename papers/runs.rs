@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::Halt;
+use super::FigureError;
 use super::store::{Input, Key, Store};
 use crate::progress::progress_bar;
 use warpsieve::config::{Request, Resolved};
@@ -35,7 +35,7 @@ pub struct Point {
 
 /// Results of a finished run on the clocked machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Clocked {
+pub struct RunResult {
     /// All statistics counters.
     pub counters: Counters,
     /// True if the results were checked against references.
@@ -46,7 +46,7 @@ pub struct Clocked {
 
 /// Error that leaves a point without a result.
 #[derive(Debug)]
-pub enum Trouble {
+pub enum RunFailure {
     /// The input is invalid.
     Input(RunError),
     /// The run failed, for the given reason.
@@ -55,7 +55,7 @@ pub enum Trouble {
     Interrupted,
 }
 
-impl From<RunError> for Trouble {
+impl From<RunError> for RunFailure {
     fn from(error: RunError) -> Self {
         Self::Input(error)
     }
@@ -91,7 +91,7 @@ fn request(machine: &str, designs: &[&str], sets: &[&str]) -> Request {
 ///
 /// # Errors
 /// If a name is unknown or a setting violates a rule.
-pub fn resolved(machine: &str, designs: &[&str], sets: &[&str]) -> Result<Resolved, Report> {
+pub fn resolve_config(machine: &str, designs: &[&str], sets: &[&str]) -> Result<Resolved, Report> {
     Ok(Resolved::new(&request(machine, designs, sets))?)
 }
 
@@ -130,8 +130,8 @@ impl Runner {
     ///
     /// # Errors
     /// Same as [`Self::measure`]. A run that does not finish, or whose results are wrong, counts as failed.
-    pub fn clocked(&self, points: &[Point]) -> Result<Vec<Clocked>, Halt> {
-        self.clocked_until(points, None)
+    pub fn run_clocked(&self, points: &[Point]) -> Result<Vec<RunResult>, FigureError> {
+        self.run_clocked_until(points, None)
     }
 
     /// Runs points on the clocked machine up to core cycle `last` at most. The counters of a run that has not
@@ -139,12 +139,12 @@ impl Runner {
     ///
     /// # Errors
     /// Same as [`Self::clocked`].
-    pub fn clocked_until(&self, points: &[Point], last: Option<u64>) -> Result<Vec<Clocked>, Halt> {
+    pub fn run_clocked_until(&self, points: &[Point], last: Option<u64>) -> Result<Vec<RunResult>, FigureError> {
         let options = RunOptions { max_cycles: last, ..RunOptions::default() };
         let kind = last.map_or_else(|| "clocked".to_owned(), |last| format!("clocked-until-{last}"));
-        self.reports(&kind, points, &options, &|report| {
+        self.run_reports(&kind, points, &options, &|report| {
             let is_checked = report.outcome == Outcome::Finished && report.verdict == Verdict::Passed;
-            Ok(Clocked { counters: report.counters, is_checked, warp_limits: report.warp_limits })
+            Ok(RunResult { counters: report.counters, is_checked, warp_limits: report.warp_limits })
         })
     }
 
@@ -154,24 +154,24 @@ impl Runner {
     /// # Errors
     /// Same as [`Self::clocked`]. A run that stops at the cycle limit of the options is not an error; its
     /// counters up to the limit count.
-    pub fn reports<T: Clone + Send + Serialize + DeserializeOwned>(
+    pub fn run_reports<T: Clone + Send + Serialize + DeserializeOwned>(
         &self,
         kind: &str,
         points: &[Point],
         options: &RunOptions,
-        of: &(dyn Fn(RunReport) -> Result<T, Trouble> + Sync),
-    ) -> Result<Vec<T>, Halt> {
+        of: &(dyn Fn(RunReport) -> Result<T, RunFailure> + Sync),
+    ) -> Result<Vec<T>, FigureError> {
         let options = RunOptions { interrupt: Arc::clone(&self.interrupt), mode: Mode::FAST, ..options.clone() };
         self.measure(kind, points, &|launch, resolved| {
             let report = run(launch, &resolved.config, &options, &mut |_| {})?;
             match (&report.outcome, &report.verdict) {
                 (Outcome::Finished, Verdict::Failed(checks)) => {
-                    Err(Trouble::Failed(format!("check failed:\n{}", checks.join("\n"))))
+                    Err(RunFailure::Failed(format!("check failed:\n{}", checks.join("\n"))))
                 }
                 (Outcome::NoProgress(waiting), _) => {
-                    Err(Trouble::Failed(format!("no progress: nothing can move any more\n{waiting}")))
+                    Err(RunFailure::Failed(format!("no progress: nothing can move any more\n{waiting}")))
                 }
-                (Outcome::Interrupted(_), _) => Err(Trouble::Interrupted),
+                (Outcome::Interrupted(_), _) => Err(RunFailure::Interrupted),
                 (Outcome::Finished | Outcome::CycleLimit(_), _) => of(report),
             }
         })
@@ -186,9 +186,9 @@ impl Runner {
         rows: &[R],
         columns: &[C],
         point: impl Fn(&R, &C) -> Point,
-    ) -> Result<Vec<Vec<Clocked>>, Halt> {
+    ) -> Result<Vec<Vec<RunResult>>, FigureError> {
         let points: Vec<_> = rows.iter().flat_map(|row| columns.iter().map(|column| point(row, column))).collect();
-        Ok(self.clocked(&points)?.chunks(columns.len()).map(<[Clocked]>::to_vec).collect())
+        Ok(self.run_clocked(&points)?.chunks(columns.len()).map(<[RunResult]>::to_vec).collect())
     }
 
     /// Applies `work` to each point, unless its result is stored. `kind` distinguishes the results from those
@@ -201,8 +201,8 @@ impl Runner {
         &self,
         kind: &str,
         points: &[Point],
-        work: &(dyn Fn(&Path, &Resolved) -> Result<T, Trouble> + Sync),
-    ) -> Result<Vec<T>, Halt> {
+        work: &(dyn Fn(&Path, &Resolved) -> Result<T, RunFailure> + Sync),
+    ) -> Result<Vec<T>, FigureError> {
         let mut jobs: Vec<Job<(&Path, Resolved)>> = Vec::new();
         let (mut numbers, mut inputs) = (FxHashMap::default(), FxHashMap::default());
         let mut wanted = Vec::new();
@@ -227,20 +227,20 @@ impl Runner {
         bar.finish_and_clear();
         all?;
         if let signal @ 1.. = self.interrupt.load(Ordering::Relaxed) {
-            return Err(Halt::Interrupted(signal));
+            return Err(FigureError::Interrupted(signal));
         }
         let (mut results, mut failed) = (Vec::new(), Vec::new());
         let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
         for (done, job) in done.into_values().zip(&jobs) {
             match done {
                 Ok(result) => results.push(result),
-                Err(Trouble::Input(error)) => return Err(Halt::Input(error.into())),
-                Err(Trouble::Failed(why)) => failed.push(format!("{}: {why}", job.name)),
-                Err(Trouble::Interrupted) => failed.push(format!("{}: interrupted", job.name)),
+                Err(RunFailure::Input(error)) => return Err(FigureError::Input(error.into())),
+                Err(RunFailure::Failed(why)) => failed.push(format!("{}: {why}", job.name)),
+                Err(RunFailure::Interrupted) => failed.push(format!("{}: interrupted", job.name)),
             }
         }
         if !failed.is_empty() {
-            return Err(Halt::Failed(failed.join("\n")));
+            return Err(FigureError::Failed(failed.join("\n")));
         }
         Ok(wanted.into_iter().map(|number| results[number].clone()).collect())
     }
@@ -254,12 +254,12 @@ impl Runner {
         &self,
         jobs: &[Job<W>],
         bar: &ProgressBar,
-        work: &(dyn Fn(&W) -> Result<T, Trouble> + Sync),
-        ended: &(dyn Fn(usize, Result<T, Trouble>) + Sync),
+        work: &(dyn Fn(&W) -> Result<T, RunFailure> + Sync),
+        ended: &(dyn Fn(usize, Result<T, RunFailure>) + Sync),
     ) -> Result<(), Report> {
         let one = |(number, job): (usize, &Job<W>)| {
             ended(number, self.one(job, work)?);
-            bar.set_message(input::visible(&job.name).into_owned());
+            bar.set_message(input::escape_hidden(&job.name).into_owned());
             bar.inc(1);
             Ok(())
         };
@@ -278,15 +278,15 @@ impl Runner {
     fn one<W, T: Serialize + DeserializeOwned>(
         &self,
         job: &Job<W>,
-        work: &(dyn Fn(&W) -> Result<T, Trouble> + Sync),
-    ) -> Result<Result<T, Trouble>, Report> {
+        work: &(dyn Fn(&W) -> Result<T, RunFailure> + Sync),
+    ) -> Result<Result<T, RunFailure>, Report> {
         if let Some(kept) = self.store.get(&job.key) {
             return Ok(Ok(kept));
         }
         if self.interrupt.load(Ordering::Relaxed) != 0 {
-            return Ok(Err(Trouble::Interrupted));
+            return Ok(Err(RunFailure::Interrupted));
         }
-        let done = crash::caught(|| work(&job.what)).unwrap_or_else(|why| Err(Trouble::Failed(why)));
+        let done = crash::catch_panic(|| work(&job.what)).unwrap_or_else(|why| Err(RunFailure::Failed(why)));
         if let Ok(result) = &done {
             self.store.put(&job.key, result).into_diagnostic().wrap_err("a result cannot be kept")?;
         }
@@ -337,10 +337,10 @@ mod tests {
     fn what_was_done_before_a_failure_is_kept() {
         let (_folder, runner, points) = runner(1);
         let fails = |launch: &Path, _: &Resolved| match name(launch).as_str() {
-            "a" => Err(Trouble::Failed("broken".to_owned())),
+            "a" => Err(RunFailure::Failed("broken".to_owned())),
             other => Ok(other.to_owned()),
         };
-        let Err(Halt::Failed(why)) = runner.measure("test", &points, &fails) else { panic!("a failed") };
+        let Err(FigureError::Failed(why)) = runner.measure("test", &points, &fails) else { panic!("a failed") };
         assert!(why.ends_with("a.toml on fermi: broken"), "{why}");
         let again = |launch: &Path, _: &Resolved| match name(launch).as_str() {
             "b" => panic!("measured twice"),
@@ -356,7 +356,7 @@ mod tests {
             runner.interrupt.store(2, Ordering::Relaxed);
             Ok(name(launch))
         };
-        assert!(matches!(runner.measure("test", &points, &stops), Err(Halt::Interrupted(2))));
+        assert!(matches!(runner.measure("test", &points, &stops), Err(FigureError::Interrupted(2))));
         runner.interrupt.store(0, Ordering::Relaxed);
         let only_b = |launch: &Path, _: &Resolved| {
             assert_eq!(name(launch), "b");

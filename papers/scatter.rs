@@ -6,7 +6,7 @@ use plotters::style::{BLACK, RGBColor};
 
 use super::chart::linear_ticks;
 use super::marks::{MARKER, marker};
-use super::picture::{Anchor, Label, Picture, Width, room_of};
+use super::picture::{Anchor, Label, Picture, Width, reserved_width};
 
 /// Scatter plot of items with two metrics.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -60,8 +60,8 @@ impl Scatter {
         let [(low_x, high_x), (low_y, high_y)] =
             [range(self.dots.iter().map(|dot| dot.at.0)), range(self.dots.iter().map(|dot| dot.at.1))];
         let (ticks_x, ticks_y) = (linear_ticks(low_x, high_x, TICKS), linear_ticks(low_y, high_y, TICKS));
-        let numbers = ticks_y.iter().map(|(_, text)| room_of(text, letters)).fold(0.0, f64::max);
-        let names = self.dots.iter().map(|dot| room_of(&dot.name, letters)).fold(0.0, f64::max);
+        let numbers = ticks_y.iter().map(|(_, text)| reserved_width(text, letters)).fold(0.0, f64::max);
+        let names = self.dots.iter().map(|dot| reserved_width(&dot.name, letters)).fold(0.0, f64::max);
         let title = if self.title.is_empty() { 0.0 } else { line };
         let (left, top) = (MARGIN + line + numbers + APART, MARGIN + title + line / 2.0);
         let beside = 2.0 * line + names + MARGIN;

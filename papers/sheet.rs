@@ -17,7 +17,7 @@ const WITHOUT_ONE: [(&str, End); 2] =
 
 /// Table of named rows and numeric columns, with rows of means below.
 #[derive(Clone, Debug)]
-pub struct Sheet {
+pub struct Table {
     /// Headings of the text columns with which each row begins.
     heads: Vec<String>,
     texts: Vec<Vec<String>>,
@@ -52,7 +52,7 @@ fn owned<const N: usize>(texts: [&str; N]) -> Vec<String> {
     texts.map(str::to_owned).into()
 }
 
-impl Sheet {
+impl Table {
     /// Creates a sheet whose rows begin with the given texts. The first text of a row is its name in charts.
     #[must_use]
     pub fn new<'a, const N: usize>(heads: [&str; N], rows: impl IntoIterator<Item = [&'a str; N]>) -> Self {
@@ -193,8 +193,8 @@ mod tests {
     use crate::judge::mean;
     use crate::page::Drawing;
 
-    fn sheet() -> Sheet {
-        let sheet = Sheet::new(["app", "class"], [["vadd", "streaming"], ["syrk", "conflict"]]);
+    fn sheet() -> Table {
+        let sheet = Table::new(["app", "class"], [["vadd", "streaming"], ["syrk", "conflict"]]);
         let sheet = sheet.columns(1, [("a", vec![1.0, 2.0])]).columns(2, [("b", vec![3.0, 5.0])]);
         sheet.below(["mean", ""], |_| true, |values| mean(values).unwrap_or(f64::NAN))
     }
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_mean_shows_what_it_is_without_one_of_its_rows() {
-        let sheet = Sheet::new(["app"], [["a"], ["b"], ["c"], ["d"]]).columns(1, [("x", vec![1.0, 2.0, 6.0, 100.0])]);
+        let sheet = Table::new(["app"], [["a"], ["b"], ["c"], ["d"]]).columns(1, [("x", vec![1.0, 2.0, 6.0, 100.0])]);
         let mut page = Page::default();
         let sheet = sheet.below(["mean"], |row| row < 3, |values| mean(values).unwrap_or(f64::NAN));
         sheet.table(&mut page, "## Numbers").unwrap();

@@ -17,7 +17,7 @@ use miette::{Context, IntoDiagnostic, Report, miette};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use waves::part_file::PartFile;
+use waves::part_file::AtomicFile;
 
 use warpsieve::config::{Resolved, fnv1a};
 
@@ -48,7 +48,7 @@ pub struct Key {
 
 /// Content of a result file.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct StoredEntry {
     key: String,
     /// Hash of the result's JSON text.
     digest: u64,
@@ -151,15 +151,15 @@ fn files<'a>(value: &'a toml::Value, folder: &Path, named: &mut Vec<&'a str>) {
 ///
 /// # Errors
 /// If the result cannot be written as JSON.
-pub fn kept<T: Serialize>(key: &str, value: &T) -> serde_json::Result<String> {
+pub fn encode_entry<T: Serialize>(key: &str, value: &T) -> serde_json::Result<String> {
     let value = serde_json::value::to_raw_value(value)?;
-    serde_json::to_string(&Kept { key: key.to_owned(), digest: fnv1a(value.get().as_bytes()), value })
+    serde_json::to_string(&StoredEntry { key: key.to_owned(), digest: fnv1a(value.get().as_bytes()), value })
 }
 
 /// Parses the content of a result file. Returns `None` if its key differs or its result is damaged.
 #[must_use]
-pub fn found<T: DeserializeOwned>(text: &[u8], key: &str) -> Option<T> {
-    let kept: Kept = serde_json::from_slice(text).ok()?;
+pub fn decode_entry<T: DeserializeOwned>(text: &[u8], key: &str) -> Option<T> {
+    let kept: StoredEntry = serde_json::from_slice(text).ok()?;
     let value = kept.value.get();
     let is_whole = kept.key == key && kept.digest == fnv1a(value.as_bytes());
     is_whole.then(|| serde_json::from_str(value).ok())?
@@ -187,7 +187,7 @@ impl Store {
     /// Returns the stored result for a key, if there is one.
     #[must_use]
     pub fn get<T: DeserializeOwned>(&self, key: &Key) -> Option<T> {
-        found(&fs::read(self.folder.join(key.file())).ok()?, &key.text)
+        decode_entry(&fs::read(self.folder.join(key.file())).ok()?, &key.text)
     }
 
     /// Stores a result.
@@ -195,9 +195,9 @@ impl Store {
     /// # Errors
     /// If it cannot be written.
     pub fn put<T: Serialize>(&self, key: &Key, value: &T) -> io::Result<()> {
-        let mut file = PartFile::create(&self.folder.join(key.file()))?;
-        writeln!(file, "{}", kept(&key.text, value)?)?;
-        file.keep().map(drop)
+        let mut file = AtomicFile::create(&self.folder.join(key.file()))?;
+        writeln!(file, "{}", encode_entry(&key.text, value)?)?;
+        file.commit().map(drop)
     }
 }
 

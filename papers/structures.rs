@@ -4,13 +4,13 @@ use ::area::{Node, Technology};
 use miette::{Report, miette};
 use rtl::machine::Machine;
 
-use crate::runs::resolved;
+use crate::runs::resolve_config;
 use warpsieve::estimate::Block;
 use warpsieve::readers::Counts;
 
 /// Counts the structures of a machine with designs and settings.
 pub(crate) fn counts(machine: &str, designs: &[&str], sets: &[&str]) -> Result<Counts, Report> {
-    Ok(Counts::of(&Machine::new(&resolved(machine, designs, sets)?.config)))
+    Ok(Counts::of(&Machine::new(&resolve_config(machine, designs, sets)?.config)))
 }
 
 /// Computes area and leakage of the structures of a machine with designs and settings.

@@ -12,7 +12,7 @@ use rtl::l2::{L2Bank, L2Io, RecallIo, RecallShape};
 use rtl::machine::MachineConfig;
 use rtl::noc::interleave::Interleave;
 use waves::dump::Format;
-use waves::part_file::PartFile;
+use waves::part_file::AtomicFile;
 use waves::scope::Glob;
 
 pub use rtl::dram::message::{DramReply, DramRequest, DramShape};
@@ -151,7 +151,7 @@ pub struct BankAlone {
     lines: Interleave,
     partition: u32,
     sim: Simulator,
-    wave: Option<(Waveform<PartFile>, Changed)>,
+    wave: Option<(Waveform<AtomicFile>, Changed)>,
 }
 
 impl BankAlone {

@@ -221,7 +221,7 @@ impl Content {
 
     /// Returns an error message if these first bytes show another kind than the expected one.
     #[must_use]
-    pub fn mistaken(self, bytes: &[u8]) -> Option<String> {
+    pub fn mismatch_message(self, bytes: &[u8]) -> Option<String> {
         let is_config = |content| matches!(content, Self::Machine | Self::Design);
         let is_other = |found: Self| match is_config(self) && is_config(found) {
             true => self != found && found.is_certain(bytes),
@@ -245,7 +245,7 @@ impl Content {
     /// Fails if the file cannot be read, is not text, or begins like another kind.
     pub fn read(self, path: &Path) -> io::Result<String> {
         let bytes = input::read_bytes(path)?;
-        if let Some(mistaken) = self.mistaken(&bytes) {
+        if let Some(mistaken) = self.mismatch_message(&bytes) {
             return Err(io::Error::new(ErrorKind::InvalidData, mistaken));
         }
         input::as_text(bytes)
@@ -260,7 +260,7 @@ impl Content {
         if path.is_file() {
             fs::File::open(path)?.take(HEAD as u64).read_to_end(&mut head)?;
         }
-        match self.mistaken(&head) {
+        match self.mismatch_message(&head) {
             Some(mistaken) => Err(io::Error::new(ErrorKind::InvalidData, mistaken)),
             None => Ok(()),
         }
@@ -330,23 +330,23 @@ mod tests {
     fn what_is_given_in_the_place_of_another_is_named_with_what_it_is_good_for() {
         let ptx = b".version 8.0\n";
         assert_eq!(
-            Content::Launch.mistaken(ptx).unwrap(),
+            Content::Launch.mismatch_message(ptx).unwrap(),
             "this is PTX, expected a launch file: a launch file names it, see docs/launch-files.md"
         );
-        assert_eq!(Content::Ptx.mistaken(ptx), None);
-        assert_eq!(Content::Machine.mistaken(b"[l1]\nsets = 4\n"), None);
+        assert_eq!(Content::Ptx.mismatch_message(ptx), None);
+        assert_eq!(Content::Machine.mismatch_message(b"[l1]\nsets = 4\n"), None);
         let design = b"name = \"d\"\nslot = \"index\"\n[l1]\nsets = 4\n";
         assert_eq!(
-            Content::Machine.mistaken(design).unwrap(),
+            Content::Machine.mismatch_message(design).unwrap(),
             "this is a design file, expected a machine file: `--design` takes it"
         );
-        assert_eq!(Content::Design.mistaken(design), None);
+        assert_eq!(Content::Design.mismatch_message(design), None);
         let machine = b"based-on = \"fermi\"\n[l1]\nsets = 4\n";
         assert_eq!(
-            Content::Design.mistaken(machine).unwrap(),
+            Content::Design.mismatch_message(machine).unwrap(),
             "this is a machine file, expected a design file: `--machine` takes it"
         );
-        assert_eq!(Content::Design.mistaken(b"num_sms = 16\n"), None);
-        assert_eq!(Content::Trace.mistaken(b"\x28\xb5\x2f\xfd"), None);
+        assert_eq!(Content::Design.mismatch_message(b"num_sms = 16\n"), None);
+        assert_eq!(Content::Trace.mismatch_message(b"\x28\xb5\x2f\xfd"), None);
     }
 }

@@ -28,9 +28,9 @@ static HELPER: Mutex<String> = Mutex::new(String::new());
 ///
 /// # Errors
 /// Returns the report of a panic.
-pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
-    HOOK.call_once(listen);
+    HOOK.call_once(install_hook);
     // The caller may itself be inside an outer `caught`.
     let outer = SEEN.replace(Some(String::new()));
     WATCHED.fetch_add(1, Ordering::Relaxed);
@@ -50,7 +50,7 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
 
 /// Installs a panic hook that records panics on threads in [`caught`] and on their possible helpers. They are
 /// printed only if a stack trace is requested.
-fn listen() {
+fn install_hook() {
     let earlier = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         let is_ours = SEEN.with_borrow_mut(|seen| seen.as_mut().map(|seen| *seen = message(info)).is_some());
@@ -88,10 +88,10 @@ mod tests {
 
     #[test]
     fn a_panic_becomes_a_message_with_its_place() {
-        let report = caught(|| -> u32 { panic!("cycle 118, sm3.l1: sent while ready is low") }).unwrap_err();
+        let report = catch_panic(|| -> u32 { panic!("cycle 118, sm3.l1: sent while ready is low") }).unwrap_err();
         assert!(report.starts_with("internal error: cycle 118, sm3.l1: sent while ready is low\n  at "), "{report}");
         assert!(report.contains("crash.rs:"), "{report}");
-        assert_eq!(caught(|| 7), Ok(7));
+        assert_eq!(catch_panic(|| 7), Ok(7));
     }
 
     #[test]
@@ -102,20 +102,21 @@ mod tests {
                 panic!("no such line")
             })
         };
-        let report = caught(called).unwrap_err();
-        let named = "internal error: scheme `mine` of `l1.bypass` in its hook `on_lookup`, cycle 118: no such line\n  at ";
+        let report = catch_panic(called).unwrap_err();
+        let named =
+            "internal error: scheme `mine` of `l1.bypass` in its hook `on_lookup`, cycle 118: no such line\n  at ";
         assert!(report.starts_with(named), "{report}");
         assert!(
             report.ends_with("\nThe scheme broke one of its own rules. Nothing of this run can be trusted."),
             "{report}"
         );
-        let next = caught(|| -> u32 { panic!("of the model") }).unwrap_err();
+        let next = catch_panic(|| -> u32 { panic!("of the model") }).unwrap_err();
         assert!(next.starts_with("internal error: of the model\n") && next.contains("\nThe model broke"), "{next}");
     }
 
     #[test]
     fn a_panic_of_a_thread_that_works_for_another_is_told_by_that_one() {
-        let report = caught(|| {
+        let report = catch_panic(|| {
             let helper = std::thread::spawn(|| panic!("of a helper"));
             helper.join().unwrap_or_else(|broken| panic::resume_unwind(broken))
         });
@@ -124,8 +125,8 @@ mod tests {
 
     #[test]
     fn work_that_catches_a_panic_of_its_own_is_still_watched_itself() {
-        let report = caught(|| -> u32 {
-            assert!(caught(|| panic!("inner")).is_err());
+        let report = catch_panic(|| -> u32 {
+            assert!(catch_panic(|| panic!("inner")).is_err());
             panic!("outer")
         });
         assert!(report.unwrap_err().starts_with("internal error: outer\n  at "));

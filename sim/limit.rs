@@ -6,7 +6,7 @@ use std::error::Error;
 use std::fmt;
 use std::ops::Range;
 
-use input::{cut, visible};
+use input::{escape_hidden, shorten};
 use miette::{
     Diagnostic, LabeledSpan, MietteError, MietteSpanContents, Severity, SourceCode, SourceSpan, SpanContents,
 };
@@ -25,7 +25,7 @@ const MOST_CAUSES: usize = 16;
 /// Formats the first entries of a list, followed by the number of omitted entries of type `what`.
 #[must_use]
 pub fn lines<T: fmt::Display>(list: &[T], what: &str) -> Vec<String> {
-    let shown = list.iter().take(SHOWN).map(|entry| cut(&entry.to_string()));
+    let shown = list.iter().take(SHOWN).map(|entry| shorten(&entry.to_string()));
     shown.chain(more(list.len(), what)).collect()
 }
 
@@ -75,9 +75,9 @@ impl Limited {
             Some(cause) => Some(Cause::Report(Box::new(Self::within(cause, source, causes)))),
             None => report.source().map(|cause| Cause::Words(Box::new(Self::in_words(cause, causes)))),
         });
-        let text = |text: Box<dyn fmt::Display + '_>| cut(&text.to_string());
+        let text = |text: Box<dyn fmt::Display + '_>| shorten(&text.to_string());
         Self {
-            message: cut(&report.to_string()),
+            message: shorten(&report.to_string()),
             code: report.code().map(text),
             severity: report.severity(),
             help: report.help().map(text),
@@ -92,7 +92,7 @@ impl Limited {
     fn in_words(error: &dyn Error, causes: usize) -> Self {
         let cause = causes.checked_sub(1).zip(error.source());
         Self {
-            message: cut(&error.to_string()),
+            message: shorten(&error.to_string()),
             code: None,
             severity: None,
             help: None,
@@ -211,12 +211,12 @@ impl Excerpt {
             begins += line.len() + 1;
         }
         Some(Self {
-            name: place.name().map(cut),
+            name: place.name().map(shorten),
             line: place.line(),
             column: place.column(),
             first_line: around.line(),
             span: span?,
-            label: label.label().map(cut),
+            label: label.label().map(shorten),
             text,
         })
     }
@@ -231,11 +231,11 @@ fn push_cut(text: &mut String, line: &str, mark: Range<usize>) -> Range<usize> {
     if from > 0 {
         text.push_str("... ");
     }
-    text.push_str(&visible(&line[from..mark.start]));
+    text.push_str(&escape_hidden(&line[from..mark.start]));
     let begins = text.len();
-    text.push_str(&visible(&line[mark.start..end]));
+    text.push_str(&escape_hidden(&line[mark.start..end]));
     let ends = text.len();
-    text.push_str(&visible(&line[end..to]));
+    text.push_str(&escape_hidden(&line[end..to]));
     if to < line.len() {
         text.push_str(" ...");
     }
@@ -333,6 +333,6 @@ mod tests {
         let inner = miette!(labels = vec![label], help = evil, "bad {evil}").with_source_code(Text::new(evil, evil));
         let shown = drawn(&Limited::of(inner.wrap_err(evil).as_ref()));
         assert!(shown.contains("\\u001b[2J\\u202e") && shown.contains("\\u009b"), "{shown}");
-        assert_eq!(visible(&shown), shown);
+        assert_eq!(escape_hidden(&shown), shown);
     }
 }

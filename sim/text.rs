@@ -1,3 +1,3 @@
 //! Formatting of numbers for human readers.
 
-pub use input::{counted, grouped, noun};
+pub use input::{format_count, format_thousands, noun};

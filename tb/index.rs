@@ -19,7 +19,7 @@ use rtl::index::linear::Linear;
 use rtl::index::{IndexConfig, IndexUnit};
 use rtl::kernel::Logic;
 
-use crate::kit::Listed;
+use crate::kit::DescriptionSummary;
 use warpsieve::check::l1::set_index;
 
 const LINE_BYTES: u32 = 128;
@@ -162,5 +162,5 @@ fn both_refuse_the_same_polynomials() {
 /// Returns the fan-ins of the XOR trees that the unit lists in its description.
 fn trees(unit: &IndexUnit) -> Vec<u32> {
     let fan_in = |logic: Logic| if let Logic::XorTree { fan_in } = logic { Some(fan_in) } else { None };
-    Listed::of(|to| unit.describe(to)).logic.into_iter().filter_map(fan_in).collect()
+    DescriptionSummary::of(|to| unit.describe(to)).logic.into_iter().filter_map(fan_in).collect()
 }

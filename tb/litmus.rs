@@ -97,7 +97,7 @@ impl fmt::Display for Program {
 }
 
 /// Outcome of a program: values read, by thread and in program order, then the final value of each location.
-pub type Seen = Vec<u32>;
+pub type LitmusOutcome = Vec<u32>;
 
 /// State of a partly executed program.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -136,7 +136,7 @@ impl Program {
 
     /// Returns all outcomes that the memory model allows.
     #[must_use]
-    pub fn allowed(&self) -> BTreeSet<Seen> {
+    pub fn allowed(&self) -> BTreeSet<LitmusOutcome> {
         let first = State {
             done: vec![0; self.0.len()],
             versions: vec![vec![0]; LOCATIONS],
@@ -176,7 +176,7 @@ impl Program {
     /// Returns the outcomes under sequential consistency, computed with coherent loads only and a fence after
     /// every operation.
     #[must_use]
-    pub fn in_order(&self) -> BTreeSet<Seen> {
+    pub fn in_order(&self) -> BTreeSet<LitmusOutcome> {
         let strong = |op: &Op| match *op {
             Op::Load { at, .. } => Op::Load { at, is_coherent: true },
             other => other,
@@ -313,9 +313,9 @@ const NOISE_BYTES: usize = 160 * 1536;
 
 /// Outcomes of a program on a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct LitmusReport {
     /// Number of occurrences of each outcome.
-    pub seen: BTreeMap<Seen, u32>,
+    pub seen: BTreeMap<LitmusOutcome, u32>,
     /// Duration of the run [core cycles].
     pub cycles: u64,
     /// Number of warp instructions executed.
@@ -326,7 +326,7 @@ pub struct Shown {
 ///
 /// # Errors
 /// If the program exceeds the limits of this module, or the run fails or does not finish.
-pub fn observed(program: &Program, seed: u32, request: &Request) -> Result<Shown, String> {
+pub fn run_on_machine(program: &Program, seed: u32, request: &Request) -> Result<LitmusReport, String> {
     if let Some(ops) = program.0.iter().find(|ops| reads(ops) > MOST_READ) {
         return Err(format!("a thread reads {} words, expected {MOST_READ} at most", reads(ops)));
     }
@@ -371,7 +371,7 @@ pub fn observed(program: &Program, seed: u32, request: &Request) -> Result<Shown
         *seen.entry(read.chain(last).collect()).or_default() += 1;
     }
     let (cycles, warp_instructions) = (report.counters.cycles, report.counters.warp_instructions());
-    Ok(Shown { seen, cycles, warp_instructions })
+    Ok(LitmusReport { seen, cycles, warp_instructions })
 }
 
 /// Returns the number of words that a thread reads.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::fst::FstWriter;
-use crate::part_file::PartFile;
+use crate::part_file::AtomicFile;
 use crate::scope::Selection;
 use crate::signal::{SignalId, Tree};
 use crate::sink::Sink;
@@ -66,13 +66,13 @@ impl<W: Write + Seek> fmt::Debug for Dump<W> {
     }
 }
 
-impl Dump<PartFile> {
+impl Dump<AtomicFile> {
     /// Writes the remaining data, renames the temporary file to its final name and returns that name.
     ///
     /// # Errors
     /// Fails if the file cannot be written.
     pub fn finish(self) -> io::Result<PathBuf> {
-        self.into_inner()?.keep()
+        self.into_inner()?.commit()
     }
 }
 

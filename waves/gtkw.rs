@@ -13,7 +13,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use crate::part_file::PartFile;
+use crate::part_file::AtomicFile;
 use crate::scope::Selection;
 use crate::signal::{Display, EnumNames, ScopeId, SignalId, Tree, is_entry};
 
@@ -152,13 +152,13 @@ impl SaveFile<'_> {
         for (path, table) in filters {
             // Use the path as the caller spelled it, not the absolute one.
             let path = filters_path(self.dump).join(path.file_name().unwrap_or_default());
-            let mut file = PartFile::create(&path)?;
+            let mut file = AtomicFile::create(&path)?;
             file.write_all(table.as_bytes())?;
-            written.push(file.keep()?);
+            written.push(file.commit()?);
         }
-        let mut file = PartFile::create(path)?;
+        let mut file = AtomicFile::create(path)?;
         file.write_all(text.as_bytes())?;
-        written.push(file.keep()?);
+        written.push(file.commit()?);
         Ok(written)
     }
 
@@ -275,7 +275,7 @@ impl Lines<'_> {
             Display::Unsigned => "24",
             Display::Count => "8024",
             Display::Enum(_) => "100002028",
-            Display::Members => "20000024",
+            Display::MemberCount => "20000024",
         };
         self.add(format_args!("@{format}"));
         if let Display::Enum(names) = signal.display {

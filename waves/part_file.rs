@@ -31,7 +31,7 @@ const MOST_LINKS: usize = 40;
 
 /// Output file under construction.
 #[derive(Debug)]
-pub struct PartFile {
+pub struct AtomicFile {
     file: File,
     /// Path of the temporary file, or of the device or pipe itself.
     at: PathBuf,
@@ -41,9 +41,9 @@ pub struct PartFile {
     kept: bool,
 }
 
-impl PartFile {
+impl AtomicFile {
     /// Opens a temporary file for the target `NAME`.
-    pub fn create(target: &Path) -> io::Result<PartFile> {
+    pub fn create(target: &Path) -> io::Result<AtomicFile> {
         let refuse = |why: &str| io::Error::new(io::ErrorKind::InvalidInput, format!("{}: {why}", target.display()));
         let there = fs::metadata(target).map(|there| there.file_type()).ok();
         // Fail now rather than at the rename, after hours of simulation.
@@ -54,7 +54,7 @@ impl PartFile {
             let file = File::options().write(true).open(target);
             let file = file.map_err(|error| about("cannot be written to", target, &error))?;
             let target = target.to_owned();
-            return Ok(PartFile { file, at: target.clone(), replaces: None, target, kept: false });
+            return Ok(AtomicFile { file, at: target.clone(), replaces: None, target, kept: false });
         }
         if there.is_some() {
             // A rename does not check the write permission of the file that it replaces.
@@ -73,14 +73,14 @@ impl PartFile {
             return Err(refuse("names no file"));
         }
         let (file, at) = begin(&replaces).map_err(|error| about("cannot create", target, &error))?;
-        Ok(PartFile { file, at, replaces: Some(replaces), target: target.to_owned(), kept: false })
+        Ok(AtomicFile { file, at, replaces: Some(replaces), target: target.to_owned(), kept: false })
     }
 
     /// Renames the temporary file to its final name and returns that name.
-    pub fn keep(mut self) -> io::Result<PathBuf> {
+    pub fn commit(mut self) -> io::Result<PathBuf> {
         if let Some(replaced) = &self.replaces {
             // Some file systems report a full disk only at a sync.
-            let _unhurried = Unhurried::begin();
+            let _unhurried = CompletionGuard::begin();
             self.file.sync_data().map_err(|error| about("cannot write", &self.target, &error))?;
             if let Ok(there) = fs::metadata(replaced) {
                 let kept = self.file.set_permissions(there.permissions());
@@ -150,9 +150,9 @@ static UNHURRIED: AtomicUsize = AtomicUsize::new(0);
 /// waits until no guard exists.
 #[derive(Debug)]
 #[must_use]
-pub struct Unhurried(());
+pub struct CompletionGuard(());
 
-impl Unhurried {
+impl CompletionGuard {
     /// Registers that a file is being completed, until the guard is dropped.
     pub fn begin() -> Self {
         UNHURRIED.fetch_add(1, Ordering::Relaxed);
@@ -166,7 +166,7 @@ impl Unhurried {
     }
 }
 
-impl Drop for Unhurried {
+impl Drop for CompletionGuard {
     fn drop(&mut self) {
         UNHURRIED.fetch_sub(1, Ordering::Relaxed);
     }
@@ -240,12 +240,12 @@ fn claim(at: &Path) -> io::Result<Option<File>> {
 
 /// Identity of the file that a path leads to, through links, even if the file does not exist yet.
 #[derive(Clone, Debug)]
-pub struct Identity {
+pub struct FileIdentity {
     path: PathBuf,
     there: Option<Metadata>,
 }
 
-impl Identity {
+impl FileIdentity {
     /// Identifies the file that is read or written at a path.
     #[must_use]
     pub fn of(path: &Path) -> Self {
@@ -300,7 +300,7 @@ fn destination(path: &Path) -> PathBuf {
     }
 }
 
-impl Write for PartFile {
+impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.write(bytes).map_err(|error| about("cannot write", &self.target, &error))
     }
@@ -310,13 +310,13 @@ impl Write for PartFile {
     }
 }
 
-impl Seek for PartFile {
+impl Seek for AtomicFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.file.seek(to).map_err(|error| about("cannot write", &self.target, &error))
     }
 }
 
-impl Drop for PartFile {
+impl Drop for AtomicFile {
     fn drop(&mut self) {
         if !self.kept && self.replaces.is_some() && parts().under_way.remove(&self.at) {
             // Ignore errors: the error that led here has already been returned.
@@ -344,10 +344,10 @@ mod tests {
     fn a_kept_file_stands_under_its_own_name_only() -> io::Result<()> {
         let folder = tempfile::tempdir()?;
         let target = folder.path().join("a.vcd");
-        let mut file = PartFile::create(&target)?;
+        let mut file = AtomicFile::create(&target)?;
         file.write_all(b"whole")?;
         assert_eq!(names_in(folder.path()), ["a.vcd.warpsieve-1.part"]);
-        assert_eq!(file.keep()?, target);
+        assert_eq!(file.commit()?, target);
         assert_eq!(names_in(folder.path()), ["a.vcd"]);
         assert_eq!(fs::read(&target)?, b"whole");
         Ok(())
@@ -358,7 +358,7 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let target = folder.path().join("a.vcd");
         fs::write(&target, "older")?;
-        PartFile::create(&target)?.write_all(b"half")?;
+        AtomicFile::create(&target)?.write_all(b"half")?;
         assert_eq!(names_in(folder.path()), ["a.vcd"]);
         assert_eq!(fs::read(&target)?, b"older");
         Ok(())
@@ -367,7 +367,7 @@ mod tests {
     #[test]
     fn a_folder_is_refused_before_anything_is_written() -> io::Result<()> {
         let folder = tempfile::tempdir()?;
-        let error = PartFile::create(folder.path()).expect_err("a folder cannot be a dump");
+        let error = AtomicFile::create(folder.path()).expect_err("a folder cannot be a dump");
         assert!(error.to_string().ends_with("is a directory, expected a file name"), "{error}");
         Ok(())
     }
@@ -375,10 +375,10 @@ mod tests {
     #[test]
     fn a_name_that_ends_as_a_folder_and_a_link_that_leads_nowhere_are_refused() -> io::Result<()> {
         let folder = tempfile::tempdir()?;
-        let error = PartFile::create(&folder.path().join("new/")).expect_err("it would be called `new`");
+        let error = AtomicFile::create(&folder.path().join("new/")).expect_err("it would be called `new`");
         assert!(error.to_string().ends_with("is no directory that is there, expected a file name"), "{error}");
         std::os::unix::fs::symlink("loop", folder.path().join("loop"))?;
-        let error = PartFile::create(&folder.path().join("loop")).expect_err("it leads to itself");
+        let error = AtomicFile::create(&folder.path().join("loop")).expect_err("it leads to itself");
         assert!(error.to_string().ends_with("is a link that leads nowhere"), "{error}");
         assert_eq!(names_in(folder.path()), ["loop"]);
         Ok(())
@@ -387,7 +387,7 @@ mod tests {
     #[test]
     fn a_missing_folder_is_named_in_the_error() -> io::Result<()> {
         let folder = tempfile::tempdir()?;
-        let error = PartFile::create(&folder.path().join("none/a.vcd")).expect_err("the folder does not exist");
+        let error = AtomicFile::create(&folder.path().join("none/a.vcd")).expect_err("the folder does not exist");
         assert!(error.to_string().contains("none/a.vcd: cannot create: "), "{error}");
         Ok(())
     }
@@ -396,12 +396,12 @@ mod tests {
     fn two_who_write_one_file_have_a_part_each_and_the_last_to_end_is_kept() -> io::Result<()> {
         let folder = tempfile::tempdir()?;
         let target = folder.path().join("a.vcd");
-        let [mut first, mut second] = [PartFile::create(&target)?, PartFile::create(&target)?];
+        let [mut first, mut second] = [AtomicFile::create(&target)?, AtomicFile::create(&target)?];
         first.write_all(b"first")?;
         second.write_all(b"second")?;
-        second.keep()?;
+        second.commit()?;
         assert_eq!(fs::read(&target)?, b"second");
-        first.keep()?;
+        first.commit()?;
         assert_eq!((names_in(folder.path()), fs::read(&target)?), (vec!["a.vcd".to_owned()], b"first".to_vec()));
         Ok(())
     }
@@ -413,9 +413,9 @@ mod tests {
             ["a.vcd", "a.vcd.warpsieve-1.part", "a.vcd.part"].map(|name| folder.path().join(name));
         fs::write(&left, "much that was left behind")?;
         fs::write(&other, "of another program")?;
-        let mut file = PartFile::create(&target)?;
+        let mut file = AtomicFile::create(&target)?;
         file.write_all(b"whole")?;
-        file.keep()?;
+        file.commit()?;
         assert_eq!(fs::read(&target)?, b"whole");
         assert!(!left.exists());
         assert_eq!(fs::read(&other)?, b"of another program");
@@ -427,11 +427,11 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let path = |name: &str| folder.path().join(name);
         fs::create_dir(path("in"))?;
-        let new = Identity::of(&path("in/new.json"));
-        assert!(new.meets(&Identity::of(&path("in/../in/./new.json"))));
-        assert!(!new.meets(&Identity::of(&path("new.json"))));
+        let new = FileIdentity::of(&path("in/new.json"));
+        assert!(new.meets(&FileIdentity::of(&path("in/../in/./new.json"))));
+        assert!(!new.meets(&FileIdentity::of(&path("new.json"))));
         // A command that fills a folder writes all files in it.
-        assert!(new.meets(&Identity::of(&path("in"))));
+        assert!(new.meets(&FileIdentity::of(&path("in"))));
         Ok(())
     }
 
@@ -445,12 +445,12 @@ mod tests {
         std::os::unix::fs::symlink("file", path("soft"))?;
         std::os::unix::fs::symlink("new", path("dangling"))?;
         for (one, other) in [("file", "hard"), ("file", "soft"), ("hard", "soft"), ("dangling", "new")] {
-            assert!(Identity::of(&path(one)).meets(&Identity::of(&path(other))), "{one} and {other}");
+            assert!(FileIdentity::of(&path(one)).meets(&FileIdentity::of(&path(other))), "{one} and {other}");
         }
-        assert!(!Identity::of(&path("file")).meets(&Identity::of(&path("dangling"))));
-        let mut through = PartFile::create(&path("dangling"))?;
+        assert!(!FileIdentity::of(&path("file")).meets(&FileIdentity::of(&path("dangling"))));
+        let mut through = AtomicFile::create(&path("dangling"))?;
         through.write_all(b"newer")?;
-        through.keep()?;
+        through.commit()?;
         assert_eq!(fs::read(path("new"))?, b"newer");
         assert!(fs::symlink_metadata(path("dangling"))?.is_symlink());
         Ok(())
@@ -471,13 +471,13 @@ mod tests {
         for permissions in [0o600, 0o640, 0o755, 0o666] {
             fs::set_permissions(&file, fs::Permissions::from_mode(permissions))?;
             for path in [&file, &link] {
-                let mut part = PartFile::create(path)?;
+                let mut part = AtomicFile::create(path)?;
                 part.write_all(b"newer")?;
-                part.keep()?;
+                part.commit()?;
                 assert_eq!(mode(&file)?, permissions, "{}", path.display());
             }
         }
-        PartFile::create(&new)?.keep()?;
+        AtomicFile::create(&new)?.commit()?;
         assert_eq!(mode(&new)?, of_new, "as any new file");
         Ok(())
     }
@@ -500,9 +500,9 @@ mod tests {
         let [file, link] = ["file.vcd", "link.vcd"].map(|name| folder.path().join(name));
         fs::write(&file, "older")?;
         std::os::unix::fs::symlink(&file, &link)?;
-        let mut part = PartFile::create(&link)?;
+        let mut part = AtomicFile::create(&link)?;
         part.write_all(b"newer")?;
-        assert_eq!(part.keep()?, link);
+        assert_eq!(part.commit()?, link);
         assert!(fs::symlink_metadata(&link)?.is_symlink());
         assert_eq!(fs::read(&file)?, b"newer");
         Ok(())
@@ -516,10 +516,10 @@ mod tests {
         let [null, full] = ["null", "full"].map(|name| folder.path().join(name));
         std::os::unix::fs::symlink("/dev/null", &null)?;
         std::os::unix::fs::symlink("/dev/full", &full)?;
-        let mut nowhere = PartFile::create(&null)?;
+        let mut nowhere = AtomicFile::create(&null)?;
         nowhere.write_all(b"some")?;
-        assert_eq!(nowhere.keep()?, null);
-        let mut refused = PartFile::create(&full)?;
+        assert_eq!(nowhere.commit()?, null);
+        let mut refused = AtomicFile::create(&full)?;
         assert_eq!(refused.write_all(b"some").expect_err("it is full").kind(), io::ErrorKind::StorageFull);
         drop(refused);
         assert_eq!(names_in(folder.path()).len(), 2);

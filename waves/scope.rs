@@ -22,11 +22,11 @@ const SUGGESTIONS: usize = 3;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glob {
     text: String,
-    parts: Vec<Part>,
+    parts: Vec<GlobComponent>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
+enum GlobComponent {
     AnyDepth,
     Name(String),
 }
@@ -42,12 +42,12 @@ impl FromStr for Glob {
     fn from_str(text: &str) -> Result<Glob, GlobError> {
         let part = |name: &str| match name {
             "" => Err(GlobError(text.to_owned())),
-            "**" => Ok(Part::AnyDepth),
-            name => Ok(Part::Name(name.to_owned())),
+            "**" => Ok(GlobComponent::AnyDepth),
+            name => Ok(GlobComponent::Name(name.to_owned())),
         };
         let mut parts = text.split('.').map(part).collect::<Result<Vec<_>, _>>()?;
         // Two consecutive `**` are equivalent to one.
-        parts.dedup_by(|later, part| *later == Part::AnyDepth && *part == Part::AnyDepth);
+        parts.dedup_by(|later, part| *later == GlobComponent::AnyDepth && *part == GlobComponent::AnyDepth);
         Ok(Glob { text: text.to_owned(), parts })
     }
 }
@@ -82,8 +82,8 @@ impl Glob {
         tree.ids().filter(|&id| is_named(&tree.names(id))).collect()
     }
 
-    fn start(&self) -> Reach<'_> {
-        let mut start = Reach::default();
+    fn start(&self) -> MatchState<'_> {
+        let mut start = MatchState::default();
         start.go_to(&self.parts);
         start
     }
@@ -93,38 +93,38 @@ impl Glob {
 /// its whole path or a prefix of it. After a prefix, the rest must not contain an array entry, unless the
 /// prefix itself ends in one.
 #[derive(Debug, Clone, Default)]
-struct Reach<'a> {
+struct MatchState<'a> {
     /// Glob components that the remaining names must match, one slice for each possible match of the names so
     /// far.
-    rest: Vec<&'a [Part]>,
+    rest: Vec<&'a [GlobComponent]>,
     /// True if everything below is selected.
     all: bool,
     /// True if everything below except array entries is selected.
     plain: bool,
 }
 
-impl<'a> Reach<'a> {
+impl<'a> MatchState<'a> {
     /// Adds the components that remain after a match, also without their leading `**`.
-    fn go_to(&mut self, mut rest: &'a [Part]) {
+    fn go_to(&mut self, mut rest: &'a [GlobComponent]) {
         loop {
             if self.rest.iter().all(|known| known.len() != rest.len()) {
                 self.rest.push(rest);
             }
             match rest {
-                [Part::AnyDepth, later @ ..] => rest = later,
+                [GlobComponent::AnyDepth, later @ ..] => rest = later,
                 _ => return,
             }
         }
     }
 
     /// Returns the state after one more name on the path.
-    fn down(&self, name: &str) -> Reach<'a> {
+    fn down(&self, name: &str) -> MatchState<'a> {
         let is_entry = is_entry(name);
-        let mut next = Reach { rest: Vec::new(), all: self.all, plain: self.plain && !is_entry };
+        let mut next = MatchState { rest: Vec::new(), all: self.all, plain: self.plain && !is_entry };
         for parts in &self.rest {
             match parts {
-                [Part::AnyDepth, ..] if !is_entry => next.go_to(parts),
-                [Part::Name(pattern), later @ ..]
+                [GlobComponent::AnyDepth, ..] if !is_entry => next.go_to(parts),
+                [GlobComponent::Name(pattern), later @ ..]
                     if (!is_entry || pattern.contains('[')) && name_matches(pattern.as_bytes(), name.as_bytes()) =>
                 {
                     next.go_to(later);
@@ -159,26 +159,26 @@ impl<'a> Reach<'a> {
 /// Match state of several globs at one scope of a tree that is still being described. Shows whether any glob
 /// can select something below.
 #[derive(Debug, Clone)]
-pub struct Trail<'a>(Vec<Reach<'a>>);
+pub struct GlobMatches<'a>(Vec<MatchState<'a>>);
 
-impl<'a> Trail<'a> {
+impl<'a> GlobMatches<'a> {
     /// Starts at the root, whose name a glob may include or omit.
-    pub fn new(globs: &'a [Glob], root: &str) -> Trail<'a> {
-        Trail(globs.iter().flat_map(|glob| [glob.start(), glob.start().down(root)]).collect())
+    pub fn new(globs: &'a [Glob], root: &str) -> GlobMatches<'a> {
+        GlobMatches(globs.iter().flat_map(|glob| [glob.start(), glob.start().down(root)]).collect())
     }
 
     /// Returns the state inside a scope with any of these names, or `None` if no glob can match anything
     /// there.
-    pub fn down(&self, names: &[&str]) -> Option<Trail<'a>> {
+    pub fn down(&self, names: &[&str]) -> Option<GlobMatches<'a>> {
         let inside = self.0.iter().flat_map(|reach| names.iter().map(|name| reach.down(name)));
-        let leading: Vec<Reach<'a>> = inside.filter(|reach| reach.takes() || !reach.rest.is_empty()).collect();
-        (!leading.is_empty()).then_some(Trail(leading))
+        let leading: Vec<MatchState<'a>> = inside.filter(|reach| reach.takes() || !reach.rest.is_empty()).collect();
+        (!leading.is_empty()).then_some(GlobMatches(leading))
     }
 }
 
 /// True if the components match exactly these names.
-fn matches(parts: &[Part], names: &[&str]) -> bool {
-    let mut reach = Reach::default();
+fn matches(parts: &[GlobComponent], names: &[&str]) -> bool {
+    let mut reach = MatchState::default();
     reach.go_to(parts);
     names.iter().fold(reach, |reach, name| reach.down(name)).rest.iter().any(|rest| rest.is_empty())
 }
@@ -235,7 +235,7 @@ impl Selection {
     /// Creates a selection of everything except array entries.
     pub fn default_of(tree: &Tree) -> Selection {
         let mut chosen = vec![false; tree.len()];
-        let everything = Reach { plain: true, ..Reach::default() };
+        let everything = MatchState { plain: true, ..MatchState::default() };
         let mut found = Vec::new();
         everything.collect(tree, ScopeId::ROOT, &mut found);
         found.into_iter().for_each(|id| chosen[id.index()] = true);
@@ -295,8 +295,8 @@ fn near(tree: &Tree, glob: &Glob) -> Vec<String> {
     for depth in (0..=glob.parts.len().min(2 * deepest + 1)).rev() {
         let (leading, later) = glob.parts.split_at(depth);
         let wanted = match later.first() {
-            Some(Part::Name(name)) => name.as_str(),
-            Some(Part::AnyDepth) | None => "",
+            Some(GlobComponent::Name(name)) => name.as_str(),
+            Some(GlobComponent::AnyDepth) | None => "",
         };
         let mut found: Vec<(&str, String)> = Vec::new();
         for scope in tree.scope_ids() {
@@ -494,7 +494,7 @@ mod tests {
     #[test]
     fn a_trail_goes_on_where_a_glob_can_still_choose_something() {
         let globs: Vec<Glob> = ["sm1.l1", "machine.l2.**.tag"].map(|text| text.parse().expect("a glob")).into();
-        let root = Trail::new(&globs, "machine");
+        let root = GlobMatches::new(&globs, "machine");
         let leads = |path: &[&str]| path.iter().try_fold(root.clone(), |trail, name| trail.down(&[name])).is_some();
         assert!(leads(&["sm1"]) && leads(&["sm1", "l1", "mshr"]) && leads(&["l2", "bank0", "way"]));
         assert!(!leads(&["sm0"]) && !leads(&["sm1", "core"]) && !leads(&["l2", "entry[3]"]));

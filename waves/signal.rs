@@ -68,7 +68,7 @@ pub enum Display {
     /// Binary: masks, one-hot vectors.
     Binary,
     /// Mask too wide to read bit by bit, displayed as its number of ones.
-    Members,
+    MemberCount,
     /// State or status, displayed by name.
     Enum(EnumNames),
 }
@@ -230,7 +230,7 @@ impl TreeBuilder {
                 let plain = names.iter().all(|name| !name.contains(char::is_control));
                 assert!(plain, "{}: a name among {names:?} has control characters", path());
             }
-            Display::Hex | Display::Unsigned | Display::Count | Display::Binary | Display::Members => {}
+            Display::Hex | Display::Unsigned | Display::Count | Display::Binary | Display::MemberCount => {}
         }
         let id = SignalId(u32::try_from(self.tree.signals.len()).expect("fewer than 2^32 signals"));
         self.tree.signals.push(Signal { name: name.to_owned(), width, kind, display, scope });

@@ -155,7 +155,7 @@ impl Trigger {
     /// Evaluates the trigger with the signal values from this cycle on; `None` is an unknown value. Cycles
     /// must not decrease, and skipped cycles have the values of the previous call. Returns true once the
     /// conditions have held for enough cycles, and from then on.
-    pub fn at(&mut self, cycle: u64, value: impl Fn(SignalId) -> Option<u64>) -> bool {
+    pub fn evaluate(&mut self, cycle: u64, value: impl Fn(SignalId) -> Option<u64>) -> bool {
         if self.since.is_some_and(|since| cycle - since >= self.cycles) {
             return true;
         }
@@ -246,7 +246,7 @@ mod tests {
     /// Returns the cycles in which a trigger on `level` fires, given its values in cycles 0, 1, 2, ...
     fn met(text: &str, levels: &[u64]) -> Vec<u64> {
         let mut trigger = trigger(text);
-        let met = |&(cycle, &level): &(u64, &u64)| trigger.at(cycle, |_| Some(level));
+        let met = |&(cycle, &level): &(u64, &u64)| trigger.evaluate(cycle, |_| Some(level));
         (0..).zip(levels).filter(met).map(|(cycle, _)| cycle).collect()
     }
 
@@ -282,15 +282,19 @@ mod tests {
     #[test]
     fn cycles_left_out_count_as_unchanged() {
         let mut trigger = trigger("l1.level == 5 for 100");
-        assert!(!trigger.at(10, |_| Some(5)));
-        assert!(trigger.at(110, |_| Some(0)), "cycles 10 to 109 are a hundred");
+        assert!(!trigger.evaluate(10, |_| Some(5)));
+        assert!(trigger.evaluate(110, |_| Some(0)), "cycles 10 to 109 are a hundred");
         let mut trigger = self::trigger("l1.level == 5 for 100");
-        assert!(!trigger.at(10, |_| Some(5)) && !trigger.at(109 - 1, |_| Some(5)) && trigger.at(109, |_| Some(5)));
+        assert!(
+            !trigger.evaluate(10, |_| Some(5))
+                && !trigger.evaluate(109 - 1, |_| Some(5))
+                && trigger.evaluate(109, |_| Some(5))
+        );
     }
 
     #[test]
     fn an_unknown_value_meets_nothing() {
-        assert!(!trigger("l1.level != 5").at(0, |_| None));
+        assert!(!trigger("l1.level != 5").evaluate(0, |_| None));
     }
 
     /// True if a trigger fires for these values of `l1.status`, `l1.level` and `l1.other.level`.
@@ -300,7 +304,7 @@ mod tests {
         let places = ["l1.status", "l1.level", "l1.other.level"].map(|path| at(path).expect(path));
         let value =
             |id: SignalId| values[places.iter().position(|&place| place == id.index()).expect("one of the three")];
-        trigger(text).at(0, value)
+        trigger(text).evaluate(0, value)
     }
 
     #[test]

@@ -17,7 +17,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::digits::put_digits;
-use crate::part_file::PartFile;
+use crate::part_file::AtomicFile;
 use crate::scope::Selection;
 use crate::signal::{Kind, MAX_WIDTH, ScopeId, SignalId, Tree, fits, is_entry};
 use crate::sink::{Sink, words};
@@ -112,15 +112,15 @@ pub struct VcdWriter<W: Write> {
     failed: Option<(io::ErrorKind, String)>,
 }
 
-impl VcdWriter<PartFile> {
+impl VcdWriter<AtomicFile> {
     /// Starts a dump. The file appears under this name when the dump is finished.
     pub fn create(path: &Path, tree: &Tree, selection: &Selection, timescale: Timescale) -> io::Result<Self> {
-        VcdWriter::new(PartFile::create(path)?, tree, selection, timescale)
+        VcdWriter::new(AtomicFile::create(path)?, tree, selection, timescale)
     }
 
     /// Writes the remaining data, renames the temporary file to its final name and returns that name.
     pub fn finish(self) -> io::Result<PathBuf> {
-        self.into_inner()?.keep()
+        self.into_inner()?.commit()
     }
 }
 

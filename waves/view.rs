@@ -65,7 +65,7 @@ pub const BUILT_IN: &[BuiltIn] = &[
 
 /// Returns all paths that may be written next to a dump: its save file, one save file per built-in view, and
 /// the folder of filters.
-pub fn beside(dump: &Path) -> Vec<PathBuf> {
+pub fn companion_paths(dump: &Path) -> Vec<PathBuf> {
     let views = BUILT_IN.iter().map(|view| save_path(dump, Some(view.name)));
     views.chain([save_path(dump, None), filters_path(dump)]).collect()
 }
@@ -121,7 +121,7 @@ pub enum ViewError {
 
 /// View applied to a scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Applied {
+pub struct AppliedView {
     /// Groups and signals that the save file lists.
     pub items: Vec<Item>,
     /// Globs that match no signal in the scope: the design lacks the component, or a signal was renamed.
@@ -176,9 +176,9 @@ impl View {
     /// Returns the view's signals in this scope that are in the dump. Empty groups are omitted. A signal
     /// matched by several lines appears at its first match. Labels are paths relative to the scope with `_`
     /// for `.`: `mshr.used` becomes `mshr_used`.
-    pub fn apply(&self, tree: &Tree, selection: &Selection, scope: ScopeId) -> Applied {
+    pub fn apply(&self, tree: &Tree, selection: &Selection, scope: ScopeId) -> AppliedView {
         let mut seen = vec![false; tree.len()];
-        let mut applied = Applied { items: Vec::new(), missing: Vec::new() };
+        let mut applied = AppliedView { items: Vec::new(), missing: Vec::new() };
         for group in &self.groups {
             let mut items = Vec::new();
             for (glob, colour) in &group.lines {

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use super::super::output::escaped;
+use super::super::output::escape_xml;
 use super::Estimate;
 use warpsieve::estimate::Folded;
 
@@ -39,7 +39,7 @@ pub(super) fn svg(estimate: &Estimate<'_>) -> String {
          <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
          <text x=\"4\" y=\"19\" font-size=\"15\">{}: {:.3} mm² at {node_nm} nm, an estimate</text>\n",
         HEIGHT + TOP + 4.0,
-        escaped(&name.join(" + ")),
+        escape_xml(&name.join(" + ")),
         tree.um2 / 1e6,
     );
     let place = Place { level: 0, top: TOP, height: HEIGHT, branch: 0 };
@@ -68,11 +68,11 @@ fn draw(text: &mut String, block: &Folded<'_>, above: &str, place: Place) {
         "<g><title>{path}: {size}</title><rect x=\"{left}\" y=\"{top:.2}\" width=\"{COLUMN}\" height=\"{height:.2}\" \
          fill=\"hsl({hue},{saturation}%,{}%)\" stroke=\"white\" stroke-width=\"0.7\"/>",
         58 + 7 * level,
-        path = escaped(&path),
+        path = escape_xml(&path),
     );
     if height >= LINE {
         let (x, y) = (left + 4.0, top + LINE.min(height) - 2.5);
-        let _ = write!(text, "<text x=\"{x}\" y=\"{y:.2}\">{} {size}</text>", escaped(&block.name));
+        let _ = write!(text, "<text x=\"{x}\" y=\"{y:.2}\">{} {size}</text>", escape_xml(&block.name));
     }
     text.push_str("</g>\n");
     let mut top = top;

@@ -3,7 +3,7 @@
 
 use ::area::{Basis, Kind};
 
-use super::super::output::{columns, grouped, noun};
+use super::super::output::{columns, format_thousands, noun};
 use super::Estimate;
 use warpsieve::estimate::{Block, Delta, Folded};
 
@@ -60,8 +60,8 @@ fn row(indent: &str, block: &Folded<'_>, copies: u32, whole: f64) -> Vec<String>
     let all = um2 * f64::from(copies);
     vec![
         format!("{indent}{}", block.name),
-        grouped(*bits),
-        grouped(*flops),
+        format_thousands(*bits),
+        format_thousands(*flops),
         mm2(*um2),
         format!("{leakage_mw:.3}"),
         mm2(all),
@@ -70,7 +70,7 @@ fn row(indent: &str, block: &Folded<'_>, copies: u32, whole: f64) -> Vec<String>
 }
 
 fn signed(number: i64) -> String {
-    format!("{}{}", if number < 0 { "-" } else { "+" }, grouped(number.unsigned_abs()))
+    format!("{}{}", if number < 0 { "-" } else { "+" }, format_thousands(number.unsigned_abs()))
 }
 
 fn delta_row(indent: &str, block: &Folded<'_>) -> Vec<String> {

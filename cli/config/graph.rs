@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::super::output::{counted, escaped};
+use super::super::output::{escape_xml, format_count};
 use rtl::kernel::{Bundle, Clocks, Group, Outline};
 use rtl::machine::CLOCKS;
 
@@ -37,7 +37,7 @@ pub(super) fn svg(name: &str, outline: &Outline, clocks: &Clocks) -> String {
     let height = TOP + f64::from(rows.iter().copied().max().unwrap_or(0)) * ROW + 10.0;
     let width = LEFT + COLUMN * CLOCKS.len() as f64;
     let islands = match islands {
-        Some(islands) => counted(*islands as u64, "island", "islands"),
+        Some(islands) => format_count(*islands as u64, "island", "islands"),
         None => "one island".to_owned(),
     };
     let mut text = format!(
@@ -46,7 +46,7 @@ pub(super) fn svg(name: &str, outline: &Outline, clocks: &Clocks) -> String {
          <path d=\"M0,0 L8,4 L0,8 z\" fill=\"#345\"/></marker></defs>\n\
          <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
          <text x=\"8\" y=\"20\" font-size=\"15\">{}: blocks and links, {islands}; delays in core cycles, of beats and of credits</text>\n",
-        escaped(name)
+        escape_xml(name)
     );
     for (clock, name) in CLOCKS.iter().enumerate() {
         let (x, mhz) = (
@@ -77,7 +77,7 @@ fn draw_group(text: &mut String, Group { name, blocks, .. }: &Group, Place { x, 
         x - width / 2.0,
         y - height / 2.0,
         y + 4.0,
-        escaped(name),
+        escape_xml(name),
     );
 }
 
@@ -148,7 +148,7 @@ fn draw_names(text: &mut String, Place { x, y }: Place, links: &[Bundle], cycle:
             text,
             "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\" stroke=\"white\" stroke-width=\"3\" paint-order=\"stroke\">{links} {}{delays}</text>",
             y + row as f64 * LINE,
-            escaped(name.trim_end_matches('_'))
+            escape_xml(name.trim_end_matches('_'))
         );
     }
 }

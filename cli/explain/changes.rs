@@ -3,12 +3,12 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use papers::measured::Part;
+use papers::measured::BlockEnergy;
 use serde::Serialize;
 use warpsieve::run::ratio;
 
 use super::super::dictionary::{stages as all_stages, stalls as all_stalls};
-use super::super::output::grouped;
+use super::super::output::format_thousands;
 use super::super::sweep::tidy::place;
 use super::side::{Load, Side};
 use super::sources::Sources;
@@ -67,7 +67,7 @@ pub struct Section {
     /// Column head of the row names.
     pub row: &'static str,
     pub rows: Vec<Row>,
-    pub left_out: LeftOut,
+    pub left_out: Omitted,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -79,7 +79,7 @@ pub struct Row {
     /// Change of the row as a fraction of the change of the section's total.
     pub weight: Option<f64>,
     /// Other values of the same item, such as its hits or its latency.
-    pub further: Vec<Further>,
+    pub further: Vec<OtherValue>,
     /// Meaning of the row, or the source line of a load.
     pub note: Option<String>,
     /// Value that a change is compared with to tell if it is large. It replaces the scale of the section.
@@ -88,7 +88,7 @@ pub struct Row {
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub struct Further {
+pub struct OtherValue {
     pub name: &'static str,
     pub a: f64,
     pub b: f64,
@@ -99,7 +99,7 @@ pub struct Further {
 
 /// Rows whose change is too small to list.
 #[derive(Debug, Serialize)]
-pub struct LeftOut {
+pub struct Omitted {
     pub rows: usize,
     /// Name of the value of which the smallest listed change is a fraction.
     pub of: &'static str,
@@ -153,7 +153,7 @@ impl Row {
     /// True if the row changed by more than the fraction `least` of `of`. Further values of the row count
     /// too, each relative to its own base.
     fn is_large(&self, least: f64, of: f64) -> bool {
-        let is_large = |further: &Further| (further.b - further.a).abs() > least * further.of;
+        let is_large = |further: &OtherValue| (further.b - further.a).abs() > least * further.of;
         self.change.abs() > least * of || self.further.iter().any(is_large)
     }
 
@@ -187,7 +187,7 @@ impl Section {
             rows.sort_by(largest_first);
             together = Some(all);
         }
-        Self { name, about, row, rows, left_out: LeftOut { rows: small.len(), of, sum: together } }
+        Self { name, about, row, rows, left_out: Omitted { rows: small.len(), of, sum: together } }
     }
 }
 
@@ -198,7 +198,7 @@ fn largest_first(one: &Row, other: &Row) -> Ordering {
 /// Returns the changes of the issue slots of the schedulers, by use or stall reason.
 fn slots(a: &Side, b: &Side, least: f64) -> Section {
     let sides = [a, b].map(Side::slots);
-    let reasons = merged(&sides[0], &sides[1]).map(|(reason, a, b)| {
+    let reasons = merge_keys(&sides[0], &sides[1]).map(|(reason, a, b)| {
         let counted = format!("stalls.{reason}");
         let note = meaning(&counted).unwrap_or("It issued an instruction.");
         Row { note: Some(note.to_owned()), ..Row::new((*reason).to_owned(), a, b) }
@@ -264,8 +264,8 @@ fn loads(a: &Side, b: &Side, sources: &Sources, least: f64) -> Section {
         .map(|place| {
             let (kernel, line, _) = place;
             let [a, b] = [&mine, &its].map(|loads| loads.get(place).copied().unwrap_or_default());
-            let count = |name, at: usize| Further { name, a: a[at], b: b[at], of: accesses };
-            let cycles = Further { name: "latency", a: a[4], b: b[4], of: a[4].max(b[4]) };
+            let count = |name, at: usize| OtherValue { name, a: a[at], b: b[at], of: accesses };
+            let cycles = OtherValue { name: "latency", a: a[4], b: b[4], of: a[4].max(b[4]) };
             Row {
                 further: vec![cycles, count("accesses", 1), count("hits", 2), count("pending hits", 3)],
                 note: sources.line(kernel, *line),
@@ -301,7 +301,7 @@ fn rates(a: &Side, b: &Side, least: f64) -> Section {
 
 /// Returns the changes of all other counters, in the order of the statistics.
 fn counters(a: &Side, b: &Side, least: f64) -> Section {
-    let mut rows: Vec<_> = merged(&a.numbers, &b.numbers).filter(|(key, ..)| is_counter(key)).collect();
+    let mut rows: Vec<_> = merge_keys(&a.numbers, &b.numbers).filter(|(key, ..)| is_counter(key)).collect();
     rows.sort_by_key(|(key, ..)| place(key));
     let rows = rows.into_iter().map(|(key, a, b)| Row::new(key.clone(), a, b));
     Section::new(
@@ -338,7 +338,7 @@ fn stages(a: &Side, b: &Side, least: f64) -> Section {
             let stays = side.statistics.stages.get(name);
             stays.map_or((0.0, 0.0), |stays| (ratio(stays.cycles, stays.number), stays.number as f64))
         });
-        let number = Further { name: "number", a: stays, b: others, of: stays.max(others) };
+        let number = OtherValue { name: "number", a: stays, b: others, of: stays.max(others) };
         Row { further: vec![number], note: Some(counter.meaning.to_owned()), ..Row::new(name.to_owned(), a, b) }
     });
     let about =
@@ -376,7 +376,7 @@ fn classes(names: [&'static str; 4], a: Vec<f64>, b: Vec<f64>, least: f64) -> Se
 
 /// Returns the name of a class in a latency histogram of `number` classes.
 pub fn class_name(class: usize, number: usize) -> String {
-    let below = FIRST_LATENCY.checked_shl(class as u32).map_or("more".to_owned(), grouped);
+    let below = FIRST_LATENCY.checked_shl(class as u32).map_or("more".to_owned(), format_thousands);
     if class + 1 < number { format!("below {below}") } else { "longer".to_owned() }
 }
 
@@ -384,7 +384,7 @@ pub fn class_name(class: usize, number: usize) -> String {
 fn energy(a: &Side, b: &Side, least: f64) -> Section {
     let both = !a.energy.is_empty() && !b.energy.is_empty();
     let [mine, its] = [a, b].map(|side| if both { parts(&side.energy) } else { BTreeMap::new() });
-    let rows = merged(&mine, &its).map(|(block, a, b)| Row::new(block.clone(), a, b));
+    let rows = merge_keys(&mine, &its).map(|(block, a, b)| Row::new(block.clone(), a, b));
     let [before, after] = [&mine, &its].map(|parts| parts.values().sum::<f64>());
     Section::new(
         ["energy", "in uJ, an estimate; a weight is a part of the change of all", "part", "the energy"],
@@ -396,10 +396,10 @@ fn energy(a: &Side, b: &Side, least: f64) -> Section {
 
 /// Returns the energy in uJ of the innermost components, and for each enclosing component the remainder
 /// that none of them accounts for.
-fn parts(energy: &[Part]) -> BTreeMap<String, f64> {
-    let uj = |part: &Part| (part.dynamic_pj + part.leakage_pj) / PJ_PER_UJ;
+fn parts(energy: &[BlockEnergy]) -> BTreeMap<String, f64> {
+    let uj = |part: &BlockEnergy| (part.dynamic_pj + part.leakage_pj) / PJ_PER_UJ;
     let blocks = energy.iter().filter(|part| !part.block.is_empty());
-    let part = |part: &Part| {
+    let part = |part: &BlockEnergy| {
         let inside = format!("{}.", part.block);
         let inside = energy.iter().filter(|other| other.block.starts_with(&inside));
         let (number, sum) = inside.fold((0, 0.0), |(number, sum), part| (number + 1, sum + uj(part)));
@@ -410,7 +410,7 @@ fn parts(energy: &[Part]) -> BTreeMap<String, f64> {
 }
 
 /// Returns the keys of both maps, each with its value in `a` and in `b`.
-fn merged<'a, K: Ord>(a: &'a BTreeMap<K, f64>, b: &'a BTreeMap<K, f64>) -> impl Iterator<Item = (&'a K, f64, f64)> {
+fn merge_keys<'a, K: Ord>(a: &'a BTreeMap<K, f64>, b: &'a BTreeMap<K, f64>) -> impl Iterator<Item = (&'a K, f64, f64)> {
     let keys = a.keys().chain(b.keys().filter(|key| !a.contains_key(*key)));
     keys.map(|key| (key, a.get(key).copied().unwrap_or(0.0), b.get(key).copied().unwrap_or(0.0)))
 }

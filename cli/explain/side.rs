@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
-use papers::measured::{Measured, Part};
+use papers::measured::{BlockEnergy, Measured};
 use rtl::l1::stages::Stays;
 use rtl::sm::StallReason;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::super::output::counted;
+use super::super::output::format_count;
 use super::super::sweep::tidy::flatten;
 use warpsieve::config::Resolved;
 use warpsieve::content::Content;
@@ -30,7 +30,7 @@ pub struct Side {
     /// All numbers of the statistics by key, except those in lists and those that describe the host.
     pub numbers: BTreeMap<String, f64>,
     /// Energy of the whole machine, followed by that of each component.
-    pub energy: Vec<Part>,
+    pub energy: Vec<BlockEnergy>,
 }
 
 /// Statistics that need more structure than a number per key.
@@ -146,7 +146,7 @@ impl Side {
         let numbers = cells.into_iter().filter_map(|(key, value)| Some((key, value.as_f64()?))).collect();
         let statistics: Statistics = serde_json::from_value(value)
             .map_err(|error| miette!("{name} is not what `run --stats` writes: {error}"))?;
-        let energy = statistics.energy.as_ref().map(Part::all).unwrap_or_default();
+        let energy = statistics.energy.as_ref().map(BlockEnergy::all).unwrap_or_default();
         Ok(Self { name, statistics, numbers, energy })
     }
 
@@ -189,7 +189,7 @@ impl Side {
     /// any.
     fn idle_sms(&self) -> Option<String> {
         let (all, busy) = (self.statistics.units.sm.len(), self.busy_sms().count());
-        let of = counted(all as u64, "SM", "SMs");
+        let of = format_count(all as u64, "SM", "SMs");
         let at_times = self.busy_sms().filter(|sm| sm.idle > 0).count();
         let never = (busy < all).then(|| format!("{} of {of} had no warp", all - busy));
         let at_times = (at_times > 0).then(|| format!("{at_times} of {of} had no warp in some launch"));

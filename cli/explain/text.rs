@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use input::visible_line;
 
-use super::super::output::{columns, counted, folded, grouped};
-use super::changes::{Changes, Further, LeftOut, Row, Run, Section};
+use super::super::output::{columns, format_count, format_thousands, wrap_text};
+use super::changes::{Changes, Omitted, OtherValue, Row, Run, Section};
 
 /// Returns everything that changed, section by section.
 pub fn text(changes: &Changes) -> String {
@@ -15,27 +15,27 @@ pub fn text(changes: &Changes) -> String {
     };
     let mut text = columns(&["", "run", "machine", "configuration"], &[run("A", a), run("B", b)]);
     let speedup = cycles.speedup.map_or(String::new(), |speedup| format!(", speed-up {speedup:.2}"));
-    let (before, after) = (grouped(cycles.a), grouped(cycles.b));
+    let (before, after) = (format_thousands(cycles.a), format_thousands(cycles.b));
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "{}", folded(&format!("kernels: {}", visible_line(kernels)), 2));
+    let _ = writeln!(text, "{}", wrap_text(&format!("kernels: {}", visible_line(kernels)), 2));
     let _ = writeln!(text, "cycles: {before} in A, {after} in B{speedup}");
-    notes.iter().for_each(|note| text.push_str(&format!("{}\n", folded(&format!("note: {note}"), 2))));
+    notes.iter().for_each(|note| text.push_str(&format!("{}\n", wrap_text(&format!("note: {note}"), 2))));
     sections.iter().for_each(|section| text.push_str(&self::section(section, *least)));
     text
 }
 
 fn section(section: &Section, least: f64) -> String {
-    let Section { name, about, rows, left_out: LeftOut { rows: small, .. }, .. } = section;
+    let Section { name, about, rows, left_out: Omitted { rows: small, .. }, .. } = section;
     if rows.is_empty() && *small == 0 {
         return String::new();
     }
-    let mut text = format!("\n{}\n", folded(&format!("{name}: {about}"), 2));
+    let mut text = format!("\n{}\n", wrap_text(&format!("{name}: {about}"), 2));
     let (head, rows) = section.cells();
     if !rows.is_empty() {
         text.push_str(&columns(&head, &rows));
     }
     if *small > 0 {
-        let _ = writeln!(text, "{}", folded(&section.left_out(least), 2));
+        let _ = writeln!(text, "{}", wrap_text(&section.left_out(least), 2));
     }
     text
 }
@@ -43,7 +43,7 @@ fn section(section: &Section, least: f64) -> String {
 impl Section {
     /// Returns the head and cells of the section's table. If rows add up, those left out are one more row.
     pub fn cells(&self) -> (Vec<&str>, Vec<Vec<String>>) {
-        let LeftOut { rows: small, sum, .. } = &self.left_out;
+        let Omitted { rows: small, sum, .. } = &self.left_out;
         let (rows, has_weights) = (self.rows.iter().chain(sum.as_ref().filter(|_| *small > 0)), sum.is_some());
         let further: Vec<_> =
             rows.clone().next().map_or(Vec::new(), |row| row.further.iter().map(|f| f.name).collect());
@@ -58,7 +58,7 @@ impl Section {
                 None => "-".to_owned(),
             });
             let value = |name: &&str| row.further.iter().find(|further| further.name == *name);
-            let change = |Further { a, b, .. }: &Further| {
+            let change = |OtherValue { a, b, .. }: &OtherValue| {
                 if a == b { plain(*a) } else { format!("{} to {}", plain(*a), plain(*b)) }
             };
             cells.extend(further.iter().map(|name| value(name).map_or(String::new(), change)));
@@ -70,8 +70,8 @@ impl Section {
 
     /// Returns a sentence on how many rows are left out.
     pub fn left_out(&self, least: f64) -> String {
-        let LeftOut { rows, of, .. } = &self.left_out;
-        let rows = counted(*rows as u64, "row", "rows");
+        let Omitted { rows, of, .. } = &self.left_out;
+        let rows = format_count(*rows as u64, "row", "rows");
         format!("left out: {rows} that changed by {} % of {of} or less", plain(100.0 * least))
     }
 }
@@ -87,7 +87,7 @@ pub fn plain(value: f64) -> String {
     let size = value.abs();
     let sign = if value < 0.0 { "-" } else { "" };
     match size {
-        _ if size.fract() == 0.0 || size >= 100.0 => format!("{sign}{}", grouped(size.round() as u64)),
+        _ if size.fract() == 0.0 || size >= 100.0 => format!("{sign}{}", format_thousands(size.round() as u64)),
         _ if size >= 10.0 => format!("{value:.1}"),
         _ if size >= 1.0 => format!("{value:.2}"),
         _ => format!("{value:.3}"),

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::super::explain::changes::{Changes, Cycles};
-use super::super::output::grouped;
+use super::super::output::format_thousands;
 use super::html::{table, texts};
 
 /// Returns the changes from A to B, section by section.
@@ -12,7 +12,7 @@ pub fn body(changes: &Changes, at: &str) -> Markup {
     let rows_of = |cells: Vec<Vec<String>>| cells.into_iter().map(texts).collect::<Vec<_>>();
     html! {
         p {
-            "A is " (a.name) ", B this run: " (grouped(*before)) " cycles in A, " (grouped(*after)) " in B"
+            "A is " (a.name) ", B this run: " (format_thousands(*before)) " cycles in A, " (format_thousands(*after)) " in B"
             @if let Some(speedup) = speedup { ", speed-up " (format!("{speedup:.2}")) }
             "."
         }

@@ -2,7 +2,7 @@
 
 use ::area::Node;
 use maud::{Markup, html};
-use papers::measured::Part;
+use papers::measured::BlockEnergy;
 use rtl::kernel::Counted;
 use rtl::l1::loads::LoadStats;
 use rtl::l1::stats::L1Stats;
@@ -12,7 +12,7 @@ use warpsieve::run::{LoadCounters, RunReport, Totals, ratio};
 use super::super::dictionary::stages;
 use super::super::explain::changes::{class_name, meaning};
 use super::super::explain::sources::Sources;
-use super::super::output::grouped;
+use super::super::output::format_thousands;
 use super::super::summary::reasons;
 use super::html::{bar, percent, spark, table, text};
 
@@ -36,8 +36,8 @@ pub fn loads(report: &RunReport, sources: &Sources, at: &str) -> Markup {
         cells.push(html! { code { (sources.line(kernel, *line).unwrap_or_default()) } });
         cells.extend(has_origins.then(|| html! { code { (origin.as_deref().unwrap_or_default()) } }));
         let rate = |part| text(percent(ratio(part, accesses)));
-        cells.extend([text(grouped(accesses)), rate(hits), rate(hit_pending)]);
-        cells.extend([misses, bypasses].map(|count| text(grouped(count))));
+        cells.extend([text(format_thousands(accesses)), rate(hits), rate(hit_pending)]);
+        cells.extend([misses, bypasses].map(|count| text(format_thousands(count))));
         cells.extend([text(format!("{:.1}", ratio(latency, answers))), spark(latencies)]);
         cells
     };
@@ -76,7 +76,7 @@ pub fn refusals(report: &RunReport, at: &str) -> Markup {
     let most = caches.iter().flat_map(|(.., reasons)| reasons).map(|(_, cycles)| *cycles).max().unwrap_or(0);
     let row = |cache: &str, group: &str, (reason, cycles): &(&str, u64)| {
         let means = meaning(&format!("{group}.{reason}")).unwrap_or_default();
-        vec![text(cache), text(reason), text(grouped(*cycles)), bar(ratio(*cycles, most)), text(means)]
+        vec![text(cache), text(reason), text(format_thousands(*cycles)), bar(ratio(*cycles, most)), text(means)]
     };
     let rows: Vec<_> =
         caches.iter().flat_map(|(cache, group, reasons)| reasons.iter().map(move |r| row(cache, group, r))).collect();
@@ -112,18 +112,18 @@ fn histogram(id: &str, classes: &[u64]) -> Markup {
     let all: u64 = classes.iter().sum();
     let row = |(class, &count): (usize, &u64)| {
         let share = ratio(count, all);
-        vec![text(class_name(class, classes.len())), text(grouped(count)), text(percent(share)), bar(share)]
+        vec![text(class_name(class, classes.len())), text(format_thousands(count)), text(percent(share)), bar(share)]
     };
     let rows: Vec<_> = classes.iter().enumerate().filter(|(_, count)| **count > 0).map(row).collect();
     table(id, &["cycles", "number", "%", ""], &(1..3), &rows)
 }
 
 /// Returns a table of the energy of a run by component. The first component is the whole machine.
-pub fn energy(parts: &[Part], node: Node, at: &str) -> Markup {
+pub fn energy(parts: &[BlockEnergy], node: Node, at: &str) -> Markup {
     let Some(whole) = parts.first() else { return html! { p { "The run did not count its structures." } } };
-    let pj = |part: &Part| part.dynamic_pj + part.leakage_pj;
-    let row = |part: &Part| {
-        let Part { block, dynamic_pj, leakage_pj } = part;
+    let pj = |part: &BlockEnergy| part.dynamic_pj + part.leakage_pj;
+    let row = |part: &BlockEnergy| {
+        let BlockEnergy { block, dynamic_pj, leakage_pj } = part;
         let share = if pj(whole) > 0.0 { pj(part) / pj(whole) } else { 0.0 };
         let name = match block.rsplit_once('.') {
             Some((_, inside)) => format!("    {inside}"),

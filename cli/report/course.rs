@@ -5,7 +5,7 @@ use papers::curve::Curve;
 use warpsieve::config::Resolved;
 use warpsieve::run::{Interval, RunReport, ratio};
 
-use super::super::output::{counted, grouped};
+use super::super::output::{format_count, format_thousands};
 use super::html;
 
 /// Returns `part` as a percentage of `whole`, or `None` if `whole` is 0.
@@ -15,7 +15,7 @@ fn part(part: u64, whole: u64) -> Option<f64> {
 
 /// Chart: title, unit of the axis, smallest upper end of the axis, and function that computes the value of
 /// an interval.
-type Shown<'a> = (&'a str, &'a str, f64, Box<dyn Fn(&Interval) -> Option<f64> + 'a>);
+type TimelinePlot<'a> = (&'a str, &'a str, f64, Box<dyn Fn(&Interval) -> Option<f64> + 'a>);
 
 /// Returns the charts over the cycles of the run.
 pub fn body(resolved: &Resolved, report: &RunReport) -> Markup {
@@ -29,14 +29,14 @@ pub fn body(resolved: &Resolved, report: &RunReport) -> Markup {
         // the interval.
         Some((100.0 * interval.bus_busy_cycles as f64 / (cycles * channels)).min(100.0))
     };
-    let charts: [Shown<'_>; 5] = [
+    let charts: [TimelinePlot<'_>; 5] = [
         ("Thread instructions a cycle", "IPC", 0.0, Box::new(|i| Some(ratio(i.thread_instructions, i.cycles)))),
         ("Warps that run", "warps", slots, Box::new(|i| Some(ratio(i.running_warps, i.looks)))),
         ("L1D loads that hit", "%", 100.0, Box::new(|i| part(i.l1_hits, i.l1_accesses))),
         ("L2 reads that hit", "%", 100.0, Box::new(|i| part(i.l2_hits, i.l2_accesses))),
         ("DRAM data buses in use", "%", 100.0, Box::new(bus)),
     ];
-    let curve = |(title, unit, top, value): &Shown<'_>| {
+    let curve = |(title, unit, top, value): &TimelinePlot<'_>| {
         let step =
             |interval: &Interval| (interval.from as f64, (interval.from + interval.cycles) as f64, value(interval));
         let steps = history.iter().map(step).collect();
@@ -44,9 +44,9 @@ pub fn body(resolved: &Resolved, report: &RunReport) -> Markup {
         Curve { title: text(title), unit: text(unit), across: text("core cycles"), steps, top: *top }.svg()
     };
     let longest = history.iter().map(|interval| interval.cycles).max().unwrap_or(0);
-    let intervals = counted(history.len() as u64, "interval", "intervals");
+    let intervals = format_count(history.len() as u64, "interval", "intervals");
     html! {
-        p.quiet { (intervals) " of " (grouped(longest)) " core cycles at most, all units together. A gap has no accesses. The last stores reach memory after the end of the kernels." }
+        p.quiet { (intervals) " of " (format_thousands(longest)) " core cycles at most, all units together. A gap has no accesses. The last stores reach memory after the end of the kernels." }
         @for chart in &charts { (html::chart(&curve(chart))) }
     }
 }

@@ -4,11 +4,11 @@
 use ::area::{Node, Technology};
 use maud::{Markup, html};
 use miette::{IntoDiagnostic, Report};
-use warpsieve::config::{Resolved, Stated};
+use warpsieve::config::{PrintedField, Resolved};
 
 use super::super::area::estimated;
 use super::super::area::table::{HEAD, rows};
-use super::super::output::counted;
+use super::super::output::format_count;
 use super::html::{bar, folded, table, text, texts};
 
 /// Number of levels of blocks in the area table.
@@ -17,12 +17,12 @@ const LEVELS: usize = 3;
 /// Returns the configuration fields, those changed by designs and settings first. The prefix `at` makes the
 /// element ids unique.
 pub fn configuration(resolved: &Resolved, at: &str) -> Markup {
-    let fields: Vec<_> = resolved.stated().collect();
+    let fields: Vec<_> = resolved.printed_fields().collect();
     let changed: Vec<_> = fields.iter().filter(|field| field.was.is_some()).collect();
     let about = &resolved.machine;
-    let number = |number: usize| counted(number as u64, "field", "fields");
+    let number = |number: usize| format_count(number as u64, "field", "fields");
     let label = format!("All {}, with the place that states each", number(fields.len()));
-    let group = |field: &Stated| field.path.split_once('.').map_or("", |(group, _)| group).to_owned();
+    let group = |field: &PrintedField| field.path.split_once('.').map_or("", |(group, _)| group).to_owned();
     html! {
         p { (about.name) ": " (about.description) }
         p.quiet { "Source: " (about.source) }
@@ -44,11 +44,11 @@ pub fn configuration(resolved: &Resolved, at: &str) -> Markup {
     }
 }
 
-fn changed_row(Stated { path, value, place, was, .. }: &Stated) -> Vec<Markup> {
+fn changed_row(PrintedField { path, value, place, was, .. }: &PrintedField) -> Vec<Markup> {
     vec![text(path), html! { code { (value) } }, html! { code { (was.as_deref().unwrap_or_default()) } }, text(place)]
 }
 
-fn row(Stated { path, value, place, was, assumed }: &Stated) -> Markup {
+fn row(PrintedField { path, value, place, was, assumed }: &PrintedField) -> Markup {
     html! {
         tr.changed[was.is_some()] {
             td { (path) }

@@ -5,7 +5,7 @@ use std::path::Path;
 use ::area::Node;
 use maud::{Markup, html};
 use miette::Report;
-use papers::measured::Part;
+use papers::measured::BlockEnergy;
 use warpsieve::config::Resolved;
 use warpsieve::run::{Outcome, RunReport, Verdict};
 
@@ -20,7 +20,7 @@ pub struct Ran<'a> {
     pub file: &'a Path,
     pub resolved: &'a Resolved,
     pub report: &'a RunReport,
-    pub energy: &'a [Part],
+    pub energy: &'a [BlockEnergy],
     pub node: Node,
     pub sources: &'a Sources,
     /// Warnings and notes about the run.

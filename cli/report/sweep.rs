@@ -6,12 +6,12 @@ use warpsieve::config::Resolved;
 use super::super::sweep::file::text_of;
 use super::super::sweep::plan::{Plan, Variant};
 use super::super::sweep::runs::Results;
-use super::super::sweep::tidy::Tidy;
+use super::super::sweep::tidy::ResultTable;
 use super::html::{self, Section, folded, text, texts};
 use super::side::side_by_side;
 
 /// Returns the complete HTML file, with a picture.
-pub fn page(name: &str, plan: &Plan, results: &Results, tidy: &Tidy, picture: &str) -> String {
+pub fn page(name: &str, plan: &Plan, results: &Results, tidy: &ResultTable, picture: &str) -> String {
     let all = [
         Section::new("table", "Results", side_by_side(plan, results)),
         Section::new("picture", "Picture", html::picture(picture)),
@@ -46,7 +46,8 @@ fn machines(plan: &Plan) -> Markup {
     let first = plan.variants.iter().find_map(|variant| variant.resolved.as_deref());
     let differs = |resolved: &Resolved| -> Vec<(String, String, String)> {
         let Some(first) = first else { return Vec::new() };
-        let both = first.stated().zip(resolved.stated()).filter(|(one, other)| one.value != other.value);
+        let both =
+            first.printed_fields().zip(resolved.printed_fields()).filter(|(one, other)| one.value != other.value);
         both.map(|(one, other)| (other.path, one.value, other.value)).collect()
     };
     let row = |variant: &Variant| {
@@ -65,7 +66,7 @@ fn machines(plan: &Plan) -> Markup {
     }
 }
 
-fn counters(tidy: &Tidy) -> Markup {
+fn counters(tidy: &ResultTable) -> Markup {
     let head: Vec<_> = tidy.head.iter().map(String::as_str).collect();
     let cell = |row: &serde_json::Map<_, _>, name: &String| row.get(name).map(text_of).unwrap_or_default();
     let row = |row| texts(tidy.head.iter().map(|name| cell(row, name)).collect());

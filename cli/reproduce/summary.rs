@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::super::args::Format;
 use super::super::output::columns;
 use super::super::{Exit, output};
-use papers::judge::{Class, Row};
+use papers::judge::{Class, ComparisonRow};
 use papers::page::rows;
 use warpsieve::kernels::{name_of, sorted};
 
@@ -53,7 +53,7 @@ pub(super) fn summary(folder: &Path, is_quick: bool, format: Format) -> Result<E
 }
 
 impl Entry {
-    fn new(paper: &str, class: Class, rows: &[Row]) -> Self {
+    fn new(paper: &str, class: Class, rows: &[ComparisonRow]) -> Self {
         let of_class =
             |is_evidence| rows.iter().filter(move |row| row.class == class && row.is_evidence == is_evidence);
         let passed = of_class(true).filter(|row| row.passed).count();

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use ::area::{Node, Technology};
-use papers::measured::{Measured, Subject};
-use papers::store::{found, kept};
-use tb::soak::input::{Input, Refusal, Sample, Samples, in_words, said, told};
+use papers::measured::{Measured, WorkloadFile};
+use papers::store::{decode_entry, encode_entry};
+use tb::soak::input::{Input, Refusal, Sample, Samples, in_words, with_excerpt, without_excerpt};
 use warpsieve::config::{Request, Resolved};
 use warpsieve::estimate::{Activity, Energy};
 use warpsieve::run::{RunOptions, RunReport};
@@ -19,7 +19,7 @@ use super::super::explain::sources::Sources;
 use super::super::explain::text;
 use super::super::sweep::file::SweepFile;
 use super::super::sweep::runs::Record;
-use super::kept::Passed;
+use super::kept::SoakProgress;
 
 /// Cache key of the cached run among the samples.
 const KEY: &str = "soak";
@@ -37,7 +37,7 @@ static INPUTS: [Input; 4] = [
         name: "sweeps",
         about: "damaged sweep files: refused or read, without panic, in bounded time and memory",
         samples: Samples::Found(&[".toml"]),
-        read: |path, bytes| told(SweepFile::parse(path, String::from_utf8_lossy(bytes).into_owned())),
+        read: |path, bytes| with_excerpt(SweepFile::parse(path, String::from_utf8_lossy(bytes).into_owned())),
     },
     Input {
         name: "statistics",
@@ -55,7 +55,9 @@ static INPUTS: [Input; 4] = [
         name: "kept-soaks",
         about: "damaged files of `soak --keep`: the same",
         samples: Samples::Made(|_| Ok(vec![Sample { path: PathBuf::from("made.toml"), bytes: KEPT_SOAK.into() }])),
-        read: |path, bytes| said(Passed::parse(path, &String::from_utf8_lossy(bytes)).map(|passed| passed.seeds())),
+        read: |path, bytes| {
+            without_excerpt(SoakProgress::parse(path, &String::from_utf8_lossy(bytes)).map(|passed| passed.seeds()))
+        },
     },
 ];
 
@@ -107,10 +109,10 @@ static KEPT: OnceLock<(Resolved, serde_json::Value)> = OnceLock::new();
 
 fn make_kept_run(kernels: &Path) -> Result<Vec<Sample>, String> {
     let (resolved, _) = ran(kernels)?;
-    let subject = Subject::Launch(kernels.join("vadd/small.toml"));
+    let subject = WorkloadFile::Launch(kernels.join("vadd/small.toml"));
     let measured = Measured::of(&subject, &resolved.config, &RunOptions::default());
     let measured = measured.map_err(|trouble| format!("{trouble:?}"))?;
-    let text = kept(KEY, &measured).map_err(|error| error.to_string())?;
+    let text = encode_entry(KEY, &measured).map_err(|error| error.to_string())?;
     let measured = serde_json::to_value(measured).map_err(|error| error.to_string())?;
     KEPT.get_or_init(|| (resolved, measured));
     Ok(vec![Sample { path: PathBuf::from("made.json"), bytes: text.into_bytes() }])
@@ -119,7 +121,7 @@ fn make_kept_run(kernels: &Path) -> Result<Vec<Sample>, String> {
 /// Reads a damaged cached run. An unreadable one counts as absent, without a message to the user.
 fn read_kept_run(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     let none = || in_words(format!("{}: no run", path.display()));
-    let (measured, (resolved, as_kept)) = found::<Measured>(bytes, KEY).zip(KEPT.get()).ok_or_else(none)?;
+    let (measured, (resolved, as_kept)) = decode_entry::<Measured>(bytes, KEY).zip(KEPT.get()).ok_or_else(none)?;
     assert!(
         serde_json::to_value(&measured).is_ok_and(|found| found == *as_kept),
         "a damaged run was taken for a whole one"
@@ -131,7 +133,7 @@ fn read_kept_run(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
 
 #[cfg(test)]
 mod tests {
-    use tb::soak::input::Look;
+    use tb::soak::input::ExtraChecks;
 
     use super::*;
 
@@ -141,7 +143,7 @@ mod tests {
         for input in inputs() {
             let samples = input.samples(&kernels).unwrap();
             for Sample { path, bytes } in samples.iter() {
-                assert_eq!(input.survives(path, bytes, Look::ALL), Ok(()), "{}", path.display());
+                assert_eq!(input.survives(path, bytes, ExtraChecks::ALL), Ok(()), "{}", path.display());
             }
         }
     }

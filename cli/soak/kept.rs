@@ -15,7 +15,7 @@ use miette::{IntoDiagnostic, Report, WrapErr, miette};
 use papers::store::FINGERPRINT;
 use serde::{Deserialize, Serialize, de};
 use tb::soak::Tally;
-use waves::part_file::PartFile;
+use waves::part_file::AtomicFile;
 
 /// Shortest interval between two writes of the file.
 const WRITE_EVERY: Duration = Duration::from_secs(2);
@@ -24,7 +24,7 @@ const HEADING: &str = "# Written by `warpsieve soak --keep`: the seeds that have
 /// Cases of a soak test that have passed.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Passed {
+pub struct SoakProgress {
     /// Name of the soak test.
     pub soak: String,
     /// Work of each build, in the order in which the builds ran.
@@ -157,7 +157,7 @@ impl Build {
     }
 }
 
-impl Passed {
+impl SoakProgress {
     /// Reads a file.
     ///
     /// # Errors
@@ -193,9 +193,9 @@ impl Passed {
 }
 
 /// Progress file of a running soak test.
-pub struct Keeper {
+pub struct ProgressFile {
     path: PathBuf,
-    passed: Passed,
+    passed: SoakProgress,
     /// Content of the file at the last access; `None` if there was no file.
     text: Option<String>,
     /// Seed of the running case, and the work done before it.
@@ -203,7 +203,7 @@ pub struct Keeper {
     written: Instant,
 }
 
-impl Keeper {
+impl ProgressFile {
     /// Opens the progress file of a soak test, or creates it.
     ///
     /// # Errors
@@ -211,8 +211,8 @@ impl Keeper {
     pub fn open(path: &Path, soak: &str) -> Result<Self, Report> {
         let text = held(path)?;
         let passed = match &text {
-            Some(text) => Passed::parse(path, text)?,
-            None => Passed { soak: soak.to_owned(), builds: Vec::new() },
+            Some(text) => SoakProgress::parse(path, text)?,
+            None => SoakProgress { soak: soak.to_owned(), builds: Vec::new() },
         };
         if passed.soak != soak {
             let path = path.display();
@@ -225,7 +225,7 @@ impl Keeper {
     }
 
     /// Returns the cases that have passed.
-    pub fn passed(&self) -> &Passed {
+    pub fn passed(&self) -> &SoakProgress {
         &self.passed
     }
 
@@ -264,8 +264,8 @@ impl Keeper {
             return Err(miette!("{path}: was changed by somebody else since it was read, and stays as it is"));
         }
         let text = self.passed.text()?;
-        let mut file = PartFile::create(&self.path).into_diagnostic()?;
-        file.write_all(text.as_bytes()).and_then(|()| file.keep()).into_diagnostic()?;
+        let mut file = AtomicFile::create(&self.path).into_diagnostic()?;
+        file.write_all(text.as_bytes()).and_then(|()| file.commit()).into_diagnostic()?;
         (self.text, self.written) = (Some(text), Instant::now());
         Ok(())
     }
@@ -326,12 +326,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("k.toml");
         fs::write(&path, "soak = \"ptx\"\n[[build]]\nversion = \"0\"\nsources = \"a\"\nseeds = \"1-2\"\ncases = 2\nruns = 4\ncycles = 0\nwarp_instructions = 0\n").unwrap();
-        let mut keeper = Keeper::open(&path, "ptx").unwrap();
+        let mut keeper = ProgressFile::open(&path, "ptx").unwrap();
         for (number, seed) in keeper.passed().seeds().others_from(1).take(3).enumerate() {
             keeper.begins(seed, tally(number as u64)).unwrap();
         }
         keeper.write().unwrap();
-        let passed = Passed::read(&path).unwrap();
+        let passed = SoakProgress::read(&path).unwrap();
         assert_eq!((passed.builds.len(), passed.seeds().to_string()), (2, "1-4".to_owned()));
         assert_eq!((passed.builds[1].seeds.to_string(), passed.builds[1].tally()), ("3-4".to_owned(), tally(2)));
         assert_eq!(
@@ -345,8 +345,8 @@ mod tests {
     fn a_file_of_another_soak_one_that_is_none_and_one_that_changes_are_refused_and_stay() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("k.toml");
-        let mut keeper = Keeper::open(&path, "l1").unwrap();
-        let refused = |path: &Path, soak| Keeper::open(path, soak).err().unwrap().to_string();
+        let mut keeper = ProgressFile::open(&path, "l1").unwrap();
+        let refused = |path: &Path, soak| ProgressFile::open(path, soak).err().unwrap().to_string();
         let shown = path.display();
         assert_eq!(
             refused(&path, "ptx"),

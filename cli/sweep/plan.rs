@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use miette::Report;
-use papers::measured::Subject;
+use papers::measured::WorkloadFile;
 use papers::progress::progress_line;
 use papers::runs::Job;
 use papers::store::{Input, Key};
@@ -18,7 +18,7 @@ use super::super::progress::Heartbeat;
 use super::super::{output, run};
 use super::file::{Choice, Named, Parameter, SweepFile, text_of};
 use warpsieve::config::{ConfigError, Request, Resolved};
-use warpsieve::run::{Recording, RunError};
+use warpsieve::run::{RunError, Trace};
 
 /// Workloads and machines of a sweep.
 pub struct Plan {
@@ -40,7 +40,7 @@ pub struct Column {
 /// Launch file or trace of a sweep.
 pub struct Workload {
     pub name: String,
-    pub subject: Subject,
+    pub subject: WorkloadFile,
     input: Input,
 }
 
@@ -77,17 +77,17 @@ impl Workload {
     /// Returns the workload of a launch file, which is read at once to report its errors before the runs.
     pub fn launch(name: &str, path: &Path, files: &mut Files) -> Result<Self, Report> {
         files.reads_launch(&warpsieve::run::open(path, None)?);
-        Self::of(name, Subject::Launch(path.to_owned()))
+        Self::of(name, WorkloadFile::Launch(path.to_owned()))
     }
 
     fn trace(name: &str, path: &Path, files: &mut Files) -> Result<Self, Report> {
-        let recording = Recording::open(path)?;
+        let recording = Trace::open(path)?;
         output::warn(recording.warnings());
         recording.files().for_each(|path| files.reads("the trace", path));
-        Self::of(name, Subject::Trace(recording))
+        Self::of(name, WorkloadFile::Trace(recording))
     }
 
-    fn of(name: &str, subject: Subject) -> Result<Self, Report> {
+    fn of(name: &str, subject: WorkloadFile) -> Result<Self, Report> {
         let input = subject.input()?;
         Ok(Self { name: name.to_owned(), subject, input })
     }
@@ -129,8 +129,8 @@ impl Plan {
             for (v, variant) in self.variants.iter().enumerate() {
                 let Some(resolved) = &variant.resolved else { continue };
                 let resolved = match &workload.subject {
-                    Subject::Trace(recording) => widened(recording, variant, resolved, &mut wider)?,
-                    Subject::Launch(_) => Arc::clone(resolved),
+                    WorkloadFile::Trace(recording) => widen_addresses(recording, variant, resolved, &mut wider)?,
+                    WorkloadFile::Launch(_) => Arc::clone(resolved),
                 };
                 let name = format!("{} on {}", workload.name, variant.label);
                 let key = Key::new(&self.kind, &workload.input, &resolved);
@@ -144,8 +144,8 @@ impl Plan {
             }
             for ((given, needed), variants) in wider {
                 let name = &workload.name;
-                let on = output::counted(variants, "machine", "machines");
-                output::complain(&format!(
+                let on = output::format_count(variants, "machine", "machines");
+                output::print_error(&format!(
                     "{name}: addr_bits is {needed} instead of {given} on {on}: the trace has addresses of so many bits"
                 ));
             }
@@ -170,7 +170,7 @@ fn resolved(variants: &[Variant]) -> Vec<Result<Resolved, ConfigError>> {
     let machines = output::noun(variants.len(), "machine", "machines");
     let bar =
         progress_line(false, Some(variants.len() as u64), &format!("checked {{pos}} of {{len}} {machines}{{left}}"));
-    let (told, all) = (bar.clone(), output::counted(variants.len() as u64, "machine", "machines"));
+    let (told, all) = (bar.clone(), output::format_count(variants.len() as u64, "machine", "machines"));
     let _heartbeat = Heartbeat::off_terminal(false, move || format!("checked {} of {all}", told.position()));
     let resolve = |variant: &Variant| {
         let resolved = Resolved::new(&variant.request);
@@ -184,8 +184,8 @@ fn resolved(variants: &[Variant]) -> Vec<Result<Resolved, ConfigError>> {
 
 /// Returns the machine of a variant with the address width that a trace needs. `wider` counts the machines
 /// that had to be widened.
-fn widened(
-    recording: &Recording,
+fn widen_addresses(
+    recording: &Trace,
     variant: &Variant,
     resolved: &Arc<Resolved>,
     wider: &mut BTreeMap<(u32, u32), u64>,
@@ -195,7 +195,7 @@ fn widened(
         return Ok(Arc::clone(resolved));
     }
     *wider.entry((given, needed)).or_default() += 1;
-    Ok(Arc::new(Resolved::new(&run::widened(variant.request.clone(), needed))?))
+    Ok(Arc::new(Resolved::new(&run::widen_addresses(variant.request.clone(), needed))?))
 }
 
 /// Returns the columns of the parameters. A key that several parameters set is a single column.

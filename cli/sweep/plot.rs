@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::super::args::{PictureFormat, PlotArguments};
 use super::file::text_of;
 use super::plan::Plan;
-use super::tidy::{SPEEDUP, Tidy, is_column};
+use super::tidy::{ResultTable, SPEEDUP, is_column};
 
 /// Column to draw, parameters of the axes, and width of the picture.
 pub struct Plot {
@@ -57,7 +57,7 @@ impl Plot {
     }
 
     /// Returns the content of a picture file, in the format of its extension.
-    pub fn file(&self, path: &Path, plan: &Plan, tidy: &Tidy) -> Vec<u8> {
+    pub fn file(&self, path: &Path, plan: &Plan, tidy: &ResultTable) -> Vec<u8> {
         let picture = self.picture(plan, tidy, self.width);
         match PictureFormat::of(path) {
             Some(PictureFormat::Pdf) => picture.pdf(),
@@ -66,7 +66,7 @@ impl Plot {
     }
 
     /// Returns the picture.
-    pub fn picture(&self, plan: &Plan, tidy: &Tidy, width: Width) -> Picture {
+    pub fn picture(&self, plan: &Plan, tidy: &ResultTable, width: Width) -> Picture {
         let rows: Vec<_> = tidy.rows.iter().map(|(_, row)| row).collect();
         let launch = [plan.columns[0].name.clone()];
         let axes = if self.over.is_empty() { &launch[..] } else { &self.over };

@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 use miette::{Report, miette};
 use papers::measured::Measured;
 use papers::progress::progress_bar;
-use papers::runs::{Job, Runner, Trouble};
+use papers::runs::{Job, RunFailure, Runner};
 use papers::store::Store;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use rtl::kernel::Mode;
 use serde_json::Value;
 
 use super::super::args::Shard;
-use super::super::output::{counted, noun};
+use super::super::output::{format_count, noun};
 use super::super::progress::Heartbeat;
 use super::super::{Exit, interrupt, output};
 use super::plan::{Id, Run, why};
@@ -44,7 +44,7 @@ pub struct Record {
 }
 
 /// Options that apply to all runs of a plan.
-pub struct How {
+pub struct SweepOptions {
     pub check: bool,
     pub max_cycles: Option<u64>,
     pub is_quiet: bool,
@@ -52,10 +52,10 @@ pub struct How {
 
 /// Outcome of a plan.
 #[derive(Default)]
-pub struct Done {
+pub struct SweepOutcome {
     pub results: Results,
     /// Failures of runs that could not start or complete, by the index of the job.
-    failed: BTreeMap<usize, Trouble>,
+    failed: BTreeMap<usize, RunFailure>,
 }
 
 /// Returns the jobs of the given shard.
@@ -65,19 +65,19 @@ pub fn share<'a>(jobs: Vec<Job<Run<'a>>>, shard: Option<Shard>) -> Vec<Job<Run<'
 }
 
 /// State of the jobs before the first run.
-pub struct Looked<'a> {
+pub struct PreparedJobs<'a> {
     /// Jobs whose results are cached, and jobs that can run.
     pub jobs: Vec<Job<Run<'a>>>,
     /// Cached results.
-    pub done: Done,
+    pub done: SweepOutcome,
     /// Rejected jobs, each with the reason.
     pub refused: Vec<String>,
 }
 
 /// Finds the jobs whose results are cached, and among the others those that their machine rejects.
-pub fn look<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>) -> Looked<'a> {
+pub fn prepare<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>) -> PreparedJobs<'a> {
     let kept = |job: &Job<Run<'_>>| runners.iter().find_map(|runner| runner.kept(&job.key));
-    let fits = |run: &Run<'_>| match crash::caught(|| run.workload.subject.fits(&run.resolved.config)) {
+    let fits = |run: &Run<'_>| match crash::catch_panic(|| run.workload.subject.fits(&run.resolved.config)) {
         Ok(fits) => fits.map_err(|error| why(&error)),
         Err(internal) => Err(internal),
     };
@@ -86,7 +86,7 @@ pub fn look<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>) -> Looked<'a> {
         None => fits(&job.what).map(|()| None),
     };
     let found: Vec<_> = runners[0].pool().install(|| jobs.par_iter().map(record).collect());
-    let mut looked = Looked { jobs: Vec::new(), done: Done::default(), refused: Vec::new() };
+    let mut looked = PreparedJobs { jobs: Vec::new(), done: SweepOutcome::default(), refused: Vec::new() };
     for (job, found) in jobs.into_iter().zip(found) {
         match found {
             Ok(record) => {
@@ -103,9 +103,9 @@ pub fn look<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>) -> Looked<'a> {
 ///
 /// # Errors
 /// Fails if there are any, unless they may be skipped.
-pub fn left_out(refused: &[String], leaves_out: bool) -> Result<(), Report> {
+pub fn report_skipped(refused: &[String], leaves_out: bool) -> Result<(), Report> {
     if leaves_out {
-        limit::lines(refused, "refusal").iter().for_each(|line| output::complain(&format!("left out: {line}")));
+        limit::lines(refused, "refusal").iter().for_each(|line| output::print_error(&format!("left out: {line}")));
     } else if !refused.is_empty() {
         let lines = limit::lines(refused, "refusal").join("\n");
         return Err(miette!("nothing was run, because not everything can be:\n{lines}"));
@@ -121,10 +121,10 @@ pub fn left_out(refused: &[String], leaves_out: bool) -> Result<(), Report> {
 pub fn run(
     runner: &Runner,
     jobs: &[Job<Run<'_>>],
-    done: Done,
-    how: &How,
+    done: SweepOutcome,
+    how: &SweepOptions,
     show: &(dyn Fn(&Results, bool) -> Result<(), Report> + Sync),
-) -> Result<Done, Report> {
+) -> Result<SweepOutcome, Report> {
     let (check, max_cycles) = (how.check, how.max_cycles);
     let options = RunOptions { check, max_cycles, mode: Mode::FAST, ..RunOptions::default() };
     let work = |run: &Run<'_>| Measured::of(&run.workload.subject, &run.resolved.config, &options);
@@ -138,7 +138,7 @@ pub fn run(
         }
         complete
     };
-    let ended = |number: usize, result: Result<Measured, Trouble>| {
+    let ended = |number: usize, result: Result<Measured, RunFailure>| {
         match result {
             Ok(measured) => {
                 let Job { what, .. } = &jobs[number];
@@ -156,19 +156,19 @@ pub fn run(
         }
     };
     let bar = progress_bar(how.is_quiet, jobs.len());
-    let (told, started) = (bar.clone(), Instant::now());
+    let (progress, started) = (bar.clone(), Instant::now());
     let _heartbeat = Heartbeat::off_terminal(how.is_quiet, move || {
-        let (ended, all) = (told.position(), told.length().unwrap_or(0));
-        format!("{ended} of {} after {} s", counted(all, "run", "runs"), started.elapsed().as_secs())
+        let (ended, all) = (progress.position(), progress.length().unwrap_or(0));
+        format!("{ended} of {} after {} s", format_count(all, "run", "runs"), started.elapsed().as_secs())
     });
-    interrupt::guarded(
+    interrupt::run_interruptible(
         || runner.each(jobs, &bar, &work, &ended),
         || {
             bar.finish_and_clear();
             let complete = show(true);
             let runs = jobs.iter().filter(|job| complete.contains_key(&job.what.ids[0])).count();
-            let (all, are) = (counted(jobs.len() as u64, "run", "runs"), noun(runs, "is", "are"));
-            output::complain(&format!("interrupted: {runs} of {all} {are} complete, the others are missing"));
+            let (all, are) = (format_count(jobs.len() as u64, "run", "runs"), noun(runs, "is", "are"));
+            output::print_error(&format!("interrupted: {runs} of {all} {are} complete, the others are missing"));
         },
     )??;
     bar.finish_and_clear();
@@ -179,7 +179,7 @@ pub fn run(
 ///
 /// # Errors
 /// Fails if a result is missing, or if two caches have different results for a job.
-pub fn gathered(runners: &[Runner], jobs: &[Job<Run<'_>>]) -> Result<(), Report> {
+pub fn check_complete(runners: &[Runner], jobs: &[Job<Run<'_>>]) -> Result<(), Report> {
     let (mut missing, mut contradictory) = (Vec::new(), Vec::new());
     for job in jobs {
         let kept: Vec<Value> = runners.iter().filter_map(|runner| runner.kept(&job.key)).collect();
@@ -189,48 +189,48 @@ pub fn gathered(runners: &[Runner], jobs: &[Job<Run<'_>>]) -> Result<(), Report>
             contradictory.push(job.name.clone());
         }
     }
-    let told = |one: &str, several: &str, names: &[String]| {
+    let problem_of = |one: &str, several: &str, names: &[String]| {
         let lines = limit::lines(names, "run").join("\n");
-        let (all, what) = (counted(jobs.len() as u64, "run", "runs"), noun(names.len(), one, several));
+        let (all, what) = (format_count(jobs.len() as u64, "run", "runs"), noun(names.len(), one, several));
         (!names.is_empty()).then(|| format!("{} of {all} {what}:\n{lines}", names.len()))
     };
     let problems = [
-        told("is missing", "are missing", &missing),
-        told("has more than one result", "have more than one result", &contradictory),
+        problem_of("is missing", "are missing", &missing),
+        problem_of("has more than one result", "have more than one result", &contradictory),
     ];
     let problems: Vec<_> = problems.into_iter().flatten().collect();
     if problems.is_empty() { Ok(()) } else { Err(miette!("{}", problems.join("\n"))) }
 }
 
-impl Done {
+impl SweepOutcome {
     fn take(&mut self, run: &Run<'_>, record: &Arc<Record>) {
         self.results.extend(run.ids.iter().map(|id| (*id, Arc::clone(record))));
     }
 
     /// Prints the notes and failures of the runs on stderr, and returns the exit status.
     pub fn judge(self, jobs: &[Job<Run<'_>>]) -> Exit {
-        let mut exit = told(&self.results, jobs);
+        let mut exit = print_notes(&self.results, jobs);
         for (number, trouble) in self.failed {
             let (ended, why) = match trouble {
-                Trouble::Input(error @ RunError::NoProgress(_)) => (Exit::NoProgress, why(&error)),
-                Trouble::Input(error) => (Exit::BadInput, why(&error)),
-                Trouble::Failed(why) => (Exit::CheckFailed, why),
-                Trouble::Interrupted => continue,
+                RunFailure::Input(error @ RunError::NoProgress(_)) => (Exit::NoProgress, why(&error)),
+                RunFailure::Input(error) => (Exit::BadInput, why(&error)),
+                RunFailure::Failed(why) => (Exit::CheckFailed, why),
+                RunFailure::Interrupted => continue,
             };
-            output::complain(&format!("{}: {why}", jobs[number].name));
-            exit = worse(exit, ended);
+            output::print_error(&format!("{}: {why}", jobs[number].name));
+            exit = worst_exit(exit, ended);
         }
         exit
     }
 }
 
 /// Prints the notes of the complete runs on stderr, and returns their worst exit status.
-pub fn told(results: &Results, jobs: &[Job<Run<'_>>]) -> Exit {
+pub fn print_notes(results: &Results, jobs: &[Job<Run<'_>>]) -> Exit {
     let mut exit = Exit::Done;
     for job in jobs {
         let Some(record) = results.get(&job.what.ids[0]) else { continue };
-        record.notes.iter().for_each(|note| output::complain(&format!("{}: {note}", job.name)));
-        exit = worse(exit, record.exit);
+        record.notes.iter().for_each(|note| output::print_error(&format!("{}: {note}", job.name)));
+        exit = worst_exit(exit, record.exit);
     }
     exit
 }
@@ -246,7 +246,7 @@ impl Record {
                 Exit::NoProgress
             }
             (Outcome::CycleLimit(limit), _) => {
-                let cycles = counted(*limit, "cycle", "cycles");
+                let cycles = format_count(*limit, "cycle", "cycles");
                 notes.push(format!("stopped after {cycles}, before the kernels were done"));
                 Exit::NoProgress
             }
@@ -265,7 +265,7 @@ impl Record {
 
 /// Returns the worse of two exit statuses. From worst to best: interrupted, bad input, failed check, no
 /// progress, done.
-pub fn worse(one: Exit, other: Exit) -> Exit {
+pub fn worst_exit(one: Exit, other: Exit) -> Exit {
     let weight = |exit| match exit {
         Exit::Done => 0,
         Exit::NoProgress => 1,

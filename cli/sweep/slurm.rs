@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
-use waves::part_file::PartFile;
+use waves::part_file::AtomicFile;
 
 use super::super::args::SlurmArguments;
-use super::super::output::counted;
+use super::super::output::format_count;
 use super::super::{Exit, output};
 
 /// Writes the script for a sweep of `runs` runs, and submits it unless `--write-only` is given.
@@ -15,7 +15,7 @@ pub fn submit(arguments: &SlurmArguments, runs: usize) -> Result<Exit, Report> {
     let SlurmArguments { file, cache, .. } = arguments;
     let script = script_of(arguments);
     let text = text(arguments, runs)?;
-    let part = PartFile::create(&script).into_diagnostic();
+    let part = AtomicFile::create(&script).into_diagnostic();
     let script = part.and_then(|part| output::keep(part, &text)).wrap_err("the script cannot be written")?;
     output::print(&format!("wrote {}\n", script.display()))?;
     if arguments.write_only {
@@ -58,8 +58,8 @@ fn text(arguments: &SlurmArguments, runs: usize) -> Result<String, Report> {
          #SBATCH --cpus-per-task={jobs}\n\
          {given}\
          exec {command} sweep {file} --cache {cache} --jobs {jobs} --shard \"$SLURM_ARRAY_TASK_ID/{shards}\" --quiet{leave_out}\n",
-        counted(runs as u64, "run", "runs"),
-        counted(shards as u64, "job", "jobs"),
+        format_count(runs as u64, "run", "runs"),
+        format_count(shards as u64, "job", "jobs"),
     ))
 }
 

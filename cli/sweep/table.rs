@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::super::args::TableFormat;
-use super::super::output::{self, columns, counted, folded, grouped};
+use super::super::output::{self, columns, format_count, format_thousands, wrap_text};
 use warpsieve::config::near;
 use warpsieve::run::{Counters, Evictions, NO_EVICTIONS, Outcome, RunReport, Totals, Verdict, ratio};
 
@@ -141,7 +141,7 @@ fn head() -> Vec<String> {
 
 /// Returns the head and cells of the table in the format for people.
 pub fn grid(rows: &[Row]) -> (Vec<String>, Vec<Vec<String>>) {
-    (head(), rows.iter().map(|row| row.cells(grouped)).collect())
+    (head(), rows.iter().map(|row| row.cells(format_thousands)).collect())
 }
 
 /// Returns a note on which kinds of caches evicted nothing, and in how many of the runs.
@@ -154,21 +154,21 @@ pub fn no_evictions(rows: &[Row]) -> Option<String> {
             None => caches.push((evictions.cache, runs)),
         }
     }
-    let all = counted(rows.len() as u64, "run", "runs");
+    let all = format_count(rows.len() as u64, "run", "runs");
     let caches = caches.iter().filter(|(_, runs)| *runs > 0);
     let caches: Vec<_> = caches.map(|(cache, runs)| format!("{cache} in {runs} of {all}")).collect();
     (!caches.is_empty()).then(|| format!("no evictions: {}; {NO_EVICTIONS}", caches.join(", ")))
 }
 
 /// Selection of the columns to print.
-pub enum Shown {
+pub enum ColumnSelection {
     /// All columns that fit into a width.
     Fitting(usize),
     /// Columns by their indices.
     These(Vec<usize>),
 }
 
-impl Shown {
+impl ColumnSelection {
     /// Parses `--columns`.
     ///
     /// # Errors
@@ -210,7 +210,7 @@ fn key(head: &str) -> String {
 
 /// Returns a table of the columns that fit into a width: the first ones, and the last. A line below names
 /// the omitted columns.
-fn fitting(head: &[String], rows: &[Vec<String>], most: usize) -> String {
+fn fit_columns(head: &[String], rows: &[Vec<String>], most: usize) -> String {
     let all = std::iter::once(head.to_vec()).chain(rows.iter().cloned()).collect::<Vec<_>>();
     let widths = output::widths(&all.iter().collect::<Vec<_>>());
     let joined = |rows: &[Vec<String>]| {
@@ -241,25 +241,25 @@ const GAP: &str = "...";
 const LEAST_COLUMNS: usize = 3;
 
 /// Returns the table as text. In the formats for people, the last line notes caches that evicted nothing.
-pub fn render(rows: &[Row], format: TableFormat, shown: &Shown) -> Result<String, Report> {
+pub fn render(rows: &[Row], format: TableFormat, shown: &ColumnSelection) -> Result<String, Report> {
     let these: Vec<_> = match shown {
-        Shown::These(these) => these.clone(),
-        Shown::Fitting(_) => (0..head().len()).collect(),
+        ColumnSelection::These(these) => these.clone(),
+        ColumnSelection::Fitting(_) => (0..head().len()).collect(),
     };
     let of = |row: Vec<String>| these.iter().map(|&column| row[column].clone()).collect::<Vec<_>>();
     let head = || of(head());
     let cells = |count| rows.iter().map(move |row: &Row| row.cells(count)).map(of);
     match format {
         TableFormat::Table => {
-            let most = if let Shown::Fitting(most) = shown { *most } else { usize::MAX };
-            let table = fitting(&head(), &cells(grouped).collect::<Vec<_>>(), most);
-            Ok(no_evictions(rows).into_iter().fold(table, |table, note| format!("{table}{}\n", folded(&note, 2))))
+            let most = if let ColumnSelection::Fitting(most) = shown { *most } else { usize::MAX };
+            let table = fit_columns(&head(), &cells(format_thousands).collect::<Vec<_>>(), most);
+            Ok(no_evictions(rows).into_iter().fold(table, |table, note| format!("{table}{}\n", wrap_text(&note, 2))))
         }
         TableFormat::Markdown => {
             let mut table = Table::new();
             let on_a_line =
                 |row: Vec<String>| row.iter().map(|cell| visible_line(cell).into_owned()).collect::<Vec<_>>();
-            let shown = cells(grouped).map(on_a_line);
+            let shown = cells(format_thousands).map(on_a_line);
             table.load_preset(presets::ASCII_MARKDOWN).set_header(head()).add_rows(shown);
             let texts = these.iter().filter(|&&column| column < 2).count();
             table.column_iter_mut().skip(texts).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
@@ -290,9 +290,9 @@ mod tests {
     fn columns_that_do_not_fit_are_named_below_the_table() {
         let head = texts(&["launch file", "on", "cycles", "speed-up", "L1 hit %", "L2 hit %", "check"]);
         let rows = [texts(&["syrk", "baseline", "584,651", "1.00", "0.0", "99.8", "passed"])];
-        assert!(!fitting(&head, &rows, 200).contains(GAP));
+        assert!(!fit_columns(&head, &rows, 200).contains(GAP));
         for width in [45, 50, 58] {
-            let text = fitting(&head, &rows, width);
+            let text = fit_columns(&head, &rows, width);
             assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
             assert!(text.contains("584,651") && text.contains("passed") && text.contains("l2-hit"), "{text}");
         }
@@ -310,9 +310,9 @@ mod tests {
             (&["cycles", "on", "cycles"], Some(vec![2, 1])),
             (&["all", "cycle"], None),
         ] {
-            let shown = Shown::of(&texts(names)).ok().map(|shown| match shown {
-                Shown::These(columns) => columns,
-                Shown::Fitting(_) => Vec::new(),
+            let shown = ColumnSelection::of(&texts(names)).ok().map(|shown| match shown {
+                ColumnSelection::These(columns) => columns,
+                ColumnSelection::Fitting(_) => Vec::new(),
             });
             assert_eq!(shown, columns, "{names:?}");
         }

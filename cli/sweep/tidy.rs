@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use miette::{IntoDiagnostic, Report};
-use papers::measured::{Measured, Part};
+use papers::measured::{BlockEnergy, Measured};
 use serde_json::{Map, Value};
 
 use super::super::dictionary::counters;
@@ -33,7 +33,7 @@ pub fn cells(resolved: &Resolved, measured: &Measured) -> Vec<(String, Value)> {
     // Statistics contain only types that JSON can represent, so the conversion cannot fail.
     flatten(String::new(), statistics.unwrap_or_default(), &mut cells);
     cells.push((AREA.to_owned(), measured.mm2.into()));
-    for Part { block, dynamic_pj, leakage_pj } in &measured.energy {
+    for BlockEnergy { block, dynamic_pj, leakage_pj } in &measured.energy {
         let path = if block.is_empty() { ENERGY.to_owned() } else { format!("{ENERGY}{block}.") };
         cells.push((format!("{path}dynamic_pj"), (*dynamic_pj).into()));
         cells.push((format!("{path}leakage_pj"), (*leakage_pj).into()));
@@ -69,7 +69,7 @@ pub fn is_column(name: &str) -> bool {
 }
 
 /// Table of all runs.
-pub struct Tidy {
+pub struct ResultTable {
     pub head: Vec<String>,
     pub rows: Vec<(Id, Map<String, Value>)>,
 }
@@ -80,7 +80,7 @@ pub fn speedup(plan: &Plan, results: &Results, id: Id) -> Option<f64> {
     (own > 0).then(|| ratio(other, own))
 }
 
-impl Tidy {
+impl ResultTable {
     pub fn new(plan: &Plan, results: &Results) -> Self {
         let parameters: Vec<_> = plan.columns.iter().map(|column| column.name.clone()).collect();
         let columns: BTreeSet<_> = results.values().flat_map(|record| &record.cells).map(|(name, _)| name).collect();

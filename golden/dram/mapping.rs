@@ -60,7 +60,7 @@ pub struct Mapping {
 
 /// Location of one burst in a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct BurstLocation {
     /// Bank of the burst.
     pub bank: BankId,
     /// Row of the burst.
@@ -101,7 +101,7 @@ impl Mapping {
     }
 
     /// Returns the location of a byte address.
-    pub fn place(&self, address: u64) -> Place {
+    pub fn place(&self, address: u64) -> BurstLocation {
         let gather = |bits: &[u32]| bits.iter().rev().fold(0, |value, bit| value << 1 | (address >> bit & 1) as u32);
         let Geometry { groups, banks_per_group, .. } = self.geometry;
         let row = gather(&self.row);
@@ -111,7 +111,7 @@ impl Mapping {
         } else {
             BankId { group: number / banks_per_group, bank: number % banks_per_group }
         };
-        Place { bank, row, col: gather(&self.column) }
+        BurstLocation { bank, row, col: gather(&self.column) }
     }
 }
 
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn an_address_is_taken_apart_into_row_bank_group_and_column() {
         let bank = BankId { group: 2, bank: 1 };
-        assert_eq!(Mapping::used_here().place(0x5_6040), Place { bank, row: 5, col: 1 });
+        assert_eq!(Mapping::used_here().place(0x5_6040), BurstLocation { bank, row: 5, col: 1 });
     }
 
     #[test]

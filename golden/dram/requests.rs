@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use super::checker::{Checker, Violation, advance};
 use super::command::{Command, Op, Request, Service};
-use super::mapping::{Mapping, Place};
+use super::mapping::{BurstLocation, Mapping};
 use super::rules::{Form, RULES};
 
 #[derive(Default)]
@@ -22,7 +22,7 @@ struct Visitors<'a> {
 impl Checker {
     /// Checks rule 23. `requests` are in the order of their acceptance.
     pub fn check_requests(&self, mapping: &Mapping, requests: &[Request], commands: &[Command]) -> Vec<Violation> {
-        let mut places: BTreeMap<Place, Visitors> = BTreeMap::new();
+        let mut places: BTreeMap<BurstLocation, Visitors> = BTreeMap::new();
         for request in requests.iter().filter(|request| request.service == Service::Column) {
             places.entry(mapping.place(request.address)).or_default().requests.push(request);
         }
@@ -31,20 +31,20 @@ impl Checker {
             if let (true, Some(bank), Some(col)) = (command.kind.is_column(), command.bank, command.col) {
                 // Rule 22 reports a closed bank, so the row named in the trace is used here.
                 let row = rows.get(&bank).copied().or(command.row).unwrap_or(0);
-                places.entry(Place { bank, row, col }).or_default().commands.push(command);
+                places.entry(BurstLocation { bank, row, col }).or_default().commands.push(command);
             }
             advance(&mut rows, command);
         }
         places.iter().flat_map(|(place, visitors)| self.check_place(place, visitors)).collect()
     }
 
-    fn check_place(&self, place: &Place, visitors: &Visitors) -> Vec<Violation> {
+    fn check_place(&self, place: &BurstLocation, visitors: &Visitors) -> Vec<Violation> {
         let Visitors { requests, commands } = visitors;
         let paired = requests.len().min(commands.len());
         let pairs = requests.iter().zip(commands);
         let mut found: Vec<Violation> =
             pairs.flat_map(|(request, command)| self.check_pair(request, command)).collect();
-        let Place { bank, row, col } = place;
+        let BurstLocation { bank, row, col } = place;
         found.extend(requests[paired..].iter().map(|request| Violation {
             rule: 23,
             command: None,

@@ -8,7 +8,7 @@ use super::tracker::{Tracker, TrackerConfig};
 
 /// Type of a request, as far as the tracker distinguishes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum TrackedRequest {
     /// Load that allocates its line in the L1.
     Keeps,
     /// Load that bypasses its L1.
@@ -23,7 +23,7 @@ pub enum Asked {
 
 /// Destination of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Goes {
+pub enum Destination {
     /// L1 of a compute unit, which is to supply the line.
     Supplier(usize),
     /// Memory behind the tracker.
@@ -34,7 +34,7 @@ pub enum Goes {
 
 /// Response of an L1 that was to supply a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum SupplierResponse {
     /// The L1 had the line and supplies it.
     Here,
     /// The line is still in flight to that L1.
@@ -85,35 +85,37 @@ impl Bank {
     ///
     /// # Errors
     /// Returns an error if a correct tracker would not have accepted the request yet.
-    pub fn ask(&mut self, cu: usize, line: u64, ticket: u64, asked: Asked) -> Result<Goes, String> {
+    pub fn ask(&mut self, cu: usize, line: u64, ticket: u64, asked: TrackedRequest) -> Result<Destination, String> {
         let (number, first) = self.tracker_of(cu);
         let keeps = match asked {
-            Asked::Drops => {
+            TrackedRequest::Drops => {
                 self.trackers[number].remove(line, cu - first);
-                return Ok(Goes::Nowhere);
+                return Ok(Destination::Nowhere);
             }
-            Asked::Stores | Asked::Coherent => return self.write(cu, line, asked).map(|()| Goes::Memory),
-            Asked::Keeps => true,
-            Asked::Takes => false,
+            TrackedRequest::Stores | TrackedRequest::Coherent => {
+                return self.write(cu, line, asked).map(|()| Destination::Memory);
+            }
+            TrackedRequest::Keeps => true,
+            TrackedRequest::Takes => false,
         };
         if self.loads.len() == self.rows {
-            return Ok(Goes::Memory);
+            return Ok(Destination::Memory);
         }
         let supplier = self.trackers[number].supplier(line, cu - first).map(|supplier| first + supplier);
         let at = supplier.map_or(At::Memory, At::Supplier);
         if keeps || supplier.is_some() {
             self.loads.push(Load { cu, ticket, line, keeps, poisoned: false, at });
         }
-        Ok(supplier.map_or(Goes::Memory, Goes::Supplier))
+        Ok(supplier.map_or(Destination::Memory, Destination::Supplier))
     }
 
-    fn write(&mut self, cu: usize, line: u64, asked: Asked) -> Result<(), String> {
+    fn write(&mut self, cu: usize, line: u64, asked: TrackedRequest) -> Result<(), String> {
         let is_out = |load: &Load| (load.cu, load.line) == (cu, line) && load.at != At::Memory;
         if self.loads.iter().any(is_out) {
             return Err(format!("compute unit {cu} writes line {line:#x} while a load of its own may still miss it"));
         }
         let Protections { store_untracks, coherent_untracks, poisons_fills, .. } = self.protections;
-        if !(if asked == Asked::Stores { store_untracks } else { coherent_untracks }) {
+        if !(if asked == TrackedRequest::Stores { store_untracks } else { coherent_untracks }) {
             return Ok(());
         }
         let (number, first) = self.tracker_of(cu);
@@ -131,17 +133,17 @@ impl Bank {
     ///
     /// # Errors
     /// Returns an error if no load is outstanding at this supplier.
-    pub fn answer(&mut self, cu: usize, ticket: u64, supplier: usize, found: Found) -> Result<(), String> {
+    pub fn answer(&mut self, cu: usize, ticket: u64, supplier: usize, found: SupplierResponse) -> Result<(), String> {
         let at = self.find(cu, ticket, |at| at == At::Supplier(supplier))?;
         let load = self.loads[at];
         match found {
-            Found::Here => {
+            SupplierResponse::Here => {
                 self.loads.remove(at);
                 self.list(load);
                 return Ok(());
             }
-            Found::Coming => {}
-            Found::Gone => {
+            SupplierResponse::Coming => {}
+            SupplierResponse::Gone => {
                 let (number, first) = self.tracker_of(supplier);
                 self.trackers[number].remove(load.line, supplier - first);
             }
@@ -219,16 +221,16 @@ mod tests {
         let config = TrackerConfig { count: 1, geometry: Geometry { index, ways: 2 }, list: SharerList::All };
         let mut bank = Bank::new(&config, 4, 8, Protections::ALL);
         for (cu, line) in [(0, 1), (2, 2)] {
-            assert_eq!(bank.ask(cu, line, 5, Asked::Keeps), Ok(Goes::Memory));
+            assert_eq!(bank.ask(cu, line, 5, TrackedRequest::Keeps), Ok(Destination::Memory));
             assert_eq!(bank.reply(cu, 5), Ok(true));
         }
         // The first load is served, and its ticket reused, before the response of its supplier arrives.
-        assert_eq!(bank.ask(1, 1, 7, Asked::Keeps), Ok(Goes::Supplier(0)));
-        assert_eq!(bank.ask(1, 2, 7, Asked::Keeps), Ok(Goes::Supplier(2)));
-        assert_eq!(bank.answer(1, 7, 2, Found::Here), Ok(()));
-        assert!(bank.ask(1, 1, 9, Asked::Stores).is_err(), "its load may still miss it");
-        assert_eq!(bank.ask(1, 2, 9, Asked::Stores), Ok(Goes::Memory));
-        assert_eq!(bank.answer(1, 7, 0, Found::Here), Ok(()));
-        assert_eq!(bank.ask(1, 1, 9, Asked::Stores), Ok(Goes::Memory));
+        assert_eq!(bank.ask(1, 1, 7, TrackedRequest::Keeps), Ok(Destination::Supplier(0)));
+        assert_eq!(bank.ask(1, 2, 7, TrackedRequest::Keeps), Ok(Destination::Supplier(2)));
+        assert_eq!(bank.answer(1, 7, 2, SupplierResponse::Here), Ok(()));
+        assert!(bank.ask(1, 1, 9, TrackedRequest::Stores).is_err(), "its load may still miss it");
+        assert_eq!(bank.ask(1, 2, 9, TrackedRequest::Stores), Ok(Destination::Memory));
+        assert_eq!(bank.answer(1, 7, 0, SupplierResponse::Here), Ok(()));
+        assert_eq!(bank.ask(1, 1, 9, TrackedRequest::Stores), Ok(Destination::Memory));
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::consistency::{Checker, Loading, Rule, Violation};
+use crate::consistency::{Checker, PendingLoad, Rule, Violation};
 use crate::index::{Function, SetIndex};
 
 fn geometry(bits: u32, ways: usize) -> Geometry {
@@ -33,7 +33,7 @@ struct Valued {
     memory: BTreeMap<u64, u64>,
     copies: BTreeMap<(usize, u64), u64>,
     /// Loads that wait for a fill, with the value that it delivers.
-    waiting: BTreeMap<(usize, u64), (u64, Vec<Loading>)>,
+    waiting: BTreeMap<(usize, u64), (u64, Vec<PendingLoad>)>,
     checker: Checker,
 }
 

@@ -2,14 +2,14 @@
 
 use serde::Deserialize;
 
-use super::{Function, Scheme};
+use super::{Function, IndexScheme};
 
 /// Configuration of the hash, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Fermi {}
 
 #[typetag::deserialize(name = "fermi")]
-impl Scheme for Fermi {
+impl IndexScheme for Fermi {
     fn function(&self, bits: u32) -> (Function, u32) {
         (Function::Fermi { bits }, 64)
     }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Function, Poly, Scheme};
+use super::{Function, IndexScheme, Poly};
 
 /// Configuration of the polynomial index.
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -16,7 +16,7 @@ pub struct IPoly {
 }
 
 #[typetag::deserialize(name = "i-poly")]
-impl Scheme for IPoly {
+impl IndexScheme for IPoly {
     fn function(&self, _bits: u32) -> (Function, u32) {
         let modulus = Poly(self.polynomial.into());
         (Function::Poly { modulus, reversed: self.reversed }, self.addr_bits)

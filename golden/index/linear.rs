@@ -2,14 +2,14 @@
 
 use serde::Deserialize;
 
-use super::{Function, Scheme};
+use super::{Function, IndexScheme};
 
 /// Configuration of the linear index, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Linear {}
 
 #[typetag::deserialize(name = "linear")]
-impl Scheme for Linear {
+impl IndexScheme for Linear {
     fn function(&self, bits: u32) -> (Function, u32) {
         (Function::Linear { bits }, 64)
     }

@@ -154,7 +154,7 @@ impl Decoded {
             }
             Op::Compare(op) => {
                 let holds = compare(op, &frames.read(a), &frames.read(b));
-                let (yes, no) = op.combined(holds, frames.truth(c));
+                let (yes, no) = op.combine_masks(holds, frames.truth(c));
                 frames.write_bits(first, yes);
                 frames.write_bits(second, no);
             }

@@ -22,7 +22,7 @@ const LISTED: usize = 16;
 
 /// Livelocked launch: looping warps, and warps that wait for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stuck {
+pub struct Livelocked {
     /// Source file of the kernel.
     pub file: String,
     /// Name of the livelocked kernel.
@@ -32,12 +32,12 @@ pub struct Stuck {
     /// Number of resident CTAs that have not ended.
     pub resident: usize,
     /// All warps of the resident CTAs that have not ended.
-    pub warps: Vec<Circling>,
+    pub warps: Vec<LoopingWarp>,
 }
 
 /// Position of a warp in a livelocked launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Circling {
+pub struct LoopingWarp {
     /// CTA index of the warp.
     pub cta: [u32; 3],
     /// Number of the warp in its CTA.
@@ -50,16 +50,16 @@ pub struct Circling {
     pub waits: Option<&'static str>,
 }
 
-impl fmt::Display for Stuck {
+impl fmt::Display for Livelocked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Stuck { file, kernel, warp_instructions, resident, warps } = self;
+        let Livelocked { file, kernel, warp_instructions, resident, warps } = self;
         let ctas = if *resident == 1 { "one CTA".to_owned() } else { format!("{resident} CTAs") };
         write!(
             f,
             "{file}: no progress in kernel `{kernel}` after {warp_instructions} warp instructions, {ctas} at a \
              time\n  every running warp goes round in circles or waits at a barrier, and nothing in memory changes"
         )?;
-        for Circling { cta, warp, pc, line, waits } in warps.iter().take(LISTED) {
+        for LoopingWarp { cta, warp, pc, line, waits } in warps.iter().take(LISTED) {
             let does = waits.unwrap_or("goes round in circles");
             write!(f, "\n  CTA {cta:?}: warp {warp} at pc {pc}, line {line}: {does}")?;
         }
@@ -164,11 +164,11 @@ pub(super) fn livelock(ctas: &[Cta<'_>], warp_instructions: u64) -> InterpError 
     let place = |cta: &Cta<'_>, warp: usize| {
         let one = &cta.warps[warp];
         let waits = one.barrier.map(|_| "barrier");
-        Circling { cta: cta.index, warp, pc: one.pc(), line: program.insts[one.pc() as usize].line, waits }
+        LoopingWarp { cta: cta.index, warp, pc: one.pc(), line: program.insts[one.pc() as usize].line, waits }
     };
     let live = |cta: &Cta<'_>| (0..cta.warps.len()).filter(|warp| !cta.warps[*warp].is_done()).collect::<Vec<_>>();
     let warps: Vec<_> = ctas.iter().flat_map(|cta| live(cta).into_iter().map(move |warp| place(cta, warp))).collect();
-    InterpError::Livelock(Box::new(Stuck {
+    InterpError::Livelock(Box::new(Livelocked {
         file: program.file.to_string(),
         kernel: program.name.clone(),
         warp_instructions,

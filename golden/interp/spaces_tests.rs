@@ -1,6 +1,6 @@
 use isa::alloc::allocate;
 use isa::program::{Addresses, Program};
-use isa::texture::{Outside, Texture};
+use isa::texture::{AddressMode, Texture};
 use isa::types::Type;
 use ptx::Source;
 use ptx::data::data;
@@ -34,7 +34,7 @@ pub(in crate::interp) fn ran(file: &str, threads: u32, body: &str) -> Result<Vec
         extent: [4, 2, 1],
         ty: Type::S32,
         channels: 1,
-        outside: Outside::Clamp,
+        outside: AddressMode::Clamp,
         normalized: false,
         unit: false,
     };

@@ -22,10 +22,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use super::bypass::{Bypass, Contents, Way};
+use super::bypass::{Bypass, Contents, Path};
 use super::decoupled::{self, Filter, Standing};
 use super::event::{
-    Breach, Event, Fail, FailOrder, Fails, Load, LoadOutcome, Mismatch, Outcome, Parts, RecallOutcome, Space, Victim,
+    Breach, Event, Fail, FailOrder, Fails, Load, LoadOutcome, Mismatch, Outcome, RecallOutcome, Sectors, Space, Victim,
     WriteOutcome,
 };
 use super::mshr::{Mshr, NotPending, Verdict, Waits};
@@ -69,7 +69,7 @@ enum Status {
 
 /// State of a sector that is present or in flight. Absent sectors have no entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum SectorState {
     /// In flight; `doomed` if the fill must be dropped because a write overtook it.
     OnWay {
         doomed: bool,
@@ -79,21 +79,21 @@ enum Part {
 
 /// Line that occupies a way; tag-only if it has no sector.
 #[derive(Clone, Debug)]
-struct Held {
+struct CacheLine {
     line: u64,
-    parts: BTreeMap<u8, Part>,
+    parts: BTreeMap<u8, SectorState>,
     /// True if the line is newer than memory.
     modified: bool,
 }
 
-impl Held {
+impl CacheLine {
     /// Creates a tag-only line.
     fn hollow(line: u64) -> Self {
         Self { line, parts: BTreeMap::new(), modified: false }
     }
 
     fn status(&self) -> Status {
-        let is_coming = self.parts.values().any(|part| *part != Part::Here);
+        let is_coming = self.parts.values().any(|part| *part != SectorState::Here);
         match (self.parts.is_empty(), is_coming, self.modified) {
             (true, ..) => Status::TagOnly,
             (_, true, _) => Status::Reserved,
@@ -103,17 +103,17 @@ impl Held {
     }
 
     /// Returns the sectors in `of` whose state satisfies `is_meant`.
-    fn which(&self, of: Parts, is_meant: impl Fn(Part) -> bool) -> Parts {
+    fn which(&self, of: Sectors, is_meant: impl Fn(SectorState) -> bool) -> Sectors {
         let meant = of.each().filter(|part| self.parts.get(part).is_some_and(|state| is_meant(*state)));
-        Parts(meant.fold(0, |all, part| all | 1 << part))
+        Sectors(meant.fold(0, |all, part| all | 1 << part))
     }
 
-    fn here(&self, of: Parts) -> Parts {
-        self.which(of, |part| part == Part::Here)
+    fn here(&self, of: Sectors) -> Sectors {
+        self.which(of, |part| part == SectorState::Here)
     }
 
-    fn coming(&self, of: Parts) -> Parts {
-        self.which(of, |part| part != Part::Here)
+    fn coming(&self, of: Sectors) -> Sectors {
+        self.which(of, |part| part != SectorState::Here)
     }
 }
 
@@ -122,7 +122,7 @@ impl Held {
 pub struct Cache<W> {
     config: Config,
     /// Lines of each set, from least to most recently used.
-    sets: Vec<Vec<Held>>,
+    sets: Vec<Vec<CacheLine>>,
     replacement: Box<dyn Replacement>,
     filter: Option<Filter>,
     mshr: Mshr<W>,
@@ -133,8 +133,8 @@ pub struct Cache<W> {
 }
 
 /// Returns the state of a line for the decoupled filter, given the lines of its set.
-fn standing(held: &[Held], line: u64) -> Standing {
-    match held.iter().find(|other| other.line == line).map(Held::status) {
+fn standing(held: &[CacheLine], line: u64) -> Standing {
+    match held.iter().find(|other| other.line == line).map(CacheLine::status) {
         None => Standing::Candidate,
         Some(Status::Valid | Status::TagOnly) => Standing::Clean,
         Some(Status::Reserved | Status::Modified) => Standing::Bound,
@@ -163,7 +163,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     }
 
     /// Sets the number of ways per set. Every set must be empty.
-    pub fn set_ways(&mut self, ways: usize) {
+    pub fn resize(&mut self, ways: usize) {
         self.config.ways = ways;
     }
 
@@ -199,7 +199,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     }
 
     /// Enables the test hook that keeps a fill although a write overtook it.
-    pub fn keep_overtaken(&mut self) {
+    pub fn test_keep_overtaken_fills(&mut self) {
         self.keeps_overtaken = true;
     }
 
@@ -210,7 +210,9 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     pub fn predict(&self, event: &Event<W>) -> Result<Outcome<W>, Breach> {
         match *event {
             Event::Load { load: Load { line, .. }, .. } if self.is_filtered(line) => Err(Breach::NotAdmitted(line)),
-            Event::Load { load, .. } if self.ways_of(&load).any(|way| way == Way::Past) => Err(Breach::Path(load.line)),
+            Event::Load { load, .. } if self.ways_of(&load).any(|way| way == Path::Bypass) => {
+                Err(Breach::Path(load.line))
+            }
             Event::Load { load, queue_used, .. } => Ok(Outcome::Load(self.predict_load(&load, queue_used))),
             Event::Store { line, parts, space, queue_used } => {
                 self.predict_store((line, parts), space, queue_used).map(Outcome::Write)
@@ -231,20 +233,20 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
             Event::Reach { .. } | Event::PeriodEnd { .. } => Ok(Outcome::Done),
             Event::Fill { line, parts } => {
                 let waiters = self.mshr.waiters(line, parts).ok_or(Breach::Fill(NotPending(line)))?;
-                let stays = |part| part == Part::OnWay { doomed: false };
-                let kept = self.held(line).map_or(Parts(0), |held| held.which(parts, stays));
+                let stays = |part| part == SectorState::OnWay { doomed: false };
+                let kept = self.held(line).map_or(Sectors(0), |held| held.which(parts, stays));
                 Ok(Outcome::Filled { kept, waiters })
             }
             Event::Recall { line } => Ok(Outcome::Recalled(match self.held(line) {
                 Some(held) if held.modified => RecallOutcome::Kept,
-                held => match held.map(Held::status) {
+                held => match held.map(CacheLine::status) {
                     None | Some(Status::TagOnly) => RecallOutcome::Missed,
                     Some(Status::Reserved) => RecallOutcome::Pending,
                     Some(Status::Valid | Status::Modified) => RecallOutcome::Dropped,
                 },
             })),
             Event::Supply { line, parts } => {
-                let has = |held: &Held| !held.modified && held.here(parts) == parts;
+                let has = |held: &CacheLine| !held.modified && held.here(parts) == parts;
                 Ok(Outcome::Supplied(self.held(line).is_some_and(has)))
             }
             Event::Drain => Ok(Outcome::Drained(self.mshr.head())),
@@ -290,13 +292,13 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         let mshr = format!("{used} of {entries} MSHR entries in use");
         let Some(line) = event.line() else { return mshr };
         let set = self.set_of(line);
-        let shown = |held: &Held| match held.parts.len() {
+        let shown = |held: &CacheLine| match held.parts.len() {
             // The line is filled as a whole, or at most one of its sectors has a state.
             0 | 1 => format!("{:#x} {:?}", held.line, held.status()),
             _ => format!("{:#x} {:?} {:?}", held.line, held.status(), held.parts),
         };
         let lines: Vec<String> = self.sets[set].iter().map(shown).collect();
-        let draining = if self.mshr.is_draining(line, Parts(u8::MAX)) { ", the line is draining" } else { "" };
+        let draining = if self.mshr.is_draining(line, Sectors(u8::MAX)) { ", the line is draining" } else { "" };
         let counts: Vec<String> = self.known(set).iter().map(|(line, count)| format!("{line:#x} {count}")).collect();
         let known = if self.filter.is_some() { format!(", counts [{}]", counts.join(", ")) } else { String::new() };
         format!("set {set} holds, oldest first, [{}]{known}; {mshr}{draining}", lines.join(", "))
@@ -306,16 +308,17 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     /// set is over-full, and no line occurs twice.
     pub fn is_consistent(&self) -> bool {
         let all = || self.sets.iter().flatten();
-        let is_coming = |held: &&Held| held.status() == Status::Reserved;
+        let is_coming = |held: &&CacheLine| held.status() == Status::Reserved;
         let mut reserved: Vec<u64> = all().filter(is_coming).map(|held| held.line).collect();
         reserved.sort_unstable();
-        let parts_agree = |held: &Held| {
-            let coming = held.coming(Parts(u8::MAX)).each();
+        let parts_agree = |held: &CacheLine| {
+            let coming = held.coming(Sectors(u8::MAX)).each();
             coming.eq(self.mshr.pending_parts(held.line))
         };
-        let once =
-            |set: &Vec<Held>| set.iter().all(|held| set.iter().filter(|other| other.line == held.line).count() == 1);
-        let is_known = |set: usize, held: &Vec<Held>| {
+        let once = |set: &Vec<CacheLine>| {
+            set.iter().all(|held| set.iter().filter(|other| other.line == held.line).count() == 1)
+        };
+        let is_known = |set: usize, held: &Vec<CacheLine>| {
             self.filter.as_ref().is_none_or(|filter| filter.is_consistent(set, held.iter().map(|held| held.line)))
         };
         self.mshr.pending_lines().eq(reserved)
@@ -336,15 +339,15 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     }
 
     /// Returns the sectors of a load that are in flight, and those that are absent.
-    fn wanted(&self, load: &Load) -> (Parts, Parts) {
-        let Some(held) = self.held(load.line) else { return (Parts(0), load.parts) };
+    fn missing_sectors(&self, load: &Load) -> (Sectors, Sectors) {
+        let Some(held) = self.held(load.line) else { return (Sectors(0), load.parts) };
         let coming = held.coming(load.parts);
         (coming, load.parts.without(coming).without(held.here(load.parts)))
     }
 
     fn predict_load(&self, load: &Load, queue_used: usize) -> LoadOutcome {
         let line = load.line;
-        let (coming, absent) = self.wanted(load);
+        let (coming, absent) = self.missing_sectors(load);
         let mut all = Fails::default();
         if !coming.is_empty() {
             all.mshr_merge = self.mshr.verdict(line, coming) != Verdict::Merged;
@@ -366,7 +369,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
 
     fn predict_store(
         &self,
-        (line, parts): (u64, Parts),
+        (line, parts): (u64, Sectors),
         space: Space,
         queue_used: usize,
     ) -> Result<WriteOutcome, Breach> {
@@ -384,7 +387,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     /// local store updates the sectors that are present.
     fn predict_overtaking(
         &self,
-        (line, parts): (u64, Parts),
+        (line, parts): (u64, Sectors),
         space: Space,
         queue_used: usize,
     ) -> Result<WriteOutcome, Breach> {
@@ -418,7 +421,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
                 self.notify_access(&load, false);
             }
             (Event::Load { load, waiter, .. }, Outcome::Load(LoadOutcome::Miss { .. })) => {
-                let (_, absent) = self.wanted(&load);
+                let (_, absent) = self.missing_sectors(&load);
                 let (gone, _) = self.place_for(load.line);
                 self.wait(&load, waiter);
                 if self.has_parts(load.line) {
@@ -426,7 +429,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
                 } else {
                     self.place(load.line, load.pc, gone)
                 }
-                self.set_parts(load.line, absent, Some(Part::OnWay { doomed: false }));
+                self.set_parts(load.line, absent, Some(SectorState::OnWay { doomed: false }));
                 self.notify_access(&load, true);
             }
             (Event::Bypass { load, chosen: true }, _) => self.notify_bypass(&load),
@@ -449,13 +452,13 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
                 self.overtake(line, parts);
             }
             (Event::Recall { line }, Outcome::Recalled(outcome)) if outcome != RecallOutcome::Kept => {
-                self.drop_parts(line, Parts(u8::MAX));
-                self.overtake(line, Parts(u8::MAX));
+                self.drop_parts(line, Sectors(u8::MAX));
+                self.overtake(line, Sectors(u8::MAX));
             }
             (Event::Fill { line, parts }, Outcome::Filled { kept, .. }) => {
                 self.mshr.fill(line, parts).map_err(Breach::Fill)?;
                 self.set_parts(line, parts.without(kept), None);
-                self.set_parts(line, kept, Some(Part::Here));
+                self.set_parts(line, kept, Some(SectorState::Here));
                 self.drop_if_empty(line);
             }
             (Event::Drain, _) => {
@@ -527,13 +530,13 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     }
 
     /// Returns the path that each bypass scheme requires for a load.
-    fn ways_of(&self, load: &Load) -> impl Iterator<Item = Way> {
+    fn ways_of(&self, load: &Load) -> impl Iterator<Item = Path> {
         self.schemes.iter().map(move |scheme| scheme.way(load, self))
     }
 
     /// True if a scheme or the filter may make the load bypass.
     fn bypasses(&self, load: &Load) -> bool {
-        self.filter.is_some() || self.ways_of(load).any(|way| way != Way::Through)
+        self.filter.is_some() || self.ways_of(load).any(|way| way != Path::Lookup)
     }
 
     /// Inserts a tag-only line for a bypassed load. In a full set it replaces the least recently used line
@@ -541,11 +544,11 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     fn keep_tag(&mut self, line: u64) {
         let set = self.set_of(line);
         if self.sets[set].len() == self.config.ways {
-            let may_go = |held: &Held| matches!(held.status(), Status::Valid | Status::TagOnly);
+            let may_go = |held: &CacheLine| matches!(held.status(), Status::Valid | Status::TagOnly);
             let Some(place) = self.sets[set].iter().position(may_go) else { return };
             self.sets[set].remove(place);
         }
-        self.sets[set].push(Held::hollow(line));
+        self.sets[set].push(CacheLine::hollow(line));
     }
 
     /// Lets the schemes end a period, and drops all tag-only lines if a scheme requests it.
@@ -564,12 +567,12 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         let number = self.set_of(line);
         let set = &mut self.sets[number];
         if let Some(filter) = &mut self.filter {
-            filter.placed(number, line, victim, |other| standing(set, other));
+            filter.on_allocate(number, line, victim, |other| standing(set, other));
         }
         set.retain(|held| Some(held.line) != victim);
         let stay: Vec<_> = set.iter().map(|held| (held.line, held.status() != Status::Reserved)).collect();
         self.replacement.on_insert(InsertedLine { line, pc, set: number }, victim, &stay);
-        set.push(Held::hollow(line));
+        set.push(CacheLine::hollow(line));
     }
 
     /// Records a load that bypassed by choice in the filter. Drops the line whose tag the filter replaced, if
@@ -587,7 +590,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     /// Adds a waiter for the sectors of a load: merges with those in flight, and allocates an entry for the
     /// absent ones.
     fn wait(&mut self, load: &Load, waiter: W) {
-        let (coming, absent) = self.wanted(load);
+        let (coming, absent) = self.missing_sectors(load);
         for parts in [coming, absent].into_iter().filter(|parts| !parts.is_empty()) {
             self.mshr.alloc(load.line, parts, waiter);
         }
@@ -603,19 +606,19 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     }
 
     /// Invalidates those of the given sectors that are present.
-    fn drop_parts(&mut self, line: u64, parts: Parts) {
-        let here = self.held(line).map_or(Parts(0), |held| held.here(parts));
+    fn drop_parts(&mut self, line: u64, parts: Sectors) {
+        let here = self.held(line).map_or(Sectors(0), |held| held.here(parts));
         self.set_parts(line, here, None);
         self.drop_if_empty(line);
     }
 
     /// Marks in-flight sectors as overtaken by a write: no load may merge any more, and the fill is dropped
     /// unless the test hook is set.
-    fn overtake(&mut self, line: u64, parts: Parts) {
-        let coming = self.held(line).map_or(Parts(0), |held| held.coming(parts));
+    fn overtake(&mut self, line: u64, parts: Sectors) {
+        let coming = self.held(line).map_or(Sectors(0), |held| held.coming(parts));
         self.mshr.close(line, coming);
         if !self.keeps_overtaken {
-            self.set_parts(line, coming, Some(Part::OnWay { doomed: true }));
+            self.set_parts(line, coming, Some(SectorState::OnWay { doomed: true }));
         }
     }
 
@@ -632,7 +635,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         self.sets[number].retain(|held| held.line != line);
         self.replacement.left(line);
         if let Some(filter) = &mut self.filter {
-            filter.lost(number, line);
+            filter.on_store_evict(number, line);
         }
     }
 
@@ -647,11 +650,11 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         self.config.index.set_of_line(line)
     }
 
-    fn held(&self, line: u64) -> Option<&Held> {
+    fn held(&self, line: u64) -> Option<&CacheLine> {
         self.sets[self.set_of(line)].iter().find(|held| held.line == line)
     }
 
-    fn held_mut(&mut self, line: u64) -> Option<&mut Held> {
+    fn held_mut(&mut self, line: u64) -> Option<&mut CacheLine> {
         let set = self.set_of(line);
         self.sets[set].iter_mut().find(|held| held.line == line)
     }
@@ -662,7 +665,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     }
 
     /// Sets the state of some sectors of a line that has a way; `None` makes them absent.
-    fn set_parts(&mut self, line: u64, parts: Parts, to: Option<Part>) {
+    fn set_parts(&mut self, line: u64, parts: Sectors, to: Option<SectorState>) {
         let Some(held) = self.held_mut(line) else { return };
         for part in parts.each() {
             match to {

@@ -91,7 +91,7 @@ impl Filter {
     }
 
     /// Records the allocation of a line, which may have evicted `loser`.
-    pub fn placed(&mut self, set: usize, line: u64, loser: Option<u64>, standing: impl Fn(u64) -> Standing) {
+    pub fn on_allocate(&mut self, set: usize, line: u64, loser: Option<u64>, standing: impl Fn(u64) -> Standing) {
         let count = self.next_count(set, line);
         if !self.knows(set, line) && self.sets[set].len() >= self.config.tags {
             // Candidates are judged by the state before the access; only if there is none is the tag of
@@ -110,7 +110,7 @@ impl Filter {
     }
 
     /// Records that a line lost its data to a store.
-    pub fn lost(&mut self, set: usize, line: u64) {
+    pub fn on_store_evict(&mut self, set: usize, line: u64) {
         self.demote(set, line);
         if self.config.stores_age {
             self.age(set, &[line], 1);

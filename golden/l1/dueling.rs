@@ -36,7 +36,7 @@ impl Duel {
     }
 
     /// Records an access of leader `leader`. `cycle` is the core cycle in which the duel is notified of it.
-    pub fn see(&mut self, cycle: u64, leader: usize, missed: bool) {
+    pub fn record(&mut self, cycle: u64, leader: usize, missed: bool) {
         self.advance(cycle);
         self.seen[leader].0 += 1;
         self.seen[leader].1 += u64::from(missed);

@@ -8,9 +8,9 @@ use super::mshr::{NotPending, Replay};
 
 /// Set of sectors of a line, one bit per sector. A line that is filled as a whole has a single sector, bit 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Parts(pub u8);
+pub struct Sectors(pub u8);
 
-impl Parts {
+impl Sectors {
     /// Only sector of a line that is filled as a whole.
     pub const WHOLE: Self = Self(1);
 
@@ -169,7 +169,7 @@ pub struct Load {
     /// Line number: byte address divided by line size.
     pub line: u64,
     /// Sectors that the load requests.
-    pub parts: Parts,
+    pub parts: Sectors,
     /// Program counter of the load instruction.
     pub pc: u32,
     /// Address space. Constants and texels are read-only and count as global.
@@ -182,7 +182,7 @@ impl Load {
     /// Creates a global load of a whole line, with PC 0 and no contention.
     #[must_use]
     pub fn of(line: u64) -> Self {
-        Self { line, parts: Parts::WHOLE, pc: 0, space: Space::Global, contends: false }
+        Self { line, parts: Sectors::WHOLE, pc: 0, space: Space::Global, contends: false }
     }
 }
 
@@ -203,7 +203,7 @@ pub enum Event<W> {
         /// Number of the stored line.
         line: u64,
         /// Sectors that the store writes.
-        parts: Parts,
+        parts: Sectors,
         /// Address space of the store.
         space: Space,
         /// Number of miss-queue slots in use.
@@ -214,7 +214,7 @@ pub enum Event<W> {
         /// Number of the updated line.
         line: u64,
         /// Sectors that the atomic writes.
-        parts: Parts,
+        parts: Sectors,
         /// Number of miss-queue slots in use.
         queue_used: usize,
     },
@@ -235,7 +235,7 @@ pub enum Event<W> {
         /// Number of the filled line.
         line: u64,
         /// Sectors that the fill delivers.
-        parts: Parts,
+        parts: Sectors,
     },
     /// Invalidation of a line, because the L2 evicts it or a coherent load bypasses to the L2.
     Recall {
@@ -247,7 +247,7 @@ pub enum Event<W> {
         /// Number of the requested line.
         line: u64,
         /// Sectors that the other cache requests.
-        parts: Parts,
+        parts: Sectors,
     },
     /// Replay of one waiting load.
     Drain,
@@ -291,7 +291,7 @@ pub enum Outcome<W> {
     /// Outcome of a fill.
     Filled {
         /// Sectors that became valid: no store overtook them while they were in flight.
-        kept: Parts,
+        kept: Sectors,
         /// Number of loads that the fill serves.
         waiters: usize,
     },

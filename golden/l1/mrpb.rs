@@ -53,7 +53,7 @@ impl<T: Copy> Mrpb<T> {
     }
 
     /// Enqueues a request of a warp.
-    pub fn arrive(&mut self, cycle: u64, warp: usize, request: T) {
+    pub fn enqueue(&mut self, cycle: u64, warp: usize, request: T) {
         self.waiting.push((cycle, warp % self.config.groups, request));
     }
 
@@ -79,7 +79,7 @@ impl<T: Copy> Mrpb<T> {
     }
 
     /// Dequeues the request that [`Self::next`] returned last.
-    pub fn leave(&mut self) {
+    pub fn dequeue(&mut self) {
         if let Some(at) = self.waiting.iter().position(|(_, group, _)| *group == self.last) {
             self.waiting.remove(at);
         }
@@ -93,11 +93,11 @@ mod tests {
     /// Returns the dequeue order at one request per cycle, if all requests arrive before the first dequeue.
     fn order(order: Order, greedy: bool, arrivals: &[(usize, char)]) -> String {
         let mut buffer = Mrpb::new(Config { groups: 4, depth: 8, order, greedy, delay: 0 });
-        arrivals.iter().for_each(|(warp, request)| buffer.arrive(0, *warp, *request));
+        arrivals.iter().for_each(|(warp, request)| buffer.enqueue(0, *warp, *request));
         let mut left = String::new();
         while let Some(request) = buffer.next(9) {
             left.push(request);
-            buffer.leave();
+            buffer.dequeue();
         }
         left
     }

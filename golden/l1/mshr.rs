@@ -8,20 +8,20 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 
-use super::event::Parts;
+use super::event::Sectors;
 
 /// Load that waits in an MSHR entry, possibly for some sectors only.
 pub trait Waits: Copy {
     /// Returns the part of the load that waits for these sectors.
     #[must_use]
-    fn part(self, parts: Parts) -> Self;
+    fn part(self, parts: Sectors) -> Self;
 }
 
 /// Implements [`Waits`] for waiters that always wait for a whole line.
 macro_rules! whole {
     ($($name:ty),*) => {$(
         impl Waits for $name {
-            fn part(self, _parts: Parts) -> Self {
+            fn part(self, _parts: Sectors) -> Self {
                 self
             }
         }
@@ -77,8 +77,8 @@ struct Pending<W> {
 pub struct Mshr<W> {
     entries: usize,
     slots: usize,
-    pending: BTreeMap<(u64, Parts), Pending<W>>,
-    draining: VecDeque<(u64, Parts, VecDeque<W>)>,
+    pending: BTreeMap<(u64, Sectors), Pending<W>>,
+    draining: VecDeque<(u64, Sectors, VecDeque<W>)>,
 }
 
 impl<W: Waits> Mshr<W> {
@@ -89,7 +89,7 @@ impl<W: Waits> Mshr<W> {
 
     /// Returns the response to a load of these sectors, without changing state. Either all of the sectors
     /// must be in flight, or none.
-    pub fn verdict(&self, line: u64, parts: Parts) -> Verdict {
+    pub fn verdict(&self, line: u64, parts: Sectors) -> Verdict {
         let refuses = |entry: &Pending<W>| entry.closed || entry.waiters.len() >= self.slots;
         let tracked: Vec<_> = self.tracking(line, parts).collect();
         match tracked[..] {
@@ -101,7 +101,7 @@ impl<W: Waits> Mshr<W> {
     }
 
     /// Returns the response to a load of these sectors, and records the waiter unless it is refused.
-    pub fn alloc(&mut self, line: u64, parts: Parts, waiter: W) -> Verdict {
+    pub fn alloc(&mut self, line: u64, parts: Sectors, waiter: W) -> Verdict {
         let verdict = self.verdict(line, parts);
         match verdict {
             Verdict::Primary => {
@@ -122,7 +122,7 @@ impl<W: Waits> Mshr<W> {
 
     /// Closes the entries of these sectors to further waiters, because a younger store overtook them. Returns
     /// true if any sector is pending.
-    pub fn close(&mut self, line: u64, parts: Parts) -> bool {
+    pub fn close(&mut self, line: u64, parts: Sectors) -> bool {
         let tracked: Vec<_> = self.tracking(line, parts).collect();
         tracked.iter().for_each(|key| {
             self.pending.entry(*key).and_modify(|entry| entry.closed = true);
@@ -134,7 +134,7 @@ impl<W: Waits> Mshr<W> {
     ///
     /// # Errors
     /// Returns an error if no pending entry covers exactly these sectors.
-    pub fn fill(&mut self, line: u64, parts: Parts) -> Result<usize, NotPending> {
+    pub fn fill(&mut self, line: u64, parts: Sectors) -> Result<usize, NotPending> {
         let entry = self.pending.remove(&(line, parts)).ok_or(NotPending(line))?;
         let waiters = entry.waiters.len();
         self.draining.push_back((line, parts, entry.waiters));
@@ -160,7 +160,7 @@ impl<W: Waits> Mshr<W> {
     }
 
     /// Returns the number of waiters of a pending entry.
-    pub fn waiters(&self, line: u64, parts: Parts) -> Option<usize> {
+    pub fn waiters(&self, line: u64, parts: Sectors) -> Option<usize> {
         self.pending.get(&(line, parts)).map(|entry| entry.waiters.len())
     }
 
@@ -170,7 +170,7 @@ impl<W: Waits> Mshr<W> {
     }
 
     /// True if any of these sectors is filled and still has waiters.
-    pub fn is_draining(&self, line: u64, parts: Parts) -> bool {
+    pub fn is_draining(&self, line: u64, parts: Sectors) -> bool {
         self.draining.iter().any(|&(other, filled, _)| other == line && !filled.shared(parts).is_empty())
     }
 
@@ -181,12 +181,12 @@ impl<W: Waits> Mshr<W> {
 
     /// Returns the sectors of a line that are in flight.
     pub fn pending_parts(&self, line: u64) -> BTreeSet<u8> {
-        self.tracking(line, Parts(u8::MAX)).flat_map(|(_, parts)| parts.each()).collect()
+        self.tracking(line, Sectors(u8::MAX)).flat_map(|(_, parts)| parts.each()).collect()
     }
 
     /// Returns the pending entries that cover any of these sectors.
-    fn tracking(&self, line: u64, parts: Parts) -> impl Iterator<Item = (u64, Parts)> {
-        let of_line = self.pending.range((line, Parts(0))..=(line, Parts(u8::MAX)));
+    fn tracking(&self, line: u64, parts: Sectors) -> impl Iterator<Item = (u64, Sectors)> {
+        let of_line = self.pending.range((line, Sectors(0))..=(line, Sectors(u8::MAX)));
         of_line.map(|(key, _)| *key).filter(move |(_, tracked)| !tracked.shared(parts).is_empty())
     }
 }
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     whole!(char);
-    const WHOLE: Parts = Parts::WHOLE;
+    const WHOLE: Sectors = Sectors::WHOLE;
 
     #[test]
     fn the_first_load_of_a_line_is_primary_and_the_next_ones_merge() {

@@ -46,7 +46,7 @@ pub struct Reuse {
 
 impl Reuse {
     /// Records an access to a line.
-    pub fn see(&mut self, line: u64) {
+    pub fn record(&mut self, line: u64) {
         let now = self.accesses;
         self.accesses += 1;
         self.lines
@@ -76,7 +76,7 @@ mod tests {
 
     fn stream(text: &str) -> Histograms {
         let mut reuse = Reuse::default();
-        text.bytes().for_each(|line| reuse.see(line.into()));
+        text.bytes().for_each(|line| reuse.record(line.into()));
         reuse.end()
     }
 
@@ -101,16 +101,16 @@ mod tests {
     fn long_distances_share_the_last_class() {
         let far = (0..1u32 << 16).map(u64::from).chain([0]);
         let mut reuse = Reuse::default();
-        far.for_each(|line| reuse.see(line));
+        far.for_each(|line| reuse.record(line));
         assert_eq!(reuse.end().distances[DISTANCES - 1], 1);
     }
 
     #[test]
     fn a_kernel_starts_a_new_stream() {
         let mut reuse = Reuse::default();
-        reuse.see(1);
+        reuse.record(1);
         reuse.end();
-        reuse.see(1);
+        reuse.record(1);
         assert_eq!(reuse.end().reuses[0], 1);
     }
 }

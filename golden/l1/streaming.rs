@@ -44,7 +44,7 @@ impl Streaming {
     }
 
     /// Advances to `cycle` and ends the period if it is over. Returns true if tag-only lines must be dropped.
-    pub fn reach(&mut self, cycle: u64) -> bool {
+    pub fn advance(&mut self, cycle: u64) -> bool {
         let number = self.config.period.map_or(0, |period| cycle / period);
         let is_next = number != self.period;
         self.period = number;

@@ -173,7 +173,7 @@ impl<R: Clone> Bank<R> {
                 Outcome::Hit(seen)
             }
             None => {
-                let Some(victim) = self.make_room(set) else { return Outcome::Refused };
+                let Some(victim) = self.evict_if_full(set) else { return Outcome::Refused };
                 self.lines.insert(line, Entry::Pending(vec![access]));
                 Outcome::Miss { victim }
             }
@@ -228,7 +228,7 @@ impl<R: Clone> Bank<R> {
 
     /// Evicts the least recently used resident line of a full set. Returns `None` if all its lines are in
     /// flight, and `Some(None)` if the set has a free way.
-    fn make_room(&mut self, set: usize) -> Option<Option<Victim>> {
+    fn evict_if_full(&mut self, set: usize) -> Option<Option<Victim>> {
         if self.order[set].len() < self.ways {
             return Some(None);
         }

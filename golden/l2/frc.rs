@@ -35,7 +35,7 @@ pub enum Outcome {
 
 /// Line whose eviction has finished.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Gone {
+pub struct EvictedLine {
     /// Line number within the bank.
     pub line: u64,
     /// L1s from which the line was recalled, in ascending order.
@@ -119,7 +119,7 @@ impl<R: Clone> Bank<R> {
         }
         let leaving = |replacement: &Replacement<R>| replacement.old.as_ref().is_some_and(|(old, _)| *old == line);
         if let Some(Replacement { old: Some((_, block)), .. }) = self.replaced.values().find(|other| leaving(other)) {
-            return on_its_way_out(block, &access);
+            return access_evicting(block, &access);
         }
         match self.frc.get_mut(&line) {
             Some(Entry::Fetching(waiting)) => {
@@ -127,7 +127,7 @@ impl<R: Clone> Bank<R> {
                 return Outcome::HitPending;
             }
             Some(Entry::Filled(block)) => return Outcome::Hit(apply(block, sm, &access)),
-            Some(Entry::Old(block)) => return on_its_way_out(block, &access),
+            Some(Entry::Old(block)) => return access_evicting(block, &access),
             None => {}
         }
         let here = |other: &&u64| self.frc_set(**other) == self.frc_set(line);
@@ -171,7 +171,7 @@ impl<R: Clone> Bank<R> {
     }
 
     /// Delivers a requested line from memory. Returns every waiting reader with the bytes that it sees.
-    pub fn arrive(&mut self, line: u64) -> Vec<(R, Line)> {
+    pub fn fill(&mut self, line: u64) -> Vec<(R, Line)> {
         let bytes = self.memory.get(&line).cloned().unwrap_or_else(|| (self.untouched)(line));
         let mut block = Block { bytes, dirty: false, sharers: BTreeSet::new() };
         if let Some(Entry::Fetching(waiting)) = self.frc.get(&line) {
@@ -205,7 +205,7 @@ impl<R: Clone> Bank<R> {
     }
 
     /// Finishes the eviction of a line.
-    pub fn leave(&mut self, line: u64) -> Option<Gone> {
+    pub fn finish_eviction(&mut self, line: u64) -> Option<EvictedLine> {
         let block = if let Some(Entry::Old(block)) = self.frc.get(&line) {
             let block = block.clone();
             self.frc.remove(&line);
@@ -219,7 +219,7 @@ impl<R: Clone> Bank<R> {
         if let Some(bytes) = &written {
             self.memory.insert(line, bytes.clone());
         }
-        Some(Gone { line, recalled: block.sharers.into_iter().collect(), written })
+        Some(EvictedLine { line, recalled: block.sharers.into_iter().collect(), written })
     }
 
     /// Returns the newest bytes of a line, from bank, FRC or memory.
@@ -270,7 +270,7 @@ fn apply<R>(block: &mut Block, sm: u32, access: &Access<R>) -> Line {
 }
 
 /// A line under eviction still serves reads; writes and atomics must wait.
-fn on_its_way_out<R>(block: &Block, access: &Access<R>) -> Outcome {
+fn access_evicting<R>(block: &Block, access: &Access<R>) -> Outcome {
     match access {
         Access::Read(_) => Outcome::Hit(block.bytes.clone()),
         Access::Write(_) | Access::Atomic(_) => Outcome::Waits,
@@ -311,7 +311,7 @@ mod tests {
 
     fn fill(bank: &mut Bank<usize>, line: u64) {
         bank.access(line, 0, Access::Read(0));
-        bank.arrive(line);
+        bank.fill(line);
         bank.swap(line);
     }
 
@@ -323,11 +323,11 @@ mod tests {
         assert_eq!(bank.access(0xc, 0, Access::Read(0)), Outcome::Fetched);
         // The victim hits while its successor is fetched, and still hits after the swap.
         assert_eq!(bank.access(0xa, 0, Access::Read(0)), Outcome::Hit(vec![0; 4]));
-        bank.arrive(0xb);
+        bank.fill(0xb);
         assert!(bank.swap(0xb));
         assert_eq!(bank.access(0xa, 0, Access::Read(0)), Outcome::Hit(vec![0; 4]));
-        let gone = Gone { line: 0xa, recalled: vec![0], written: None };
-        assert_eq!(bank.leave(0xa), Some(gone));
+        let gone = EvictedLine { line: 0xa, recalled: vec![0], written: None };
+        assert_eq!(bank.finish_eviction(0xa), Some(gone));
         assert_eq!(bank.access(0xd, 0, Access::Read(0)), Outcome::Fetched);
     }
 
@@ -335,15 +335,15 @@ mod tests {
     fn they_follow_one_another_without_it_as_in_figure_2a() {
         let mut bank = bank(0, 1, (0, 0));
         assert_eq!(bank.access(0xa, 0, write(1, 9)), Outcome::Replaces(None));
-        bank.arrive(0xa);
+        bank.fill(0xa);
         assert_eq!(bank.access(0xb, 0, Access::Read(0)), Outcome::Replaces(Some(0xa)));
         assert_eq!(bank.fetched(), []);
         assert_eq!(bank.access(0xc, 0, Access::Read(0)), Outcome::Waits);
         assert_eq!(bank.access(0xa, 0, Access::Read(0)), Outcome::Hit(vec![9, 0, 0, 0]));
-        assert_eq!(bank.leave(0xa).unwrap().written, Some(vec![9, 0, 0, 0]));
+        assert_eq!(bank.finish_eviction(0xa).unwrap().written, Some(vec![9, 0, 0, 0]));
         assert_eq!(bank.access(0xa, 0, Access::Read(0)), Outcome::Waits);
         assert_eq!(bank.fetched(), [0xb]);
-        bank.arrive(0xb);
+        bank.fill(0xb);
         assert_eq!(bank.access(0xc, 0, Access::Read(0)), Outcome::Replaces(Some(0xb)));
     }
 
@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(bank.access(0, 0, Access::Read(0)), Outcome::Fetched);
         // The FRC is full, so this line is fetched directly into its set.
         assert_eq!(bank.access(1, 0, Access::Read(0)), Outcome::Replaces(None));
-        bank.arrive(0);
+        bank.fill(0);
         assert!(bank.swap(0));
         assert_eq!(bank.leaving(), []);
     }
@@ -400,16 +400,16 @@ mod tests {
                             }
                         }
                     }
-                    5 => if let Some(line) = pick(bank.fetched()) { check(bank.arrive(line), &expected) },
+                    5 => if let Some(line) = pick(bank.fetched()) { check(bank.fill(line), &expected) },
                     6 => if let Some(line) = pick(bank.filled()) { bank.swap(line); },
-                    _ => if let Some(line) = pick(bank.leaving()) { bank.leave(line); },
+                    _ => if let Some(line) = pick(bank.leaving()) { bank.finish_eviction(line); },
                 }
             }
             while let Some(line) = bank.leaving().first().copied() {
-                bank.leave(line);
+                bank.finish_eviction(line);
             }
             for line in bank.fetched() {
-                check(bank.arrive(line), &expected);
+                check(bank.fill(line), &expected);
             }
             for line in 0..12 {
                 prop_assert_eq!(bank.newest(line), flat[line as usize].clone());

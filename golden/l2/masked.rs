@@ -61,7 +61,7 @@ impl Bank {
         let mut outcome = Outcome::default();
         let known = self.lines.contains_key(&line);
         if !known {
-            outcome.written_back = self.make_room(self.index.set_of_line(line));
+            outcome.written_back = self.evict_if_full(self.index.set_of_line(line));
         }
         let all = 0..self.line_bytes;
         let held = self.lines.entry(line).or_default();
@@ -83,7 +83,7 @@ impl Bank {
         outcome
     }
 
-    fn make_room(&mut self, set: usize) -> Option<(u64, Bytes)> {
+    fn evict_if_full(&mut self, set: usize) -> Option<(u64, Bytes)> {
         if self.order[set].len() < self.ways {
             return None;
         }

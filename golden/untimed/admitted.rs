@@ -8,7 +8,7 @@ use super::Recording;
 
 /// Requests that count toward the threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counted {
+pub enum CountScope {
     /// Requests of the same SM.
     Local,
     /// Requests of all SMs.
@@ -20,7 +20,7 @@ pub enum Counted {
 impl Recording {
     /// Returns, for each SM in order, the lines with at least `threshold` requests.
     #[must_use]
-    pub fn admitted(&self, counted: Counted, threshold: u64) -> Vec<Vec<u64>> {
+    pub fn admitted(&self, counted: CountScope, threshold: u64) -> Vec<Vec<u64>> {
         let mut local: BTreeMap<(u32, u64), u64> = BTreeMap::new();
         let mut global: BTreeMap<u64, u64> = BTreeMap::new();
         for (sm, line) in self.requests() {
@@ -31,9 +31,9 @@ impl Recording {
         let admits = |sm: u32, line: u64| {
             let (here, anywhere) = (often(local.get(&(sm, line))), often(global.get(&line)));
             match counted {
-                Counted::Local => here,
-                Counted::Global => anywhere,
-                Counted::Either => here || anywhere,
+                CountScope::Local => here,
+                CountScope::Global => anywhere,
+                CountScope::Either => here || anywhere,
             }
         };
         // Covers all lines, since an SM may request a line that it did not request in this run.

@@ -40,7 +40,7 @@ pub struct Reached {
 
 /// Locality in the caches of a machine, and in caches without capacity limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct LocalityCounts {
     /// Load requests at all L1s.
     pub l1: Reached,
     /// Load requests at unbounded L1s, which lose lines only to stores.
@@ -94,7 +94,7 @@ pub struct Locality {
     l1_unbounded: BTreeMap<(usize, u64), User>,
     l2: Vec<Lines<User>>,
     l2_unbounded: BTreeMap<u64, User>,
-    found: Found,
+    found: LocalityCounts,
 }
 
 impl Locality {
@@ -107,7 +107,7 @@ impl Locality {
             l2: vec![Lines::new(config.l2); config.banks.count as usize],
             l2_unbounded: BTreeMap::new(),
             launch: 0,
-            found: Found::default(),
+            found: LocalityCounts::default(),
             config,
         }
     }
@@ -126,7 +126,7 @@ impl Locality {
 
     /// Returns the counts so far.
     #[must_use]
-    pub fn found(&self) -> &Found {
+    pub fn found(&self) -> &LocalityCounts {
         &self.found
     }
 

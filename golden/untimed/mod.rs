@@ -34,9 +34,9 @@ use crate::l2::bank::Banks;
 use crate::memory::FlatMemory;
 use lines::Lines;
 
-pub use admitted::Counted;
-pub use locality::{CLASS_NAMES, CLASSES, Found, Locality, Reached};
-pub use record::{Asked, Recording};
+pub use admitted::CountScope;
+pub use locality::{CLASS_NAMES, CLASSES, Locality, LocalityCounts, Reached};
+pub use record::{LoadRequests, Recording};
 pub use reuse::{DISTANCES, REFERENCES, Reuse};
 
 /// Transfer granularity of the L2: a load that bypasses the L1 moves one sector for each part of a line that

@@ -17,13 +17,13 @@ use crate::memory::FlatMemory;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
     sms: usize,
-    loads: Vec<Asked>,
+    loads: Vec<LoadRequests>,
     events: Vec<Event>,
 }
 
 /// Requests of one static load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct LoadRequests {
     /// Program counter of the load.
     pub pc: u32,
     /// Number of bytes requested by lanes; a byte that two lanes read counts twice.
@@ -69,7 +69,7 @@ impl Recording {
         if access == Access::Load {
             let number = *numbers.entry(pc).or_insert(self.loads.len());
             if number == self.loads.len() {
-                self.loads.push(Asked::new(pc, mem));
+                self.loads.push(LoadRequests::new(pc, mem));
             }
             let asked = &mut self.loads[number];
             asked.bytes += u64::from(mask.count_ones() * mem.bytes());
@@ -82,7 +82,7 @@ impl Recording {
 
     /// Returns the static loads, in order of first execution.
     #[must_use]
-    pub fn loads(&self) -> &[Asked] {
+    pub fn loads(&self) -> &[LoadRequests] {
         &self.loads
     }
 
@@ -118,7 +118,7 @@ impl Recording {
     }
 }
 
-impl Asked {
+impl LoadRequests {
     fn new(pc: u32, mem: &MemOp) -> Self {
         Self { pc, bytes: 0, transactions: 0, sectors: 0, is_cached: !is_uncached(mem) }
     }

@@ -5,7 +5,9 @@ use ptx::Source;
 use super::*;
 use crate::index::Function;
 use crate::l1::cache::{self, Cache};
-use crate::l1::event::{Event, FailOrder, Load as L1Load, LoadOutcome, Outcome, Parts, Space as L1Space, WriteOutcome};
+use crate::l1::event::{
+    Event, FailOrder, Load as L1Load, LoadOutcome, Outcome, Sectors, Space as L1Space, WriteOutcome,
+};
 use crate::l2::bank::{self as l2, Bank, Banks};
 
 const BASE: u64 = 0x10_0000;
@@ -162,12 +164,12 @@ fn lines_are_admitted_by_the_requests_of_an_sm_or_of_all() {
     // Lines A A B on one SM: two requests for A, one for B.
     let body = "ld.global.u32 %r1, [%rd0]; ld.global.u32 %r1, [%rd0]; ld.global.u32 %r1, [%rd0+128];";
     let one = recording(body);
-    let lines: Vec<u64> = one.admitted(Counted::Local, 1).concat();
+    let lines: Vec<u64> = one.admitted(CountScope::Local, 1).concat();
     let [a, b] = lines[..] else { panic!("{lines:?}") };
-    assert_eq!(one.admitted(Counted::Local, 2), [[a]]);
-    assert_eq!(one.admitted(Counted::Global, 2), [[a]]);
-    assert_eq!(one.admitted(Counted::Either, 3), [[0_u64; 0]]);
-    assert_eq!(one.admitted(Counted::Either, 1), [[a, b]]);
+    assert_eq!(one.admitted(CountScope::Local, 2), [[a]]);
+    assert_eq!(one.admitted(CountScope::Global, 2), [[a]]);
+    assert_eq!(one.admitted(CountScope::Either, 3), [[0_u64; 0]]);
+    assert_eq!(one.admitted(CountScope::Either, 1), [[a, b]]);
 }
 
 #[test]
@@ -229,7 +231,7 @@ proptest! {
         });
         for (line, store) in steps {
             if store {
-                let event = Event::Store { line, parts: Parts::WHOLE, space: L1Space::Global, queue_used: 0 };
+                let event = Event::Store { line, parts: Sectors::WHOLE, space: L1Space::Global, queue_used: 0 };
                 let evicted = twin.step(event).unwrap() == Outcome::Write(WriteOutcome::Evicted);
                 prop_assert_eq!(lines.remove(line).is_some(), evicted);
                 continue;
@@ -238,7 +240,7 @@ proptest! {
             if let Outcome::Load(LoadOutcome::Miss { victim }) = outcome {
                 let is_clean = victim.is_none_or(|victim| !victim.modified);
                 prop_assert!(is_clean);
-                twin.step(Event::Fill { line, parts: Parts::WHOLE }).unwrap();
+                twin.step(Event::Fill { line, parts: Sectors::WHOLE }).unwrap();
                 twin.step(Event::Drain).unwrap();
             }
             prop_assert_eq!(lines.reach(line, false).hit, outcome == Outcome::Load(LoadOutcome::Hit));
@@ -270,7 +272,7 @@ proptest! {
 
 /// Returns the locality counts of `ctas` CTAs of `block` threads on `sms` SMs, each with an L1 of a single
 /// line.
-fn found(body: &str, ctas: u32, block: u32, sms: usize, launches: usize) -> Found {
+fn found(body: &str, ctas: u32, block: u32, sms: usize, launches: usize) -> LocalityCounts {
     let config = Config { num_sms: sms, ..caches(1, 64).config };
     let mut locality = Locality::new(config);
     let program = kernel(body);
@@ -312,7 +314,7 @@ fn an_unbounded_cache_loses_lines_to_stores_alone() {
     // The L1 holds one line. Accesses: A, B, A, a store to A, A.
     let body = "ld.global.u32 %r1, [%rd0]; ld.global.u32 %r1, [%rd0+128]; ld.global.u32 %r1, [%rd0]; \
                 st.global.u32 [%rd0], %r1; ld.global.u32 %r1, [%rd0];";
-    let Found { l1, l1_unbounded, l2, l2_unbounded } = found(body, 1, 32, 1, 1);
+    let LocalityCounts { l1, l1_unbounded, l2, l2_unbounded } = found(body, 1, 32, 1, 1);
     assert_eq!((l1.found[0], l1_unbounded.found[0]), (0, 1));
     // All four loads and the store miss in the L1.
     assert_eq!((l2.requests, l2.found[0], l2_unbounded.found[0]), (5, 3, 3));

@@ -6,7 +6,7 @@ use super::bits::{self, PrmtMode};
 use super::simd::{SimdOp, simd};
 use super::{float, half};
 use crate::program::Unit;
-use crate::types::{Rounding, Signs, Type};
+use crate::types::{Rounding, SignHandling, Type};
 
 /// Function of an arithmetic operation, with the operands `a`, `b` and `c` in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -170,7 +170,7 @@ pub struct AluOp {
     /// ([`AluFn::ConvertPair`]).
     pub finite: bool,
     /// Treatment of the operand signs in floating-point `min` and `max`.
-    pub signs: Signs,
+    pub signs: SignHandling,
 }
 
 impl AluOp {
@@ -185,7 +185,7 @@ impl AluOp {
             approx: false,
             relu: false,
             finite: false,
-            signs: Signs::Kept,
+            signs: SignHandling::Kept,
         }
     }
 

@@ -26,7 +26,7 @@ impl CompareOp {
     /// `third` is the mask of predicate `srcs[2]`, already inverted where the operand is negated, and ignored
     /// without `combine`.
     #[inline]
-    pub fn combined(&self, holds: u64, third: u64) -> (u64, u64) {
+    pub fn combine_masks(&self, holds: u64, third: u64) -> (u64, u64) {
         match self.combine {
             None => (holds, !holds),
             Some(logic) => (logic.apply(holds, third), logic.apply(!holds, third)),

@@ -57,11 +57,11 @@ fn flushed_subnormals_equal_zero() {
 #[test]
 fn the_result_and_its_complement_are_both_combined() {
     let with = |logic| CompareOp { combine: Some(logic), ..op(Cmp::Eq, Type::U32) };
-    let (yes, no) = with(Logic::And).combined(0b0011, 0b0101);
+    let (yes, no) = with(Logic::And).combine_masks(0b0011, 0b0101);
     assert_eq!((yes & 15, no & 15), (0b0001, 0b0100));
-    let (yes, no) = with(Logic::Or).combined(0b0011, 0b0101);
+    let (yes, no) = with(Logic::Or).combine_masks(0b0011, 0b0101);
     assert_eq!((yes & 15, no & 15), (0b0111, 0b1101));
-    let (yes, no) = with(Logic::Xor).combined(0b0011, 0b0101);
+    let (yes, no) = with(Logic::Xor).combine_masks(0b0011, 0b0101);
     assert_eq!((yes & 15, no & 15), (0b0110, 0b1001));
 }
 

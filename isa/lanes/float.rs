@@ -4,7 +4,7 @@ use std::array::from_fn;
 
 use super::alu::{AluFn, AluOp, Cell};
 use super::directed;
-use crate::types::{Rounding, Signs, Type};
+use crate::types::{Rounding, SignHandling, Type};
 
 /// Canonical NaN, which `.f32` operations return (PTX ISA, floating point instructions).
 pub const F32_NAN: u32 = 0x7fff_ffff;
@@ -49,7 +49,7 @@ pub(super) fn single<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N]
             *x = x.map(flush);
         }
     }
-    if op.signs != Signs::Kept {
+    if op.signs != SignHandling::Kept {
         return extremum(op, &a, &b);
     }
     // Sign operations only change the sign bit and leave a NaN unchanged.
@@ -80,7 +80,7 @@ pub(super) fn single<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N]
 fn extremum<C: Cell, const N: usize>(op: &AluOp, a: &[f32; N], b: &[f32; N]) -> [C; N] {
     let magnitudes = single_nearest(op, &a.map(f32::abs), &b.map(f32::abs), a);
     from_fn(|i| {
-        let is_negative = op.signs == Signs::Product && a[i].is_sign_negative() != b[i].is_sign_negative();
+        let is_negative = op.signs == SignHandling::Product && a[i].is_sign_negative() != b[i].is_sign_negative();
         let sign = u32::from(is_negative) << 31;
         C::wrap(single_bits(f32::from_bits(magnitudes[i].to_bits() | sign)))
     })

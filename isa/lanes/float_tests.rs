@@ -191,18 +191,18 @@ fn magnitudes_are_compared_and_signs_multiplied_where_it_says_so() {
     use AluFn::{Max, MaxNan, Min, MinNan};
     let pick = |f, signs, a: f32, b: f32| single(&AluOp { signs, ..AluOp::new(f, Type::F32) }, a, b, 0.0);
     let cases = [
-        (Min, Signs::Kept, -3.0),
-        (Min, Signs::Absolute, 2.0),
-        (Max, Signs::Absolute, 3.0),
-        (Min, Signs::Product, -2.0),
-        (Max, Signs::Product, -3.0),
+        (Min, SignHandling::Kept, -3.0),
+        (Min, SignHandling::Absolute, 2.0),
+        (Max, SignHandling::Absolute, 3.0),
+        (Min, SignHandling::Product, -2.0),
+        (Max, SignHandling::Product, -3.0),
     ];
     for (f, signs, expected) in cases {
         assert_eq!([pick(f, signs, 2.0, -3.0), pick(f, signs, -3.0, 2.0)], [expected; 2], "{f:?} {signs:?}");
     }
-    assert_eq!(pick(Max, Signs::Product, -2.0, -3.0), 3.0);
-    assert_eq!(pick(Max, Signs::Product, f32::NAN, -3.0), -3.0);
-    assert!([MinNan, MaxNan].map(|f| pick(f, Signs::Product, f32::NAN, -3.0)).iter().all(|x| x.is_nan()));
+    assert_eq!(pick(Max, SignHandling::Product, -2.0, -3.0), 3.0);
+    assert_eq!(pick(Max, SignHandling::Product, f32::NAN, -3.0), -3.0);
+    assert!([MinNan, MaxNan].map(|f| pick(f, SignHandling::Product, f32::NAN, -3.0)).iter().all(|x| x.is_nan()));
 }
 
 #[test]

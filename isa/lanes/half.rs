@@ -7,7 +7,7 @@ use rustc_apfloat::{Float, FloatConvert};
 
 use super::alu::{AluFn, AluOp, Cell};
 use super::directed::mode;
-use crate::types::{Rounding, Signs, Type};
+use crate::types::{Rounding, SignHandling, Type};
 
 /// Canonical NaN, which `.f16` and `.bf16` operations return.
 const NAN: u16 = 0x7fff;
@@ -134,7 +134,7 @@ fn one(op: &AluOp, [a, b, c]: [u16; 3]) -> u16 {
     let flushed = |x: u16| if op.ftz && x & infinity == 0 { x & 0x8000 } else { x };
     let [mut a, mut b, c] = [a, b, c].map(flushed);
     let sign = (a ^ b) & 0x8000;
-    if op.signs != Signs::Kept {
+    if op.signs != SignHandling::Kept {
         [a, b] = [a & 0x7fff, b & 0x7fff];
     }
     let [x, y] = [a, b].map(|x| value(ty, x));
@@ -175,7 +175,7 @@ fn one(op: &AluOp, [a, b, c]: [u16; 3]) -> u16 {
         _ => panic!("{op:?} does not exist"),
     };
     let result = flushed(result);
-    let result = if op.signs == Signs::Product && result & 0x7fff <= infinity { result | sign } else { result };
+    let result = if op.signs == SignHandling::Product && result & 0x7fff <= infinity { result | sign } else { result };
     let result = if op.relu { rectify(ty, result) } else { result };
     if op.sat { clamp_unit(ty, result) } else { result }
 }
@@ -366,7 +366,7 @@ mod tests {
     fn the_product_of_signs_goes_to_a_number_and_not_to_a_nan() {
         use AluFn::{Max, MaxNan, Min};
         let pick = |f, a, b| {
-            let op = AluOp { signs: Signs::Product, ..AluOp::new(f, Type::Bf16) };
+            let op = AluOp { signs: SignHandling::Product, ..AluOp::new(f, Type::Bf16) };
             alu(&op, &[a], &[b], &[0])[0]
         };
         let (one, two, nan) = (0x3f80, 0x4000, 0x7fff);

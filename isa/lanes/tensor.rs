@@ -33,7 +33,7 @@ pub fn tensor(op: &TensorOp, a: [&Row; 2], b: [&Row; 2], c: [&Row; 2]) -> [Row; 
                 let column = depth * line(form.extent[1], place.product, place.column);
                 let pairs = rows[row..row + depth].iter().zip(&columns[column..column + depth]);
                 let before = read(sum, *from, part);
-                *to |= written(sum, pairs.fold(before, |sum, (a, b)| a.mul_add(*b, sum)), part);
+                *to |= encode(sum, pairs.fold(before, |sum, (a, b)| a.mul_add(*b, sum)), part);
             }
         }
     }
@@ -86,7 +86,7 @@ fn read(sum: Sum, word: u32, part: u32) -> f32 {
 }
 
 /// Returns an element, shifted to its position in a register of D.
-fn written(sum: Sum, value: f32, part: u32) -> u32 {
+fn encode(sum: Sum, value: f32, part: u32) -> u32 {
     match sum {
         Sum::F16 => u32::from(narrow(value.into(), Rounding::Nearest)) << (16 * part),
         Sum::F32 if value.is_nan() => F32_NAN,

@@ -6,7 +6,7 @@ use rustc_apfloat::ieee::{BFloat, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
 use super::*;
-use crate::tensor::{FORMS, Major};
+use crate::tensor::{FORMS, MatrixOrder};
 
 /// Generates the bits of an element, often a special case: zero, subnormal, infinity or NaN.
 fn bits(random: u64, factor: Factor) -> u16 {
@@ -30,9 +30,9 @@ fn at(form: &Form, which: char, sum: Sum, lane: usize, i: usize) -> [usize; 2] {
     let (group, within) = (lane >> 2, lane % 4);
     let high = 4 * usize::from(lane >= 16);
     match (form.shape, which) {
-        ("m8n8k4", 'a') if form.majors[0] == Major::Row => [within + high, i],
+        ("m8n8k4", 'a') if form.majors[0] == MatrixOrder::Row => [within + high, i],
         ("m8n8k4", 'a') => [i + high, within],
-        ("m8n8k4", 'b') if form.majors[1] == Major::Row => [within, i + high],
+        ("m8n8k4", 'b') if form.majors[1] == MatrixOrder::Row => [within, i + high],
         ("m8n8k4", 'b') => [i, within + high],
         ("m8n8k4", _) if sum == Sum::F16 => [within + high, i],
         ("m8n8k4", _) => [(lane & 1) + (i & 2) + high, (i & 4) + (lane & 2) + (i & 1)],

@@ -1,6 +1,6 @@
 use super::*;
 use crate::lanes::AluFn;
-use crate::types::Signs;
+use crate::types::SignHandling;
 
 const EIGHTS: u32 = 0x18 << 8;
 
@@ -81,7 +81,7 @@ fn a_reduction_of_floats_reads_magnitudes_and_spreads_nan_if_it_says_so() {
         f32::from_bits(warp(&WarpOp::Reduce(op), active, inputs).values[31] as u32)
     };
     let of = |f| AluOp::new(f, Type::F32);
-    let absolute = |f| AluOp { signs: Signs::Absolute, ..of(f) };
+    let absolute = |f| AluOp { signs: SignHandling::Absolute, ..of(f) };
     let lanes = [1.0, -3.0, f32::NAN, 2.0];
     assert_eq!(reduce(of(AluFn::Min), 0b1111, &lanes), -3.0);
     assert_eq!(reduce(of(AluFn::Max), 0b1111, &lanes), 2.0);

@@ -1,5 +1,5 @@
 use super::*;
-use isa::program::{Place, Relocation, Src};
+use isa::program::{RelocatedOperand, Relocation, Src};
 
 fn source(text: &str) -> Source {
     Source::new("k.ptx", &format!(".version 7.1\n.target sm_35\n.address_size 64\n{text}"))
@@ -81,10 +81,10 @@ fn a_kernel_names_variables_by_relocations() {
     assert_eq!(
         program.relocations,
         [
-            relocation(0, Place::Source(0), Target::Global(1)),
-            relocation(1, Place::Offset, Target::Global(1)),
-            relocation(2, Place::Offset, Target::Global(0)),
-            relocation(5, Place::Source(1), Target::Constants),
+            relocation(0, RelocatedOperand::Source(0), Target::Global(1)),
+            relocation(1, RelocatedOperand::Offset, Target::Global(1)),
+            relocation(2, RelocatedOperand::Offset, Target::Global(0)),
+            relocation(5, RelocatedOperand::Source(1), Target::Constants),
         ]
     );
     let globals = vec![0x100, 0x200];

@@ -43,14 +43,14 @@ use self::control::Jump;
 use self::layout::{Layout, lay_out, parameters};
 use self::modifiers::Modifiers;
 use self::params::{ParamPlace, Piece};
-use self::scope::{Found, Scope, Scopes};
+use self::scope::{NameLookup, Scope, Scopes};
 use super::ast::{Function, Instruction, Module, Span, Statement, Storage, Variable};
 use super::data::Symbols;
 use super::forms::{self, Verdict};
 use super::{PtxError, Source};
-use input::counted;
+use input::format_count;
 use isa::cfg::resolve_reconvergence;
-use isa::program::{Form, Guard, Inst, Op, Place, Program, Reg, Relocation, Target};
+use isa::program::{Form, Guard, Inst, Op, Program, Reg, RelocatedOperand, Relocation, Target};
 
 /// Maximum number of instructions of a kernel.
 pub const MAX_INSTRUCTIONS: usize = 1 << 18;
@@ -179,7 +179,7 @@ struct Lowering<'p, 'a> {
     jumps: Vec<Jump<'a>>,
     relocations: Vec<Relocation>,
     /// Relocations of the next instruction.
-    pending: Vec<(Place, Target)>,
+    pending: Vec<(RelocatedOperand, Target)>,
     /// Guard of the source instruction that is being lowered; `position` holds its line and column.
     guard: Option<Guard>,
     position: (u32, u32),
@@ -479,7 +479,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
             true => format!("{low}"),
             false => format!("{low} to {high}"),
         };
-        let operands = counted(count as u64, "operand", "operands");
+        let operands = format_count(count as u64, "operand", "operands");
         let message = format!("`{}` has {operands}, expected {wanted}", inst.opcode.text);
         Err(self.error(inst.span, "this instruction", message))
     }
@@ -541,7 +541,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
     }
 
     /// Returns the number of the call to which a visible name belongs; 0 for names at file level.
-    fn owner(&self, found: &Found<'a>) -> u32 {
+    fn owner(&self, found: &NameLookup<'a>) -> u32 {
         if found.is_outer { 0 } else { self.instance() }
     }
 }

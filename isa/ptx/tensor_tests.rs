@@ -2,7 +2,7 @@
 
 use super::*;
 use isa::program::{Dst, Inst, MatrixLoad, Op, Reg, Src};
-use isa::tensor::{FORMS, Factor, Form, Major, Sum, TILINGS, TensorOp};
+use isa::tensor::{FORMS, Factor, Form, MatrixOrder, Sum, TILINGS, TensorOp};
 use isa::types::{Space, Type};
 
 fn source(body: &str) -> Source {
@@ -43,7 +43,7 @@ fn steps(insts: &[Inst]) -> Vec<(TensorOp, [Src; 6], [Dst; 2])> {
 }
 
 fn mma(form: &Form, types: &str, d: &str, a: &str, b: &str, c: &str) -> String {
-    let [alayout, blayout] = form.majors.map(|major| if major == Major::Row { "row" } else { "col" });
+    let [alayout, blayout] = form.majors.map(|major| if major == MatrixOrder::Row { "row" } else { "col" });
     format!("mma.sync.aligned.{}.{alayout}.{blayout}.{types} {d}, {a}, {b}, {c};", form.shape)
 }
 
@@ -206,7 +206,7 @@ fn a_product_of_fragments_is_four_of_m8n8k4() {
         let insts = lower(&body);
         let steps = steps(&insts);
         assert_eq!(steps.len(), count);
-        assert!(steps.iter().all(|(op, ..)| op.form.majors == [Major::Column, Major::Row]));
+        assert!(steps.iter().all(|(op, ..)| op.form.majors == [MatrixOrder::Column, MatrixOrder::Row]));
         let every: Vec<u16> = steps
             .iter()
             .flat_map(|(_, srcs, _)| &srcs[..4])

@@ -123,7 +123,7 @@ impl Warp {
     pub fn push_access(&mut self, operation: u32, mask: u32, addresses: &[u64; LANES]) {
         let access = self.accesses.len() as u32;
         self.steps.push(Step { operation, mask, access });
-        let packed = self.packed(mask, addresses);
+        let packed = self.pack(mask, addresses);
         self.accesses.push(packed);
     }
 
@@ -143,7 +143,7 @@ impl Warp {
         self.accesses.push(Access::Stride { base, stride });
     }
 
-    fn packed(&mut self, mask: u32, addresses: &[u64; LANES]) -> Access {
+    fn pack(&mut self, mask: u32, addresses: &[u64; LANES]) -> Access {
         let mut lanes = lanes_of(mask);
         let Some(first) = lanes.next() else { return Access::Stride { base: 0, stride: 0 } };
         let base = addresses[first];

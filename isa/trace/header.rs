@@ -49,8 +49,8 @@ pub(super) fn read(lines: &mut Lines) -> Result<Header, TraceError> {
                 let message = format!("unknown key {}: ignored", quoted(key));
                 lines.warn(message);
             }
-            Err(Odd::Fatal(fault)) => return Err(lines.fault(fault)),
-            Err(Odd::Ignored(message)) => lines.warn(message),
+            Err(HeaderProblem::Fatal(fault)) => return Err(lines.fault(fault)),
+            Err(HeaderProblem::Ignored(message)) => lines.warn(message),
         }
     }
     check(&header, &seen, lines)?;
@@ -58,11 +58,11 @@ pub(super) fn read(lines: &mut Lines) -> Result<Header, TraceError> {
 }
 
 /// Sets a field of the header. Returns the key, or `Ok(None)` if the key is unknown.
-fn set(header: &mut Header, key: &[u8], value: Word<'_>) -> Result<Option<&'static str>, Odd> {
+fn set(header: &mut Header, key: &[u8], value: Word<'_>) -> Result<Option<&'static str>, HeaderProblem> {
     let text = || String::from_utf8_lossy(value.text).into_owned();
     let odd = |what: &str| {
         let key = String::from_utf8_lossy(key).into_owned();
-        Odd::Ignored(format!("{key} is {}, expected {what}: ignored", quoted(value.text)))
+        HeaderProblem::Ignored(format!("{key} is {}, expected {what}: ignored", quoted(value.text)))
     };
     let decimal = || fields::decimal(value.text).ok_or_else(|| odd("a decimal number"));
     let small = || u32::try_from(decimal()?).map_err(|_| odd("a number below 2^32"));
@@ -70,7 +70,7 @@ fn set(header: &mut Header, key: &[u8], value: Word<'_>) -> Result<Option<&'stat
     let shape = || {
         let triple = fields::triple(value.text);
         let shape = triple.filter(|numbers| numbers.iter().all(|&n| n > 0));
-        shape.ok_or_else(|| Odd::Fatal(value.refused("a shape such as (4,1,1), each number 1 or more,")))
+        shape.ok_or_else(|| HeaderProblem::Fatal(value.refused("a shape such as (4,1,1), each number 1 or more,")))
     };
     let known = match key {
         b"kernel name" => {
@@ -89,7 +89,7 @@ fn set(header: &mut Header, key: &[u8], value: Word<'_>) -> Result<Option<&'stat
             header.block = shape()?;
             if header.num_threads() > MOST_THREADS {
                 let message = format!("block dim is {}: a CTA has at most {MOST_THREADS} threads", text());
-                return Err(Odd::Fatal(Fault::new(value.span(), "too large", message)));
+                return Err(HeaderProblem::Fatal(Fault::new(value.span(), "too large", message)));
             }
             "block dim"
         }
@@ -129,7 +129,7 @@ fn set(header: &mut Header, key: &[u8], value: Word<'_>) -> Result<Option<&'stat
             header.has_line_numbers = match value.text {
                 b"0" => false,
                 b"1" => true,
-                _ => return Err(Odd::Fatal(value.refused("0 or 1"))),
+                _ => return Err(HeaderProblem::Fatal(value.refused("0 or 1"))),
             };
             "enable lineinfo"
         }
@@ -169,7 +169,7 @@ fn check(header: &Header, seen: &[&str], lines: &mut Lines) -> Result<(), TraceE
 }
 
 /// Problem with a value: an error, or a warning about a value that is ignored.
-enum Odd {
+enum HeaderProblem {
     Fatal(Fault),
     Ignored(String),
 }

@@ -48,7 +48,7 @@ pub(super) fn odd_stride(mask: u32) -> Option<&'static str> {
 pub(super) struct Parsed {
     pub operation: u32,
     pub mask: u32,
-    pub addresses: Given,
+    pub addresses: AddressForm,
     /// CTA and warp in the line itself, for tracer versions whose lines contain them.
     pub origin: Option<([u32; 3], u32)>,
     /// Warning about the line, if any.
@@ -57,7 +57,7 @@ pub(super) struct Parsed {
 
 /// Form of the addresses of a line.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Given {
+pub(super) enum AddressForm {
     None,
     /// Constant stride: lane `i` accesses `base + (i - lowest) * stride`, where `lowest` is the lowest active
     /// lane.
@@ -108,14 +108,14 @@ impl Format {
             words.decimal("the commit group", most)?;
         }
         let recorded_width = words.decimal("the access width", MOST_WIDTH)? as u16;
-        let (mut given, mut odd) = (Given::None, None);
+        let (mut given, mut odd) = (AddressForm::None, None);
         let width_end = words.at();
         if recorded_width > 0 && class == Class::Bulk {
             skip_block(&mut words)?;
             odd = Some("the traffic of a block copy is not modelled: its addresses are skipped");
         } else if recorded_width > 0 {
             odd = read_addresses(&mut words, mask, addresses)?;
-            given = Given::Each;
+            given = AddressForm::Each;
             if class.has_width() {
                 let own = &code.opcodes()[usize::from(opcode)];
                 let (width, odd_width) = width_of(own, recorded_width);
@@ -136,7 +136,7 @@ impl Format {
         })?;
         // Register values differ from line to line, and the operands of a block copy are not stored: neither
         // can be cached.
-        let has_addresses = matches!(given, Given::Each);
+        let has_addresses = matches!(given, AddressForm::Each);
         let is_plain = recorded_width == 0 || has_addresses;
         let has_values = self.has_values && !line.trim_ascii_end().ends_with(b"NoVal");
         let marks = (is_plain && !has_values).then(|| {

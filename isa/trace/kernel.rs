@@ -27,8 +27,8 @@ use isa::recorded::record::{Cluster, Cta, LANES, Warp, lanes_of};
 use super::error::{Fault, TraceError, Warning, quoted};
 use super::fields::{self, Word};
 use super::header;
-use super::instruction::{Format, Given, Parsed};
-use super::known::KnownLines;
+use super::instruction::{AddressForm, Format, Parsed};
+use super::known::LineCache;
 use super::lines::Lines;
 use super::source::{self, Decoded};
 
@@ -63,7 +63,7 @@ pub struct KernelTrace {
     header: Header,
     format: Format,
     code: Code,
-    known: KnownLines,
+    known: LineCache,
     ctas: u64,
     /// Highest device memory address accessed so far.
     highest: u64,
@@ -110,7 +110,7 @@ impl KernelTrace {
         }
         let format = Format::of(&header);
         let code = Code::new(OpcodeTable::new(header.architecture()));
-        let known = KnownLines::new();
+        let known = LineCache::new();
         Ok(KernelTrace {
             lines,
             limits,
@@ -272,15 +272,15 @@ impl KernelTrace {
                 None => self.read_words(&mut addresses)?,
             };
             match parsed.addresses {
-                Given::None => warp.push(parsed.operation, parsed.mask),
-                Given::Stride { base, stride } => {
+                AddressForm::None => warp.push(parsed.operation, parsed.mask),
+                AddressForm::Stride { base, stride } => {
                     let last = parsed.mask.ilog2() - parsed.mask.trailing_zeros();
                     let at = |lane: u32| base.wrapping_add_signed(stride * i64::from(lane));
                     let some = [base, at(last.min(1)), at(last)];
                     let operation = self.resolve(&parsed, base, || some.into_iter())?;
                     warp.push_stride(operation, parsed.mask, base, stride);
                 }
-                Given::Each => {
+                AddressForm::Each => {
                     let lowest = addresses[parsed.mask.trailing_zeros() as usize % LANES];
                     let active = || lanes_of(parsed.mask).map(|lane| addresses[lane]);
                     let operation = self.resolve(&parsed, lowest, active)?;

@@ -10,15 +10,15 @@ use std::hash::Hasher;
 use isa::recorded::record::{LANES, lanes_of};
 use rustc_hash::FxHasher;
 
-use super::instruction::{Format, Given, Parsed, odd_stride};
+use super::instruction::{AddressForm, Format, Parsed, odd_stride};
 
 /// Number of cache entries: more than the distinct instructions of most kernels.
 const PLACES: usize = 1 << 12;
 
 /// Direct-mapped cache of lines, indexed by a hash of the text; a new line replaces the old entry.
-pub(super) struct KnownLines(Box<[Option<Known>]>);
+pub(super) struct LineCache(Box<[Option<CachedLine>]>);
 
-struct Known {
+struct CachedLine {
     pc: u32,
     source_line: u32,
     /// Text from the end of the mask to the access width, or to the end of a line without addresses.
@@ -42,10 +42,10 @@ pub(super) struct Marks {
     pub addresses_end: usize,
 }
 
-impl KnownLines {
+impl LineCache {
     /// Creates an empty cache.
     pub fn new() -> Self {
-        KnownLines((0..PLACES).map(|_| None).collect())
+        LineCache((0..PLACES).map(|_| None).collect())
     }
 
     /// Parses a line with the help of a cached line. Returns `None` on a miss, or if the line is not in plain
@@ -68,9 +68,9 @@ impl KnownLines {
         }
         line.0 = line.0.strip_prefix(&*known.text)?;
         let mut parsed = Parsed { mask, origin, ..known.parsed };
-        if !matches!(parsed.addresses, Given::None) {
+        if !matches!(parsed.addresses, AddressForm::None) {
             parsed.addresses = line.addresses(mask, addresses)?;
-            parsed.odd = if let Given::Stride { .. } = parsed.addresses { odd_stride(mask) } else { None };
+            parsed.odd = if let AddressForm::Stride { .. } = parsed.addresses { odd_stride(mask) } else { None };
         }
         (line.0 == &*known.rest).then_some(parsed)
     }
@@ -81,7 +81,7 @@ impl KnownLines {
         let Some(text) = line.get(mask_end + 1..text_end) else { return };
         let rest = line.get(addresses_end + 1..).unwrap_or_default();
         self.0[place(pc, &line[mask_end + 1..])] =
-            Some(Known { pc, source_line, text: text.into(), rest: rest.into(), parsed });
+            Some(CachedLine { pc, source_line, text: text.into(), rest: rest.into(), parsed });
     }
 }
 
@@ -163,7 +163,7 @@ impl<'a> Plain<'a> {
     }
 
     /// Parses the address mode and the addresses of the lanes in the mask.
-    fn addresses(&mut self, mask: u32, addresses: &mut [u64; LANES]) -> Option<Given> {
+    fn addresses(&mut self, mask: u32, addresses: &mut [u64; LANES]) -> Option<AddressForm> {
         let [b' ', mode, b' ', ref rest @ ..] = *self.0 else { return None };
         if mask == 0 {
             return None;
@@ -174,14 +174,14 @@ impl<'a> Plain<'a> {
                 for lane in lanes_of(mask) {
                     addresses[lane] = self.hexadecimal()?;
                 }
-                Some(Given::Each)
+                Some(AddressForm::Each)
             }
             b'1' => {
                 let (base, stride) = (self.hexadecimal()?, self.signed()?);
                 // If the address of the last lane does not overflow, neither do those of the lanes before it.
                 let lanes = mask.ilog2() - mask.trailing_zeros();
                 base.checked_add_signed(stride.checked_mul(lanes.into())?)?;
-                Some(Given::Stride { base, stride })
+                Some(AddressForm::Stride { base, stride })
             }
             b'2' => {
                 let mut lanes = lanes_of(mask);
@@ -191,7 +191,7 @@ impl<'a> Plain<'a> {
                     address = address.checked_add_signed(self.signed()?)?;
                     addresses[lane] = address;
                 }
-                Some(Given::Each)
+                Some(AddressForm::Each)
             }
             _ => None,
         }

@@ -36,9 +36,9 @@ impl Packing {
 }
 
 /// Writer that compresses its input.
-pub struct Packer<W: Write>(To<W>);
+pub struct Packer<W: Write>(Output<W>);
 
-enum To<W: Write> {
+enum Output<W: Write> {
     Plain(W),
     Xz(Box<XzWriter<W>>),
     Zstd { out: W, text: Vec<u8> },
@@ -51,9 +51,9 @@ impl<W: Write> Packer<W> {
     /// If `out` cannot be written.
     pub fn new(out: W, packing: Packing) -> io::Result<Self> {
         Ok(Self(match packing {
-            Packing::Plain => To::Plain(out),
-            Packing::Xz => To::Xz(Box::new(XzWriter::new(out, XzOptions::with_preset(XZ_PRESET))?)),
-            Packing::Zstd => To::Zstd { out, text: Vec::with_capacity(FRAME_BYTES) },
+            Packing::Plain => Output::Plain(out),
+            Packing::Xz => Output::Xz(Box::new(XzWriter::new(out, XzOptions::with_preset(XZ_PRESET))?)),
+            Packing::Zstd => Output::Zstd { out, text: Vec::with_capacity(FRAME_BYTES) },
         }))
     }
 
@@ -63,9 +63,9 @@ impl<W: Write> Packer<W> {
     /// If the output cannot be written.
     pub fn finish(self) -> io::Result<W> {
         match self.0 {
-            To::Plain(out) => Ok(out),
-            To::Xz(writer) => writer.finish(),
-            To::Zstd { mut out, mut text } => {
+            Output::Plain(out) => Ok(out),
+            Output::Xz(writer) => writer.finish(),
+            Output::Zstd { mut out, mut text } => {
                 frame(&mut out, &mut text)?;
                 Ok(out)
             }
@@ -83,9 +83,9 @@ fn frame(out: &mut impl Write, text: &mut Vec<u8>) -> io::Result<()> {
 impl<W: Write> Write for Packer<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.0 {
-            To::Plain(out) => out.write(bytes),
-            To::Xz(writer) => writer.write(bytes),
-            To::Zstd { out, text } => {
+            Output::Plain(out) => out.write(bytes),
+            Output::Xz(writer) => writer.write(bytes),
+            Output::Zstd { out, text } => {
                 text.extend_from_slice(bytes);
                 if text.len() >= FRAME_BYTES {
                     frame(out, text)?;
@@ -98,8 +98,8 @@ impl<W: Write> Write for Packer<W> {
     /// Does not flush compressed output, since that would end a block early.
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.0 {
-            To::Plain(out) => out.flush(),
-            To::Xz(_) | To::Zstd { .. } => Ok(()),
+            Output::Plain(out) => out.flush(),
+            Output::Xz(_) | Output::Zstd { .. } => Ok(()),
         }
     }
 }

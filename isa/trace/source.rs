@@ -54,7 +54,7 @@ pub(super) fn open(path: &Path) -> io::Result<Opened> {
         return Err(io::Error::from(io::ErrorKind::IsADirectory));
     }
     let read = Arc::new(AtomicU64::new(0));
-    let counted = Counted { inner: file, read: Arc::clone(&read) };
+    let counted = CountingReader { inner: file, read: Arc::clone(&read) };
     let decoded = decode(BufReader::with_capacity(BUFFER, counted))?;
     Ok(Opened { decoded, read, size: data.len() })
 }
@@ -80,12 +80,12 @@ pub(super) fn decode(mut input: impl BufRead + Send + 'static) -> io::Result<Dec
 }
 
 /// Reader that counts the bytes read through it.
-struct Counted<R> {
+struct CountingReader<R> {
     inner: R,
     read: Arc<AtomicU64>,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let bytes = self.inner.read(buffer)?;
         self.read.fetch_add(bytes as u64, Ordering::Relaxed);

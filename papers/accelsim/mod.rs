@@ -4,19 +4,19 @@ use std::path::Path;
 
 use miette::miette;
 use warpsieve::config::Resolved;
-use warpsieve::run::{Outcome, Recording, RunOptions, TraceForm, export, open, replay};
-use warpsieve::text::grouped;
+use warpsieve::run::{Outcome, RunOptions, Trace, TraceForm, export, open, replay};
+use warpsieve::text::format_thousands;
 use waves::part_file::Scratch;
 
-use crate::apart::Apart;
+use crate::apart::Deviation;
 use crate::page::Page;
-use crate::runs::{Point, Trouble};
-use crate::{Desk, Figure, Halt};
+use crate::runs::{Point, RunFailure};
+use crate::{Figure, FigureError, Session};
 
 /// Figures that compare with Accel-Sim.
 pub(super) const FIGURES: &[Figure] = &[Figure {
     name: "accelsim/cycles",
-    shows: "Cycles of 18 kernels beside Accel-Sim's, traces of the same programs in both",
+    description: "Cycles of 18 kernels beside Accel-Sim's, traces of the same programs in both",
     draw: cycles,
 }];
 
@@ -67,7 +67,7 @@ const FAR: f64 = 0.2;
 const ABOUT: &str = "Both replay the same traces, which `trace export` wrote of the small launch files. The designs `gtx480` and `icache` are
 what Accel-Sim's configuration of a GTX 480 states and `fermi`, which is the papers', does not: no field is chosen for these numbers. Accel-Sim's were measured once, with its instruction cache (*stock*) and with every instruction in it (*perfect*).";
 
-fn cycles(desk: &Desk) -> Result<Page, Halt> {
+fn cycles(desk: &Session) -> Result<Page, FigureError> {
     let launches = KERNELS.iter().map(|kernel| desk.kernels.join(kernel.name).join("small.toml"));
     let points: Vec<_> =
         launches.flat_map(|launch| OURS.map(|(_, designs)| Point::new(&launch, "fermi", designs, &[]))).collect();
@@ -77,18 +77,18 @@ fn cycles(desk: &Desk) -> Result<Page, Halt> {
 }
 
 /// Exports a launch file as a trace, replays the trace and returns the cycles.
-fn replayed(launch: &Path, resolved: &Resolved) -> Result<u64, Trouble> {
-    let folder = Scratch::new().map_err(|e| Trouble::Failed(format!("no folder for a trace: {e}")))?;
+fn replayed(launch: &Path, resolved: &Resolved) -> Result<u64, RunFailure> {
+    let folder = Scratch::new().map_err(|e| RunFailure::Failed(format!("no folder for a trace: {e}")))?;
     export(open(launch, None)?, &resolved.config, folder.path(), TraceForm::default())?;
-    let recording = Recording::open(folder.path())?;
+    let recording = Trace::open(folder.path())?;
     let report = replay(&recording, &resolved.config, &RunOptions::default(), &mut |_| {})?;
     match report.outcome {
         Outcome::Finished => Ok(report.counters.cycles),
-        other => Err(Trouble::Failed(format!("the replay ended with {other:?}"))),
+        other => Err(RunFailure::Failed(format!("the replay ended with {other:?}"))),
     }
 }
 
-fn draw(is_quick: bool, rows: &[[u64; OURS.len()]]) -> Result<Page, Halt> {
+fn draw(is_quick: bool, rows: &[[u64; OURS.len()]]) -> Result<Page, FigureError> {
     let mut page = Page::new("accelsim/cycles", is_quick, "Cycles beside Accel-Sim's");
     page.text(ABOUT);
     page.text("## How far apart");
@@ -98,14 +98,14 @@ fn draw(is_quick: bool, rows: &[[u64; OURS.len()]]) -> Result<Page, Halt> {
     let summary = summary.map(|(ours, theirs, of)| {
         let pairs: Vec<_> =
             rows.iter().zip(&KERNELS).map(|(row, kernel)| [row[ours] as f64, of(kernel) as f64]).collect();
-        Apart::of(&pairs).map(|apart| apart.cells(OURS[ours].0, theirs))
+        Deviation::of(&pairs).map(|apart| apart.cells(OURS[ours].0, theirs))
     });
     let summary = summary.into_iter().collect::<Option<Vec<_>>>().ok_or_else(|| miette!("no kernel took a cycle"))?;
     page.table(&["ours", "theirs", "ratio, geometric mean", "mean error, %", "rank correlation"], summary, 2);
     page.text("## Kernels");
     let head = [&["kernel", "stock", "perfect"][..], &OURS.map(|(name, _)| name), &["to stock", "to perfect"]];
     let cells = rows.iter().zip(&KERNELS).map(|(row, kernel)| {
-        let cycles = [kernel.stock, kernel.perfect].into_iter().chain(*row).map(grouped);
+        let cycles = [kernel.stock, kernel.perfect].into_iter().chain(*row).map(format_thousands);
         let ratios = [(STOCK, kernel.stock), (PERFECT, kernel.perfect)];
         let ratios = ratios.map(|(ours, theirs)| format!("{:.2}", row[ours] as f64 / theirs as f64));
         [kernel.name.to_owned()].into_iter().chain(cycles).chain(ratios).collect()

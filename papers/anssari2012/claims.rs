@@ -3,7 +3,7 @@
 use ::area::Table43;
 
 use super::{BASELINE, BOTH, BYPASS_L2, FOUR, LARGEST, LAST_SHARER, SIZES, STRUCTURES, TRACKER, TWO, average, change};
-use crate::judge::{Class, Effect, Row};
+use crate::judge::{Class, ComparisonRow, Effect};
 
 /// Largest relative increase that counts as comparable.
 const COMPARABLE: f64 = 0.05;
@@ -72,7 +72,7 @@ pub(super) fn is_more(part: f64) -> bool {
 /// Checks statements about named benchmarks, and explains each failure with the behavior of the caches.
 pub(super) struct Claims<'a, O> {
     pub(super) all: &'a [O],
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<ComparisonRow>,
 }
 
 impl<O: Observed> Claims<'_, O> {
@@ -88,9 +88,9 @@ impl<O: Observed> Claims<'_, O> {
         let named: Vec<_> = self.all.iter().filter(|one| names.contains(&one.name())).collect();
         let ours: Vec<_> = named.iter().map(|one| format!("{} {}", one.name(), change(number(one)))).collect();
         let failed: Vec<_> = named.iter().filter(|one| !holds(number(one))).collect();
-        let row = Row::claim(Class::Sign, what, &ours.join(", "), published, failed.is_empty());
+        let row = ComparisonRow::claim(Class::Sign, what, &ours.join(", "), published, failed.is_empty());
         let reasons: Vec<_> = failed.iter().map(|one| format!("{}: {}", one.name(), why(one))).collect();
-        self.rows.push(row.because(&reasons.join("; ")));
+        self.rows.push(row.with_reason(&reasons.join("; ")));
     }
 
     fn dram(&mut self, what: &str, published: &str, names: &[&str], systems: (usize, usize), holds: fn(f64) -> bool) {
@@ -120,20 +120,20 @@ impl<O: Observed> Claims<'_, O> {
     }
 
     /// Adds a row about a mean; if it does not hold, the explanation lists the change of each benchmark.
-    fn of_mean(&mut self, row: Row, number: impl Fn(&O) -> f64) {
+    fn of_mean(&mut self, row: ComparisonRow, number: impl Fn(&O) -> f64) {
         let each = self.all.iter().map(|one| format!("{} {}", one.name(), change(number(one))));
-        self.rows.push(row.explained(|| each.collect::<Vec<_>>().join(", ")));
+        self.rows.push(row.explain_failure(|| each.collect::<Vec<_>>().join(", ")));
     }
 
     /// Checks that a mean shows at least a third of the published effect.
     fn shown(&mut self, what: &str, published: f64, number: impl Fn(&O) -> f64) {
-        let row = Row::sign(what, self.mean(&number), published, Effect::RATIO);
+        let row = ComparisonRow::sign(what, self.mean(&number), published, Effect::RATIO);
         self.of_mean(row, number);
     }
 }
 
 /// Checks everything that the thesis states about the figures.
-pub(super) fn claims(costs: &Table43, all: &[impl Observed]) -> Vec<Row> {
+pub(super) fn claims(costs: &Table43, all: &[impl Observed]) -> Vec<ComparisonRow> {
     let mut claims = Claims { all, rows: Vec::new() };
     of_the_tracker(&mut claims);
     of_the_policy(&mut claims);
@@ -152,10 +152,10 @@ fn of_the_tracker(claims: &mut Claims<'_, impl Observed>) {
     // "Up to 9% average DRAM data demand reduction for 128KB": the largest mean over all L2 sizes.
     let means: Vec<f64> = (0..SIZES.len()).map(|size| claims.mean(|one| one.dram_of(tracked(size)))).collect();
     let what = "4.1: DRAM data with a tracker, 128 KB, mean";
-    claims.of_mean(Row::factor(what, means[0], 0.91, 1.0), |one| one.dram_of(tracked(0)));
+    claims.of_mean(ComparisonRow::factor(what, means[0], 0.91, 1.0), |one| one.dram_of(tracked(0)));
     let names = SIZES.map(|kb| format!("{kb} KB"));
     let saved: Vec<_> = names.iter().zip(&means).map(|(name, mean)| (name.as_str(), 1.0 - mean)).collect();
-    let row = Row::ordering("4.1: what a tracker saves of the mean, by size of the L2", &saved);
+    let row = ComparisonRow::ordering("4.1: what a tracker saves of the mean, by size of the L2", &saved);
     claims.of_mean(row, |one| one.dram_of(tracked(0)));
     comparable(claims);
     let farthest = |one: &dyn Fn(usize) -> f64| {
@@ -201,7 +201,8 @@ fn of_the_policy(claims: &mut Claims<'_, impl Observed>) {
     let quarter = (BOTH + 1, BASELINE + LARGEST);
     let ours = claims.mean(|one| one.dram_of(quarter));
     let what = "abstract: tracker and policy with 256 KB against 1 MB without, mean";
-    let row = Row::claim(Class::Sign, what, &change(ours), "on par, here +10 % at most", ours <= 1.0 + ON_PAR);
+    let row =
+        ComparisonRow::claim(Class::Sign, what, &change(ours), "on par, here +10 % at most", ours <= 1.0 + ON_PAR);
     claims.of_mean(row, |one| one.dram_of(quarter));
     claims.dram("4.1: LBM AoS by the policy", "significant, here -10 % or less", &["LBM AoS"], added, |part| {
         part <= 1.0 - SIGNIFICANT
@@ -213,9 +214,9 @@ fn of_the_policy(claims: &mut Claims<'_, impl Observed>) {
     let failed: Vec<_> = named.iter().filter(|one| !(0.0..SMALL_INCREASE).contains(&misses(**one))).collect();
     let published = "small increase, here 0 to 15 points";
     let what = "4.2: miss rate of the L1s by the policy";
-    let row = Row::claim(Class::Sign, what, &ours.join(", "), published, failed.is_empty());
+    let row = ComparisonRow::claim(Class::Sign, what, &ours.join(", "), published, failed.is_empty());
     let why = failed.iter().map(|one| format!("{}: {}", one.name(), one.moved(added.0, added.1)));
-    let row = row.because(&why.collect::<Vec<_>>().join("; "));
+    let row = row.with_reason(&why.collect::<Vec<_>>().join("; "));
     claims.rows.push(row);
 }
 
@@ -242,7 +243,7 @@ fn of_other_trackers(claims: &mut Claims<'_, impl Observed>) {
     claims.dram("4.5: two", "the same, here within 2 %", &not_of_all, (TWO, both), is_same);
     if let Some(row) = claims.rows.pop() {
         let why = format!("the thesis says it of four in the same breath; {}", row.why);
-        claims.rows.push(row.no_evidence(why.trim_end_matches("; ")));
+        claims.rows.push(row.mark_no_evidence(why.trim_end_matches("; ")));
     }
     claims.dram("4.5: the exceptions, four", "more, here by 2 % at least", OF_ALL, (FOUR, both), is_more);
 }
@@ -254,7 +255,7 @@ fn of_energy(costs: &Table43, claims: &mut Claims<'_, impl Observed>) {
     claims.energy(costs, "4.6: the same, where the L2 has less to do", less, LESS_L2, with, is_less);
     claims.energy(costs, "4.6: the same, elsewhere", "virtually the same, here within 2 %", UNCHANGED, with, is_same);
     let small = claims.mean(|one| one.energy_of(costs, tracked(0)));
-    let row = Row::claim(Class::Sign, "4.6: the same, 128 KB, mean", &change(small), less, is_less(small));
+    let row = ComparisonRow::claim(Class::Sign, "4.6: the same, 128 KB, mean", &change(small), less, is_less(small));
     claims.of_mean(row, |one| one.energy_of(costs, tracked(0)));
     let large = (BOTH + LARGEST, BASELINE + LARGEST);
     claims.shown("4.6: energy with tracker and policy, 1 MB, mean", 0.72, |one| one.energy_of(costs, large));
@@ -263,7 +264,7 @@ fn of_energy(costs: &Table43, claims: &mut Claims<'_, impl Observed>) {
 }
 
 /// Checks that DRAM and L1s dominate the energy of the baseline.
-fn dominated(costs: &Table43, all: &[impl Observed]) -> Row {
+fn dominated(costs: &Table43, all: &[impl Observed]) -> ComparisonRow {
     let part = |one: &dyn Observed| {
         let energy = one.energy(costs, BASELINE + LARGEST);
         (energy[0] + energy[STRUCTURES.len() - 1]) / energy.iter().sum::<f64>()
@@ -271,8 +272,8 @@ fn dominated(costs: &Table43, all: &[impl Observed]) -> Row {
     let dominated = all.iter().filter(|one| part(*one) > 0.5).count();
     let ours = format!("more than half of the energy in {dominated} of {}", all.len());
     let published = "dominant in almost every benchmark, here 8 of 10";
-    let row = Row::claim(Class::Sign, "4.6: DRAM and L1", &ours, published, dominated * 10 >= all.len() * 8);
-    row.explained(|| {
+    let row = ComparisonRow::claim(Class::Sign, "4.6: DRAM and L1", &ours, published, dominated * 10 >= all.len() * 8);
+    row.explain_failure(|| {
         let others = all.iter().filter(|one| part(*one) <= 0.5);
         others.map(|one| format!("{} {:.0} %", one.name(), 100.0 * part(one))).collect::<Vec<_>>().join(", ")
     })

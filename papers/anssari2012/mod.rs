@@ -18,9 +18,9 @@ use golden::untimed::Geometry;
 use miette::{Context, IntoDiagnostic, Report};
 
 use crate::page::{Page, comma_separated};
-use crate::runs::resolved;
-use crate::sheet::{Sheet, row};
-use crate::{Desk, Figure, Halt};
+use crate::runs::resolve_config;
+use crate::sheet::{Table, row};
+use crate::{Figure, FigureError, Session};
 use warpsieve::launch::{Buffer, LaunchFile};
 use warpsieve::run::{hybrid, ratio};
 
@@ -33,30 +33,30 @@ use timed::timed;
 pub(super) const FIGURES: &[Figure] = &[
     Figure {
         name: "anssari2012/table4.3",
-        shows: "Area, leakage and energy of the published caches, beside CACTI and our model",
+        description: "Area, leakage and energy of the published caches, beside CACTI and our model",
         draw: |_| table43::table43(),
     },
     Figure {
         name: "anssari2012/fig4",
-        shows: "Sharing tracker and selective bypass without time: DRAM traffic, miss rates and energy",
+        description: "Sharing tracker and selective bypass without time: DRAM traffic, miss rates and energy",
         draw: fig4,
     },
     Figure {
         name: "anssari2012/timed",
-        shows: "The same on the clocked machine, and what becomes of the tracker's forwards",
+        description: "The same on the clocked machine, and what becomes of the tracker's forwards",
         draw: timed,
     },
     Figure {
         name: "anssari2012/table4.1",
-        shows: "The simulated system, read from the configuration of `hybrid`",
+        description: "The simulated system, read from the configuration of `hybrid`",
         draw: |_| table41(),
     },
     Figure {
         name: "anssari2012/stale",
-        shows: "Section 3.2, cycle by cycle: a unit reads what it has overwritten, and does not",
+        description: "Section 3.2, cycle by cycle: a unit reads what it has overwritten, and does not",
         draw: stale::stale,
     },
-    Figure { name: "anssari2012/table4.2", shows: "What each benchmark shares, by rules", draw: table42 },
+    Figure { name: "anssari2012/table4.2", description: "What each benchmark shares, by rules", draw: table42 },
 ];
 
 /// Benchmarks of Table 4.2 with their names in the thesis, each with the kernel of the suite that represents
@@ -166,10 +166,10 @@ impl Observed for Row {
     }
 }
 
-pub(super) fn fig4(desk: &Desk) -> Result<Page, Halt> {
-    let config = resolved("fermi", &[], &SETS)?.config;
+pub(super) fn fig4(desk: &Session) -> Result<Page, FigureError> {
+    let config = resolve_config("fermi", &[], &SETS)?.config;
     let systems = systems().into_diagnostic()?;
-    let measured = desk.each(&BENCHMARKS, |&(name, kernel)| {
+    let measured = desk.map_parallel(&BENCHMARKS, |&(name, kernel)| {
         let launch = desk.launch(kernel, SIZE);
         let counts = hybrid(&launch, &config, &systems)?;
         Ok(Row { name, title: title(&launch)?, bytes: bytes(&launch)?, counts })
@@ -306,12 +306,12 @@ fn change(value: f64) -> String {
     format!("{:+.1} %", 100.0 * (value - 1.0))
 }
 
-fn page(quick: bool, rows: &[Row]) -> Result<Page, Halt> {
+fn page(quick: bool, rows: &[Row]) -> Result<Page, FigureError> {
     let technology = Technology::built_in().into_diagnostic()?;
     let costs = technology.table43();
     let title = "anssari2012, figures 4.1 to 4.6: sharing tracker and bypass policy without time";
-    let mut page = Page::held("anssari2012/fig4", quick, title, TEXT, claims::claims(costs, rows));
-    let sheet = |heads| Sheet::new([heads], rows.iter().map(|row| [row.name]));
+    let mut page = Page::with_comparison("anssari2012/fig4", quick, title, TEXT, claims::claims(costs, rows));
+    let sheet = |heads| Table::new([heads], rows.iter().map(|row| [row.name]));
     let each = |of: &dyn Fn(&Row) -> f64| rows.iter().map(of).collect::<Vec<_>>();
     let systems = ["L2", "tracker", "both"].iter().flat_map(|what| SIZES.map(|kb| format!("{what} {kb}")));
     let dram = systems.enumerate().map(|(system, name)| (name, each(&|row| row.of_baseline(system))));

@@ -9,10 +9,10 @@ use golden::reference::ElementType;
 use miette::{Context, IntoDiagnostic, Report};
 use serde::{Deserialize, Serialize};
 
-use crate::judge::Row;
+use crate::judge::ComparisonRow;
 use crate::page::{Page, comma_separated};
-use crate::runs::{Point, Trouble};
-use crate::{Desk, Halt};
+use crate::runs::{Point, RunFailure};
+use crate::{FigureError, Session};
 use warpsieve::config::Resolved;
 use warpsieve::launch::read_npy;
 use warpsieve::readers::{Readback, Sighting, Subject, sightings};
@@ -66,7 +66,7 @@ fn place(path: &str) -> String {
     found.map_or_else(of_partition, |(_, name)| (*name).to_owned())
 }
 
-fn measured(launch: &Path, config: &Resolved) -> Result<Seen, Trouble> {
+fn measured(launch: &Path, config: &Resolved) -> Result<Seen, RunFailure> {
     let wave = launch.with_extension("fst");
     let options = RunOptions {
         outputs: true,
@@ -75,9 +75,9 @@ fn measured(launch: &Path, config: &Resolved) -> Result<Seen, Trouble> {
     };
     let report = run(launch, &config.config, &options, &mut |_| {})?;
     if report.outcome != Outcome::Finished {
-        return Err(Trouble::Failed(format!("ended otherwise: {:?}", report.outcome)));
+        return Err(RunFailure::Failed(format!("ended otherwise: {:?}", report.outcome)));
     }
-    let failed = |error: &dyn std::fmt::Display| Trouble::Failed(error.to_string());
+    let failed = |error: &dyn std::fmt::Display| RunFailure::Failed(error.to_string());
     let seen = read_npy(&launch.with_file_name("seen.npy"), ElementType::U32).map_err(|error| failed(&error))?;
     let address = u64::try_from(seen.integer(3)).map_err(|error| failed(&error))?;
     let line = Subject::Line(address / u64::from(config.config.l1.line_bytes));
@@ -97,7 +97,7 @@ fn stay(Sighting { path, from, to, besides }: &Sighting, khz: u64) -> [String; H
     [cycles(*from), to.map_or(String::new(), |to| cycles(to - from)), place(path), said.join(", ")]
 }
 
-pub(super) fn stale(desk: &Desk) -> Result<Page, Halt> {
+pub(super) fn stale(desk: &Session) -> Result<Page, FigureError> {
     let folders: Vec<_> = TRACKERS.iter().map(|_| folder()).collect::<Result<_, Report>>()?;
     let points: Vec<_> = TRACKERS
         .iter()
@@ -107,10 +107,11 @@ pub(super) fn stale(desk: &Desk) -> Result<Page, Halt> {
     let seen = desk.runner.measure("stale", &points, &measured)?;
     let value = |at: usize| seen[at].values[2];
     let rows = vec![
-        Row::exact("3.2: what Q reads again, where stores do not concern the tracker", value(0), 0),
-        Row::exact("3.2: the same, where they invalidate its entry", value(1), WRITTEN),
+        ComparisonRow::exact("3.2: what Q reads again, where stores do not concern the tracker", value(0), 0),
+        ComparisonRow::exact("3.2: the same, where they invalidate its entry", value(1), WRITTEN),
     ];
-    let mut page = Page::held("anssari2012/stale", false, "anssari2012, section 3.2: a stale read", TEXT, rows);
+    let mut page =
+        Page::with_comparison("anssari2012/stale", false, "anssari2012, section 3.2: a stale read", TEXT, rows);
     let heads = ["tracker", "P reads", "Q reads", "Q writes", "Q reads again"];
     let values = TRACKERS.iter().zip(&seen).map(|(tracker, Seen { values: [p, before, after], .. })| {
         vec![(*tracker).to_owned(), p.to_string(), before.to_string(), WRITTEN.to_string(), after.to_string()]

@@ -5,15 +5,15 @@ use rtl::machine::MachineConfig;
 use rtl::tracker::{SharerList, TrackerConfig};
 
 use super::SIZES;
-use crate::Halt;
+use crate::FigureError;
 use crate::page::Page;
-use crate::runs::resolved;
+use crate::runs::resolve_config;
 use crate::sheet::row;
 
 const KB: u64 = 1024;
 
 fn machine(design: &str, sets: &[&str]) -> Result<MachineConfig, Report> {
-    Ok(resolved("hybrid", &[design], sets)?.config)
+    Ok(resolve_config("hybrid", &[design], sets)?.config)
 }
 
 /// Returns the number of L1s that a tracker entry can name.
@@ -67,7 +67,7 @@ fn found(machine: &MachineConfig) -> Result<[(&'static str, String, &'static str
     ])
 }
 
-pub(in super::super) fn table41() -> Result<Page, Halt> {
+pub(in super::super) fn table41() -> Result<Page, FigureError> {
     let machine = machine("tracker", &[])?;
     let found = found(&machine)?;
     let about = format!(

@@ -5,11 +5,11 @@ mod bound;
 use golden::interp::Access;
 
 use super::BENCHMARKS;
-use crate::Desk;
-use crate::Halt;
-use crate::judge::{Class, Row};
+use crate::FigureError;
+use crate::Session;
+use crate::judge::{Class, ComparisonRow};
 use crate::page::{Page, comma_separated};
-use crate::runs::resolved;
+use crate::runs::resolve_config;
 use crate::sheet::row;
 use warpsieve::run::{AccessSharing, KernelSharing, ratio, sharing};
 
@@ -157,7 +157,7 @@ impl<'a> Profile<'a> {
         self.found.iter().enumerate().map(|(at, why)| (why.is_some(), self.published.contains(&at)))
     }
 
-    fn row(&self, is_quick: bool) -> Row {
+    fn row(&self, is_quick: bool) -> ComparisonRow {
         let names = |is_in: fn((bool, bool)) -> bool| {
             let named: Vec<_> =
                 CLASSES.into_iter().zip(self.marks()).filter(|(_, mark)| is_in(*mark)).map(|(name, _)| name).collect();
@@ -169,7 +169,7 @@ impl<'a> Profile<'a> {
             reasons.extend(ELSEWISE.iter().filter(|(name, _)| *name == self.what).map(|(_, why)| (*why).to_owned()));
         }
         let (ours, theirs) = (names(|(ours, _)| ours), names(|(_, theirs)| theirs));
-        Row::claim(Class::Sign, &self.what, &ours, &theirs, passed).because(&reasons.join("; "))
+        ComparisonRow::claim(Class::Sign, &self.what, &ours, &theirs, passed).with_reason(&reasons.join("; "))
     }
 
     /// Explains the columns that only our classification or only the thesis has.
@@ -221,14 +221,15 @@ const LINES: [&str; 11] = [
     "class",
 ];
 
-pub(in super::super) fn table42(desk: &Desk) -> Result<Page, Halt> {
-    let machine = resolved("hybrid", &[], &[])?.config;
-    let kernels = desk.each(&BENCHMARKS, |(_, kernel)| Ok(sharing(&desk.launch(kernel, super::SIZE), &machine)?))?;
+pub(in super::super) fn table42(desk: &Session) -> Result<Page, FigureError> {
+    let machine = resolve_config("hybrid", &[], &[])?.config;
+    let kernels =
+        desk.map_parallel(&BENCHMARKS, |(_, kernel)| Ok(sharing(&desk.launch(kernel, super::SIZE), &machine)?))?;
     let profiles = PUBLISHED.map(|published| Profile::new(published, &kernels));
     let bounds = bound::Bounds::measured(desk)?;
     let rows = profiles.iter().map(|profile| profile.row(desk.is_quick)).collect();
     let title = "anssari2012, Table 4.2: what the benchmarks share";
-    let mut page = Page::held("anssari2012/table4.2", desk.is_quick, title, TEXT, rows);
+    let mut page = Page::with_comparison("anssari2012/table4.2", desk.is_quick, title, TEXT, rows);
     let heads: Vec<&str> = ["benchmark"].into_iter().chain(CLASSES).collect();
     page.table(&heads, profiles.iter().map(Profile::cells).collect(), heads.len());
     bounds.table(&mut page);

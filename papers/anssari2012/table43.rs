@@ -3,8 +3,8 @@
 use ::area::{Published, Table43, Technology};
 use miette::IntoDiagnostic;
 
-use crate::Halt;
-use crate::judge::{Class, Row, number};
+use crate::FigureError;
+use crate::judge::{Class, ComparisonRow, number};
 use crate::page::{self, Page, comma_separated};
 
 /// Figures of each structure, with the largest relative error of CACTI 6.5 that counts as reproduced.
@@ -17,7 +17,7 @@ const FACTOR: std::ops::RangeInclusive<f64> = 0.5..=2.0;
 /// Published structure, with the figures of our model.
 type Modelled<'a> = (&'a Published, [Option<f64>; FIGURES.len()]);
 
-pub(super) fn table43() -> Result<Page, Halt> {
+pub(super) fn table43() -> Result<Page, FigureError> {
     let technology = Technology::built_in().into_diagnostic()?;
     let table = technology.table43();
     let judged = |row: &&Published| !row.not_reproduced;
@@ -54,10 +54,16 @@ pub(super) fn table43() -> Result<Page, Halt> {
     let mut held: Vec<_> =
         KINDS.iter().flat_map(|kind| (0..FIGURES.len()).map(|figure| row(&rows, *kind, figure))).collect();
     held.push(
-        Row::claim(Class::Exact, "rows of L1 and L2 that CACTI 6.5 gives", &ok.to_string(), &of.to_string(), ok == of)
-            .no_evidence("the setting was chosen for these rows"),
+        ComparisonRow::claim(
+            Class::Exact,
+            "rows of L1 and L2 that CACTI 6.5 gives",
+            &ok.to_string(),
+            &of.to_string(),
+            ok == of,
+        )
+        .mark_no_evidence("the setting was chosen for these rows"),
     );
-    page.judged(held);
+    page.add_rows(held);
     page.text(&format!(
         "{printed}\n\
          Within 6 % in area and 10 % in the rest by CACTI 6.5: {ok} of the {of} rows of L1 and L2, a description of the fit and no proof of\n\
@@ -80,7 +86,7 @@ pub(super) fn table43() -> Result<Page, Halt> {
 }
 
 /// Compares a figure of our model with the published one, for all structures of a kind.
-fn row(rows: &[Modelled<'_>], (kind, part): (&str, &str), at: usize) -> Row {
+fn row(rows: &[Modelled<'_>], (kind, part): (&str, &str), at: usize) -> ComparisonRow {
     let of_kind: Vec<_> = rows.iter().filter(|(row, _)| row.name.contains(part)).collect();
     let joined =
         |number: &dyn Fn(&Modelled<'_>) -> String| of_kind.iter().map(|one| number(one)).collect::<Vec<_>>().join(", ");
@@ -88,8 +94,8 @@ fn row(rows: &[Modelled<'_>], (kind, part): (&str, &str), at: usize) -> Row {
     let ours = joined(&|(_, model)| model[at].map_or("none".to_owned(), number));
     let published = joined(&|(row, _)| number(row.published[at]));
     let passed = of_kind.iter().all(|one| ratio(one).is_some_and(|ratio| FACTOR.contains(&ratio)));
-    let row = Row::claim(Class::Factor, &format!("{kind}: {}", FIGURES[at].0), &ours, &published, passed);
-    row.explained(|| {
+    let row = ComparisonRow::claim(Class::Factor, &format!("{kind}: {}", FIGURES[at].0), &ours, &published, passed);
+    row.explain_failure(|| {
         let times = joined(&|one| ratio(one).map_or("none".to_owned(), |ratio| format!("{ratio:.2}")));
         let cacti = joined(&|(row, _)| format!("{:.2}", row.cacti[at] / row.published[at]));
         format!(

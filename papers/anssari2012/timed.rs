@@ -15,10 +15,10 @@ use rtl::tracker::TrackerStats;
 
 use super::claims::HURT;
 use super::{BENCHMARKS, Events, HOP_MM, LARGEST, SIZE, SIZES, baseline, tracker};
-use crate::Desk;
-use crate::Halt;
+use crate::FigureError;
+use crate::Session;
 use crate::page::Page;
-use crate::runs::{Point, resolved};
+use crate::runs::{Point, resolve_config};
 use warpsieve::run::{Counters, hybrid, ratio};
 
 const MACHINE: &str = "hybrid";
@@ -153,7 +153,7 @@ impl Measured {
     }
 
     /// Returns the DRAM traffic with L2 bypass relative to that of [`PROPOSED`], with and without time.
-    fn past_the_l2(&self) -> [f64; 2] {
+    fn l2_bypass(&self) -> [f64; 2] {
         self.part((PASSING, LARGEST), (PROPOSED, LARGEST), Done::dram)
     }
 
@@ -213,7 +213,7 @@ fn events(counters: &Counters, trackers_of: usize, size: usize) -> Events {
 }
 
 /// Measures every benchmark on every system, and the additional kernels with a tracker.
-fn measured(desk: &Desk) -> Result<(Vec<Measured>, Vec<Other>), Halt> {
+fn measured(desk: &Session) -> Result<(Vec<Measured>, Vec<Other>), FigureError> {
     let systems = systems();
     let launches: Vec<PathBuf> = BENCHMARKS.iter().map(|(_, kernel)| desk.launch(kernel, SIZE)).collect();
     let mut points: Vec<_> =
@@ -230,12 +230,12 @@ fn measured(desk: &Desk) -> Result<(Vec<Measured>, Vec<Other>), Halt> {
     let other =
         |(kernel, sets): (&str, &[&str])| Point::new(&desk.launch(kernel, "launch"), MACHINE, &["tracker"], sets);
     points.extend(OTHERS.map(other));
-    let clocked = desk.runner.clocked(&points)?;
+    let clocked = desk.runner.run_clocked(&points)?;
 
-    let machine = resolved(MACHINE, &[], &[])?.config;
+    let machine = resolve_config(MACHINE, &[], &[])?.config;
     let configs: Result<Vec<Config>, _> = systems.iter().map(System::untimed).collect();
     let configs = configs.into_diagnostic()?;
-    let untimed = desk.each(&launches, |launch| Ok(hybrid(launch, &machine, &configs)?))?;
+    let untimed = desk.map_parallel(&launches, |launch| Ok(hybrid(launch, &machine, &configs)?))?;
 
     let (of_figures, masked, of_others) =
         (&clocked[..of_figures], &clocked[of_figures..with_masks], &clocked[with_masks..]);
@@ -279,12 +279,12 @@ fn energy(costs: &Table43, one: &Measured, of: (&str, usize), whole: (&str, usiz
     one.part(of, whole, |done| done.energy(costs, HOP_MM))
 }
 
-pub(in super::super) fn timed(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn timed(desk: &Session) -> Result<Page, FigureError> {
     let technology = Technology::built_in().into_diagnostic()?;
     let costs = technology.table43();
     let (all, others) = measured(desk)?;
     let title = "anssari2012, figures 4.1 to 4.6 on the clocked machine";
-    let mut page = Page::held("anssari2012/timed", desk.is_quick, title, TEXT, claims::claims(costs, &all));
+    let mut page = Page::with_comparison("anssari2012/timed", desk.is_quick, title, TEXT, claims::claims(costs, &all));
     tables::draw(&mut page, costs, &all, &others)?;
     Ok(page)
 }

@@ -1,10 +1,10 @@
 //! Errors of the area model, relative to memories that CACTI computed.
 
-use ::area::{Errors, Metric, Node, Technology};
+use ::area::{Metric, Node, RelativeErrors, Technology};
 use miette::IntoDiagnostic;
 
-use crate::Halt;
-use crate::judge::{Class, Row};
+use crate::FigureError;
+use crate::judge::{Class, ComparisonRow};
 use crate::page::{Page, comma_separated, table};
 
 const HEAD: [&str; 6] = ["what", "figure", "memories", "median %", "95th percentile %", "worst %"];
@@ -12,27 +12,27 @@ const HEAD: [&str; 6] = ["what", "figure", "memories", "median %", "95th percent
 /// Upper bounds for the relative area error: median and 95th percentile.
 const MOST: (f64, f64) = (0.04, 0.12);
 
-pub(super) fn errors() -> Result<Page, Halt> {
+pub(super) fn errors() -> Result<Page, FigureError> {
     let technology = Technology::built_in().into_diagnostic()?;
     let mut rows = Vec::new();
-    let mut add = |what: &str, metric: Metric, errors: &Errors| {
+    let mut add = |what: &str, metric: Metric, errors: &RelativeErrors| {
         let percent = |part| format!("{:.1}", 100.0 * errors.quantile(part));
         let cells = [what.to_owned(), metric.name().to_owned(), errors.count().to_string()];
         rows.push(cells.into_iter().chain([0.5, 0.95, 1.0].map(percent)).collect::<Vec<_>>());
     };
     for metric in Metric::ALL {
-        add("left out, all nodes", metric, &technology.left_out(metric, None));
+        add("left out, all nodes", metric, &technology.leave_one_out_errors(metric, None));
         for node in Node::ALL {
-            add(&format!("left out, {} nm", node.nm()), metric, &technology.left_out(metric, Some(node)));
+            add(&format!("left out, {} nm", node.nm()), metric, &technology.leave_one_out_errors(metric, Some(node)));
         }
     }
     for metric in Metric::ALL {
-        add("between points", metric, &technology.between(metric));
+        add("between points", metric, &technology.off_grid_errors(metric));
     }
     for metric in Metric::ALL {
         add("CAMs", metric, &technology.cams(metric));
     }
-    let area = technology.left_out(Metric::Area, None);
+    let area = technology.leave_one_out_errors(Metric::Area, None);
     let holds = area.quantile(0.5) < MOST.0 && area.quantile(0.95) < MOST.1;
     let markdown = format!(
         "# Errors of the area model\n\n\
@@ -50,14 +50,14 @@ pub(super) fn errors() -> Result<Page, Halt> {
     );
     let head = ["what", "figure", "memories", "median_percent", "p95_percent", "worst_percent"];
     let (median, high) = (area.quantile(0.5), area.quantile(0.95));
-    let row = Row::claim(
+    let row = ComparisonRow::claim(
         Class::Factor,
         "area errors, median and 95th percentile",
         &format!("{:.1} %, {:.1} %", 100.0 * median, 100.0 * high),
         &format!("below {:.0} %, {:.0} %", 100.0 * MOST.0, 100.0 * MOST.1),
         holds,
     );
-    let row = row.no_evidence("CACTI's numbers and a bound of ours: no paper states it");
+    let row = row.mark_no_evidence("CACTI's numbers and a bound of ours: no paper states it");
     let csv = comma_separated(&head, &rows)?;
     Ok(Page { name: "area/errors".to_owned(), markdown, csv, rows: vec![row], ..Page::default() })
 }

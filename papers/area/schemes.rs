@@ -4,8 +4,8 @@ use ::area::{Node, Technology};
 use miette::{IntoDiagnostic, Report};
 use rtl::kernel::Logic;
 
-use crate::Halt;
-use crate::judge::Row;
+use crate::FigureError;
+use crate::judge::ComparisonRow;
 use crate::page::{Page, comma_separated};
 use crate::structures::{block, counted_scope, counts, scope};
 use warpsieve::estimate::Delta;
@@ -33,7 +33,7 @@ const FERMI: &str = "fermi";
 const HEAD: [&str; 8] =
     ["design", "beside", "bits", "flip-flops", "mm2", "leakage mW", "% of all L1s", "% of the chip"];
 
-pub(super) fn schemes() -> Result<Page, Halt> {
+pub(super) fn schemes() -> Result<Page, FigureError> {
     let technology = Technology::built_in().into_diagnostic()?;
     let chip = technology.chip();
     let mut rows = Vec::new();
@@ -65,14 +65,14 @@ pub(super) fn schemes() -> Result<Page, Halt> {
         "Queues are of flip-flops here. The bytes of stores that wait in the 48 queues of 32 requests of `mrpb` lie in one memory of an L1, with a\n\
          read and a write a cycle.",
     );
-    page.judged(published(technology)?);
+    page.add_rows(published(technology)?);
     let names = ["design", "against", "bits", "flops", "mm2", "leakage_mw", "l1_percent", "chip_percent"];
     page.csv = comma_separated(&names, &rows)?;
     Ok(page)
 }
 
 /// Compares structure sizes with those that follow from the papers' text.
-fn published(technology: &Technology) -> Result<Vec<Row>, Report> {
+fn published(technology: &Technology) -> Result<Vec<ComparisonRow>, Report> {
     let baseline = block(technology, FERMI, &["baseline"], &[])?;
     let decoupled = block(technology, FERMI, &["decoupled"], &[])?.against(&baseline);
     let tags = scope(&decoupled, "sm0.l1.tags")?.delta.unwrap_or_default().bits;
@@ -99,12 +99,19 @@ fn published(technology: &Technology) -> Result<Vec<Row>, Report> {
     let same = "the page of its paper has the same number, and counts it";
     let echo = "the product of sizes that the configuration has from the paper";
     Ok(vec![
-        Row::exact("bits that decoupled tags add to an SM (li2015 section 6.5)", tags, 5984).no_evidence(same),
-        Row::exact("victim tags of CCWS in an SM (khairy2015 section 5)", victims, 768).no_evidence(same),
-        Row::exact("inputs of the XOR trees of PRIC (khairy2015 section 4.3)", fan_ins.join(", "), "10, 10, 10, 9, 9")
-            .no_evidence(same),
-        Row::exact("bits of the 64 lines of an FRC (candel2018 section 5.1)", lines, 65_536).no_evidence(echo),
-        Row::exact("bits of the sharer masks of `hybrid`'s tracker (anssari2012 Table 4.1)", masks, 131_072)
-            .no_evidence(echo),
+        ComparisonRow::exact("bits that decoupled tags add to an SM (li2015 section 6.5)", tags, 5984)
+            .mark_no_evidence(same),
+        ComparisonRow::exact("victim tags of CCWS in an SM (khairy2015 section 5)", victims, 768)
+            .mark_no_evidence(same),
+        ComparisonRow::exact(
+            "inputs of the XOR trees of PRIC (khairy2015 section 4.3)",
+            fan_ins.join(", "),
+            "10, 10, 10, 9, 9",
+        )
+        .mark_no_evidence(same),
+        ComparisonRow::exact("bits of the 64 lines of an FRC (candel2018 section 5.1)", lines, 65_536)
+            .mark_no_evidence(echo),
+        ComparisonRow::exact("bits of the sharer masks of `hybrid`'s tracker (anssari2012 Table 4.1)", masks, 131_072)
+            .mark_no_evidence(echo),
     ])
 }

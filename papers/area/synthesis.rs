@@ -6,10 +6,10 @@ use hdl::{Block, Size, Synthesis, blocks};
 use miette::{IntoDiagnostic, Report, miette};
 use rayon::prelude::*;
 
-use crate::Halt;
-use crate::judge::{Class, Row};
+use crate::FigureError;
+use crate::judge::{Class, ComparisonRow};
 use crate::page::{Page, comma_separated};
-use crate::runs::resolved;
+use crate::runs::resolve_config;
 
 const HEAD: [&str; 8] =
     ["part", "flip-flops", "described", "gates", "um2 of all", "of logic", "um2 estimated", "estimated / synthesised"];
@@ -20,7 +20,7 @@ const MOST_UM2: f64 = 150_000.0;
 /// Maximum relative deviation of the estimate from synthesis.
 const NEAR: f64 = 0.2;
 
-pub(super) fn synthesis() -> Result<Page, Halt> {
+pub(super) fn synthesis() -> Result<Page, FigureError> {
     let technology = Technology::built_in().into_diagnostic()?;
     let is_large = |block: &Block| block.estimate(Size::Synthesised, technology).um2() > MOST_UM2;
     let (large, all): (Vec<_>, Vec<_>) = blocks().into_iter().partition(|block| is_large(block));
@@ -54,7 +54,7 @@ pub(super) fn synthesis() -> Result<Page, Halt> {
     let mut judged = vec![flip_flops(&all, &synthesised)];
     judged.extend(all.iter().zip(&synthesised).map(|(block, synthesis)| near(block, synthesis)));
     judged.extend(published(technology)?);
-    page.judged(judged);
+    page.add_rows(judged);
     let names = ["part", "flip_flops", "described", "gates", "um2", "logic_um2", "estimated_um2", "ratio"];
     page.csv = comma_separated(&names, &rows)?;
     Ok(page)
@@ -76,7 +76,7 @@ fn row(block: &Block, synthesis: &Synthesis) -> Vec<String> {
 }
 
 /// Checks that synthesis finds one flip-flop for each bit described.
-fn flip_flops(all: &[&Block], synthesised: &[Synthesis]) -> Row {
+fn flip_flops(all: &[&Block], synthesised: &[Synthesis]) -> ComparisonRow {
     let parts = all.iter().zip(synthesised);
     let others: Vec<_> = parts
         .filter(|(_, synthesis)| synthesis.synthesised.flip_flops != synthesis.estimated.flip_flops)
@@ -87,31 +87,31 @@ fn flip_flops(all: &[&Block], synthesised: &[Synthesis]) -> Row {
         .collect();
     let same = all.len() - others.len();
     let ours = format!("{same} of {}", all.len());
-    Row::claim(Class::Exact, "parts with a flip-flop for each bit described", &ours, "all", others.is_empty())
-        .no_evidence(&format!(
+    ComparisonRow::claim(Class::Exact, "parts with a flip-flop for each bit described", &ours, "all", others.is_empty())
+        .mark_no_evidence(&format!(
             "gates of ours and an estimate of ours; bits that never change with these parameters are no flip-flops: {}",
             others.join(", ")
         ))
 }
 
 /// Checks that the area estimate is close to the synthesized area.
-fn near(block: &Block, synthesis: &Synthesis) -> Row {
+fn near(block: &Block, synthesis: &Synthesis) -> ComparisonRow {
     let ratio = synthesis.estimated.um2() / synthesis.synthesised.um2();
-    let row = Row::claim(
+    let row = ComparisonRow::claim(
         Class::Factor,
         &format!("{}: um2 estimated by um2 synthesised", block.path()),
         &format!("{ratio:.2}"),
         &format!("{:.1} to {:.1}", 1.0 - NEAR, 1.0 + NEAR),
         (ratio - 1.0).abs() <= NEAR,
     );
-    row.no_evidence(match block.path().starts_with("index/") {
+    row.mark_no_evidence(match block.path().starts_with("index/") {
         true => "trees of several bits share gates, which are listed for each",
         false => "gates of ours and an estimate of ours: no paper states it",
     })
 }
 
 /// Compares figures of the papers with those of the synthesized modules.
-fn published(technology: &Technology) -> Result<Vec<Row>, Report> {
+fn published(technology: &Technology) -> Result<Vec<ComparisonRow>, Report> {
     let named = |path: &str| {
         let found = blocks().into_iter().find(|block| block.path() == path);
         found.ok_or_else(|| miette!("there is no part {path}"))
@@ -119,7 +119,7 @@ fn published(technology: &Technology) -> Result<Vec<Row>, Report> {
     let flip_flops = |path: &str, parameters: &[(&str, u32)]| named(path)?.flip_flops(parameters, technology);
     // Synthesize a single set: in the machine a memory holds all sets.
     let set = ("SETS", 1);
-    let sets = u64::from(resolved("fermi", &[], &[])?.config.l1.sets);
+    let sets = u64::from(resolve_config("fermi", &[], &[])?.config.l1.sets);
     let decoupled = flip_flops("l1/decoupled", &[set])? - 1;
     let tags = flip_flops("l1/tags", &[set])?;
     let fan_ins = named("index/i_poly")?.fan_ins(&[("ADDR_BITS", 27)], "line", ("index", 5))?;
@@ -128,13 +128,21 @@ fn published(technology: &Technology) -> Result<Vec<Row>, Report> {
     let [half, whole] = [64, 128].map(|bytes| flip_flops("l2/frc", &[("WAYS", 2), ("LINE_BYTES", bytes)]));
     let line = whole? - half?;
     let [mask, last] = [0, 1].map(|last| flip_flops("tracker/sharer_table", &[set, ("LAST", last)]));
-    let hybrid = resolved("hybrid", &["tracker"], &[])?.config;
+    let hybrid = resolve_config("hybrid", &["tracker"], &[])?.config;
     let sets_of_hybrid = u64::from(hybrid.num_partitions * hybrid.tracker.sets);
     Ok(vec![
-        Row::exact("flip-flops that decoupled tags add to an SM (li2015 section 6.5)", sets * (decoupled - tags), 5984),
-        Row::exact("inputs of each index bit of PRIC (khairy2015 section 4.3)", fan_ins.join(", "), "10, 10, 10, 9, 9"),
-        Row::exact("flip-flops of the 64 lines of an FRC (candel2018 section 5.1)", 64 * line, 65_536),
-        Row::exact(
+        ComparisonRow::exact(
+            "flip-flops that decoupled tags add to an SM (li2015 section 6.5)",
+            sets * (decoupled - tags),
+            5984,
+        ),
+        ComparisonRow::exact(
+            "inputs of each index bit of PRIC (khairy2015 section 4.3)",
+            fan_ins.join(", "),
+            "10, 10, 10, 9, 9",
+        ),
+        ComparisonRow::exact("flip-flops of the 64 lines of an FRC (candel2018 section 5.1)", 64 * line, 65_536),
+        ComparisonRow::exact(
             "flip-flops of the sharer masks of `hybrid`'s tracker (anssari2012 Table 4.1)",
             sets_of_hybrid * (mask? - last?),
             131_072,

@@ -6,9 +6,9 @@ use crate::candel2018::{APPS, BASELINE, FRC_64, L2S, MACHINE};
 use crate::chart::{Chart, Series};
 use crate::judge::{geometric_mean, mean};
 use crate::page::Page;
-use crate::runs::{Clocked, Point, resolved};
-use crate::sheet::Sheet;
-use crate::{Desk, Halt};
+use crate::runs::{Point, RunResult, resolve_config};
+use crate::sheet::Table;
+use crate::{FigureError, Session};
 use warpsieve::run::Counters;
 
 /// Numbers of MSHR entries per L1.
@@ -29,8 +29,8 @@ struct Setting {
 }
 
 impl Setting {
-    fn all() -> Result<Vec<Self>, Halt> {
-        let dram = resolved(MACHINE, &[], &[])?.config.dram;
+    fn all() -> Result<Vec<Self>, FigureError> {
+        let dram = resolve_config(MACHINE, &[], &[])?.config.dram;
         let buses = [1, 2].map(|times| (times * dram.bus_bits, dram.columns / times));
         let of_bus = |(bus_bits, columns)| {
             [true, false].into_iter().flat_map(move |is_acknowledged| {
@@ -72,7 +72,7 @@ struct Measured {
 
 impl Measured {
     /// Computes the results from the runs of each application without and with the FRC.
-    fn of(setting: Setting, runs: &[[&Clocked; 2]]) -> Self {
+    fn of(setting: Setting, runs: &[[&RunResult; 2]]) -> Self {
         let average = |l2: usize, of: fn(&Counters) -> f64| {
             let values: Vec<_> = runs.iter().map(|pair| of(&pair[l2].counters)).collect();
             mean(&values).unwrap_or(f64::NAN)
@@ -86,7 +86,7 @@ impl Measured {
     }
 }
 
-pub(super) fn frc(desk: &Desk) -> Result<Page, Halt> {
+pub(super) fn frc(desk: &Session) -> Result<Page, FigureError> {
     let settings = Setting::all()?;
     let variants: Vec<_> = settings.iter().flat_map(|setting| PAIR.map(|l2| (setting, l2))).collect();
     let done = desk.runner.table(&APPS, &variants, |(_, kernel, size), (setting, l2)| {
@@ -101,7 +101,7 @@ pub(super) fn frc(desk: &Desk) -> Result<Page, Halt> {
     draw(desk.is_quick, &measured.collect::<Vec<_>>())
 }
 
-fn draw(is_quick: bool, measured: &[Measured]) -> Result<Page, Halt> {
+fn draw(is_quick: bool, measured: &[Measured]) -> Result<Page, FigureError> {
     let mut page = Page::new("beyond/frc", is_quick, "What an FRC gains, and where");
     let which = if is_quick {
         "their `small.toml`, whose data stay in the L2, so that an FRC has nothing to do: the page of the usual\nsizes is the one to believe"
@@ -144,7 +144,7 @@ fn draw(is_quick: bool, measured: &[Measured]) -> Result<Page, Halt> {
     });
     page.table(&head, rows.collect(), 3);
     chart(&mut page, measured);
-    let sheet = Sheet::new(["application"], APPS.iter().map(|(name, ..)| [*name]));
+    let sheet = Table::new(["application"], APPS.iter().map(|(name, ..)| [*name]));
     let sheet = sheet.columns(3, measured.iter().map(|one| (one.setting.name(), one.gains.clone())));
     let sheet = sheet.below(["geometric mean"], |_| true, geometric);
     sheet.table(&mut page, "## By application")?;
@@ -231,7 +231,7 @@ mod tests {
         for setting in &all {
             let sets = setting.sets();
             let sets = sets.each_ref().map(String::as_str);
-            PAIR.iter().for_each(|l2| drop(resolved(MACHINE, L2S[*l2].1, &sets).unwrap()));
+            PAIR.iter().for_each(|l2| drop(resolve_config(MACHINE, L2S[*l2].1, &sets).unwrap()));
         }
     }
 

@@ -8,33 +8,33 @@ mod strides;
 
 use std::path::PathBuf;
 
-use crate::counted::{Measured, counted, parts, speedups};
+use crate::counted::{RunMetrics, parts, run_metrics, speedups};
 use crate::judge::{geometric_mean, leave_one_out};
 use crate::page::comma_separated;
 use crate::runs::Point;
-use crate::{Desk, Figure, Halt};
+use crate::{Figure, FigureError, Session};
 use miette::Report;
 
 /// Figures about open questions.
 pub(super) const FIGURES: &[Figure] = &[
     Figure {
         name: "beyond/pareto",
-        shows: "Designs and several together: speed-up, energy and area, and which of them no other beats",
+        description: "Designs and several together: speed-up, energy and area, and which of them no other beats",
         draw: pareto::pareto,
     },
     Figure {
         name: "beyond/frc",
-        shows: "What an FRC gains, by MSHRs of the L1s, by how an eviction ends and by the width of the DRAM's bus",
+        description: "What an FRC gains, by MSHRs of the L1s, by how an eviction ends and by the width of the DRAM's bus",
         draw: frc::frc,
     },
     Figure {
         name: "beyond/sectors",
-        shows: "Sectors against whole lines, in the L1, in the L2 and in both",
+        description: "Sectors against whole lines, in the L1, in the L2 and in both",
         draw: sectors::sectors,
     },
     Figure {
         name: "beyond/strides",
-        shows: "What padded rows gain alone of what a scheme gains",
+        description: "What padded rows gain alone of what a scheme gains",
         draw: strides::strides,
     },
 ];
@@ -74,15 +74,19 @@ fn kernels_shown(is_quick: bool, kernels: usize) -> String {
 }
 
 /// Measures each kernel with each combination of designs.
-fn by_design(desk: &Desk, designs: &[Parts], kernels: &[(String, PathBuf)]) -> Result<Vec<Vec<Measured>>, Halt> {
+fn by_design(
+    desk: &Session,
+    designs: &[Parts],
+    kernels: &[(String, PathBuf)],
+) -> Result<Vec<Vec<RunMetrics>>, FigureError> {
     let point = |parts: Parts| kernels.iter().map(move |(_, path)| Point::new(path, MACHINE, parts, &[]));
     let points: Vec<_> = designs.iter().flat_map(|parts| point(parts)).collect();
-    Ok(counted(desk, &points)?.chunks(kernels.len().max(1)).map(<[_]>::to_vec).collect())
+    Ok(run_metrics(desk, &points)?.chunks(kernels.len().max(1)).map(<[_]>::to_vec).collect())
 }
 
 /// Formats all measurements as CSV, by design and kernel.
-fn numbers(designs: &[Parts], kernels: &[(String, PathBuf)], runs: &[Vec<Measured>]) -> Result<String, Report> {
-    let head = [&["design", "kernel"][..], &Measured::HEAD].concat();
+fn numbers(designs: &[Parts], kernels: &[(String, PathBuf)], runs: &[Vec<RunMetrics>]) -> Result<String, Report> {
+    let head = [&["design", "kernel"][..], &RunMetrics::HEAD].concat();
     let rows = designs.iter().zip(runs).flat_map(|(parts, runs)| {
         kernels
             .iter()

@@ -8,12 +8,12 @@ use super::{
     MACHINE, MEANS, PAYS, Parts, by_design, geometric, in_words, kernels_shown, listed, name, numbers, parts, ranged,
     speedups,
 };
-use crate::counted::{Measured, NODE};
+use crate::counted::{NODE, RunMetrics};
 use crate::judge::{geometric_mean, leave_one_out};
 use crate::page::{Drawing, Page};
 use crate::scatter::{Dot, Scatter};
 use crate::structures::block;
-use crate::{Desk, Halt};
+use crate::{FigureError, Session};
 
 /// Unmodified machine, designs of the papers, and combinations of designs that act in different places.
 const DESIGNS: [Parts; 16] = [
@@ -58,15 +58,15 @@ impl Rated {
     }
 }
 
-pub(super) fn pareto(desk: &Desk) -> Result<Page, Halt> {
+pub(super) fn pareto(desk: &Session) -> Result<Page, FigureError> {
     let kernels = desk.suite()?;
     let runs = by_design(desk, &DESIGNS, &kernels)?;
     let technology = Technology::built_in().into_diagnostic()?;
-    let areas = desk.each(&DESIGNS, |parts| Ok(block(technology, MACHINE, parts, &[])?.um2 / 1e6))?;
+    let areas = desk.map_parallel(&DESIGNS, |parts| Ok(block(technology, MACHINE, parts, &[])?.um2 / 1e6))?;
     let rated = DESIGNS.iter().zip(&runs).zip(areas).map(|((design, of), mm2)| Rated {
         parts: design,
         speedups: speedups(of, &runs[0]),
-        energy: parts(of, &runs[0], Measured::pj),
+        energy: parts(of, &runs[0], RunMetrics::pj),
         dynamic: parts(of, &runs[0], |one| one.dynamic_pj),
         mm2,
     });
@@ -208,7 +208,7 @@ fn findings(rated: &[Rated], by_energy: &[bool], by_area: &[bool]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runs::resolved;
+    use crate::runs::resolve_config;
 
     #[test]
     fn a_design_is_on_the_front_unless_another_is_as_good_in_both_and_better_in_one() {
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn all_that_is_compared_composes() {
         for parts in DESIGNS {
-            resolved(MACHINE, parts, &[]).unwrap_or_else(|why| panic!("{}: {why:?}", name(parts)));
+            resolve_config(MACHINE, parts, &[]).unwrap_or_else(|why| panic!("{}: {why:?}", name(parts)));
         }
     }
 

@@ -5,14 +5,14 @@ use super::{
     speedups,
 };
 use crate::chart::Chart;
-use crate::counted::Measured;
+use crate::counted::RunMetrics;
 use crate::judge::{geometric_mean, mean};
 use crate::page::Page;
-use crate::sheet::Sheet;
-use crate::{Desk, Halt};
+use crate::sheet::Table;
+use crate::{FigureError, Session};
 use miette::Report;
 use std::path::PathBuf;
-use warpsieve::text::grouped;
+use warpsieve::text::format_thousands;
 
 /// Combinations of designs: whole lines, sectors in the L1, sectors in the L2, and sectors in both.
 const DESIGNS: [Parts; 4] = [&[], &["l1-sectored"], &["l2-sectored"], &["l1-sectored", "l2-sectored"]];
@@ -23,7 +23,7 @@ const BOTH: usize = 3;
 /// Results of every kernel, by design.
 struct Found {
     kernels: Vec<(String, PathBuf)>,
-    runs: Vec<Vec<Measured>>,
+    runs: Vec<Vec<RunMetrics>>,
 }
 
 impl Found {
@@ -37,11 +37,11 @@ impl Found {
 
     /// Returns the hit rates of the kernels that contain loads, in percent.
     fn hits(&self, design: usize) -> Vec<f64> {
-        self.runs[design].iter().filter_map(Measured::hits).collect()
+        self.runs[design].iter().filter_map(RunMetrics::hits).collect()
     }
 }
 
-pub(super) fn sectors(desk: &Desk) -> Result<Page, Halt> {
+pub(super) fn sectors(desk: &Session) -> Result<Page, FigureError> {
     let kernels = desk.suite()?;
     let runs = by_design(desk, &DESIGNS, &kernels)?;
     Ok(draw(desk.is_quick, &Found { kernels, runs })?)
@@ -78,7 +78,7 @@ fn draw(is_quick: bool, found: &Found) -> Result<Page, Report> {
     by_kernel(&mut page, found);
     let names = found.kernels.iter().map(|(kernel, _)| [kernel.as_str()]);
     let columns = (1..DESIGNS.len()).map(|at| (name(DESIGNS[at]), found.speedups(at)));
-    let sheet = Sheet::new(["kernel"], names).columns(3, columns);
+    let sheet = Table::new(["kernel"], names).columns(3, columns);
     let chart = Chart::relative("Sectors instead of whole lines", "speed-up");
     sheet.chart(&mut page, "", chart.logarithmic(), sheet.all());
     page.text(&format!("## What follows\n{}", findings(found)));
@@ -108,7 +108,7 @@ fn by_kernel(page: &mut Page, found: &Found) {
         let ratios = speedups.iter().chain(&bytes).map(|of| format!("{:.3}", of[at]));
         let hits = found.runs.iter().map(|runs| runs[at].hits());
         let hits = hits.map(|percent| percent.map_or("-".to_owned(), |percent| format!("{percent:.1}")));
-        let cycles = grouped(found.runs[0][at].cycles);
+        let cycles = format_thousands(found.runs[0][at].cycles);
         [kernel.clone(), cycles].into_iter().chain(ratios).chain(hits).collect()
     });
     page.table(&head, rows.collect(), 1);
@@ -148,14 +148,14 @@ mod tests {
 
     #[test]
     fn a_kernel_without_loads_has_no_hits_and_fewer_bytes_count_as_speed_only_where_they_are() {
-        let one = |cycles, loads, dram_bytes| Measured {
+        let one = |cycles, loads, dram_bytes| RunMetrics {
             cycles,
             loads,
             found: loads / 2,
             dram_bytes,
             dynamic_pj: 1.0,
             leakage_pj: 1.0,
-            ..Measured::default()
+            ..RunMetrics::default()
         };
         let kernels = ["vadd", "urng"].map(|name| (name.to_owned(), PathBuf::new())).into();
         let lines = vec![one(100, 10, 100), one(100, 0, 100)];

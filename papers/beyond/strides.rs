@@ -10,11 +10,11 @@ use super::{
     MACHINE, MEANS, NOTED, Parts, by_design, gain_and_lose, geometric, in_words, name, numbers, ranged, speedups,
 };
 use crate::chart::{Chart, Series};
-use crate::counted::Measured;
+use crate::counted::RunMetrics;
 use crate::judge::geometric_mean;
 use crate::page::Page;
 use crate::sheet::row;
-use crate::{Desk, Halt};
+use crate::{FigureError, Session};
 use warpsieve::run::open;
 
 /// Unmodified machine, and the schemes that are compared with padding.
@@ -30,8 +30,8 @@ const FILES: [&str; 2] = ["launch.toml", "padded.toml"];
 struct Found {
     /// Kernels, each with the path of its plain launch file.
     kernels: Vec<(String, PathBuf)>,
-    plain: Vec<Vec<Measured>>,
-    padded: Vec<Vec<Measured>>,
+    plain: Vec<Vec<RunMetrics>>,
+    padded: Vec<Vec<RunMetrics>>,
 }
 
 impl Found {
@@ -65,7 +65,7 @@ fn share(pairs: &[(f64, f64)]) -> Option<f64> {
     (scheme >= pairs.len() as f64 * (1.0 + NOTED).ln()).then(|| 100.0 * padding / scheme)
 }
 
-pub(super) fn strides(desk: &Desk) -> Result<Page, Halt> {
+pub(super) fn strides(desk: &Session) -> Result<Page, FigureError> {
     let kernels = pairs_of_files(desk)?;
     let of_file = |file: &str| -> Vec<_> {
         kernels.iter().map(|(name, path)| (name.clone(), path.with_file_name(file))).collect()
@@ -75,7 +75,7 @@ pub(super) fn strides(desk: &Desk) -> Result<Page, Halt> {
 }
 
 /// Returns every kernel that has both launch files; in quick mode, only those with the fewest threads.
-fn pairs_of_files(desk: &Desk) -> Result<Vec<(String, PathBuf)>, Report> {
+fn pairs_of_files(desk: &Session) -> Result<Vec<(String, PathBuf)>, Report> {
     let has_both = |path: &PathBuf| FILES.iter().all(|file| path.with_file_name(file).is_file());
     let mut kernels: Vec<_> = desk.suite()?.into_iter().filter(|(_, path)| has_both(path)).collect();
     for (_, path) in &mut kernels {
@@ -230,7 +230,7 @@ mod tests {
         let taken = |is_quick| {
             let runner = Runner::new(Store::new(Some(folder.path())).unwrap(), 1, true, Arc::default()).unwrap();
             let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels");
-            pairs_of_files(&Desk { kernels, is_quick, is_quiet: true, runner }).unwrap()
+            pairs_of_files(&Session { kernels, is_quick, is_quiet: true, runner }).unwrap()
         };
         let (all, quick) = (taken(false), taken(true));
         assert!(all.len() > QUICK && quick.len() == QUICK && quick.iter().all(|one| all.contains(one)), "{quick:?}");
@@ -242,13 +242,13 @@ mod tests {
 
     #[test]
     fn the_findings_set_padding_beside_the_best_scheme() {
-        let one = |cycles| Measured {
+        let one = |cycles| RunMetrics {
             cycles,
             loads: 1,
             dram_bytes: 64,
             dynamic_pj: 1.0,
             leakage_pj: 1.0,
-            ..Measured::default()
+            ..RunMetrics::default()
         };
         let mut plain = vec![vec![one(400), one(100)]; DESIGNS.len()];
         let mut padded = vec![vec![one(200), one(100)]; DESIGNS.len()];

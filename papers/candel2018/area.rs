@@ -3,10 +3,10 @@
 use ::area::Technology;
 use miette::{IntoDiagnostic, Report};
 
-use crate::Halt;
-use crate::judge::{Effect, Row};
+use crate::FigureError;
+use crate::judge::{ComparisonRow, Effect};
 use crate::page::{Page, comma_separated};
-use crate::runs::resolved;
+use crate::runs::resolve_config;
 use crate::structures::{block, scope};
 use warpsieve::estimate::Block;
 
@@ -55,13 +55,13 @@ impl Added {
     }
 
     /// Compares the ratio with the paper's, for the sizes that the paper mentions.
-    fn rows(&self) -> Vec<Row> {
+    fn rows(&self) -> Vec<ComparisonRow> {
         let Some((entries, times)) = CLAIMED.into_iter().find(|(of, _)| *of == self.entries) else { return Vec::new() };
         let area = format!("area of a second bank over that of an FRC of {entries} lines");
         vec![
-            Row::exact(&format!("lines of a second bank over {entries} of an FRC"), self.of_paper(), times)
-                .no_evidence("two numbers of the configuration, divided"),
-            Row::sign(&area, self.times(), f64::from(times), Effect::RATIO).explained(|| {
+            ComparisonRow::exact(&format!("lines of a second bank over {entries} of an FRC"), self.of_paper(), times)
+                .mark_no_evidence("two numbers of the configuration, divided"),
+            ComparisonRow::sign(&area, self.times(), f64::from(times), Effect::RATIO).explain_failure(|| {
                 format!(
                     "its {} bits take {:.3} mm2 and those of the second bank {:.3}: so small a memory has more around each bit, its data have \
                      the ports of a swap, and its tags and states are registers that are searched in place",
@@ -73,7 +73,7 @@ impl Added {
 }
 
 fn added(technology: &Technology) -> Result<Vec<Added>, Report> {
-    let l2 = resolved(MACHINE, &["transient"], &[])?.config.l2;
+    let l2 = resolve_config(MACHINE, &["transient"], &[])?.config.l2;
     let single = bank(technology, "transient", &[])?;
     let twice = bank(technology, "transient", &[&format!("l2.sets={}", 2 * l2.sets)])?;
     let mm2 = |with: &Block| (with.um2 - single.um2) / 1e6;
@@ -85,7 +85,7 @@ fn added(technology: &Technology) -> Result<Vec<Added>, Report> {
     ENTRIES.into_iter().map(added).collect()
 }
 
-pub(super) fn area() -> Result<Page, Halt> {
+pub(super) fn area() -> Result<Page, FigureError> {
     let added = added(Technology::built_in().into_diagnostic()?)?;
     let lines = added.first().map_or(0, |added| added.lines);
     let mut page = Page::new("candel2018/area", false, "candel2018 section 5.1: the area of an FRC");
@@ -102,7 +102,7 @@ pub(super) fn area() -> Result<Page, Halt> {
          lines or fewer is of flip-flops), a swap needs ports of its own, and tags and states are registers, which are searched in\n\
          place.",
     );
-    page.judged(added.iter().flat_map(Added::rows).collect());
+    page.add_rows(added.iter().flat_map(Added::rows).collect());
     let names = ["entries", "lines_ratio", "bits", "frc_mm2", "bank_mm2", "times", "paper_lines_ratio"];
     page.csv = comma_separated(&names, &cells)?;
     Ok(page)

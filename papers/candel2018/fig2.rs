@@ -5,10 +5,10 @@ use std::fs;
 use miette::{Context, IntoDiagnostic};
 
 use super::MACHINE;
-use crate::judge::Row;
+use crate::judge::ComparisonRow;
 use crate::page::{Page, comma_separated};
-use crate::runs::{Point, resolved};
-use crate::{Desk, Halt};
+use crate::runs::{Point, resolve_config};
+use crate::{FigureError, Session};
 use tb::l2::figure2::{Replacement, Times, replacements};
 use waves::part_file::Scratch;
 
@@ -68,15 +68,15 @@ args = ["chain", "last", { i32 = 4 }]
 const ALONE: [&str; 4] = ["num_sms=1", "num_partitions=1", "l2.sets=1", "l2.ways=1"];
 
 /// Measures the phases of a single replacement on an otherwise idle machine.
-fn measured(desk: &Desk) -> Result<Times, Halt> {
+fn measured(desk: &Session) -> Result<Times, FigureError> {
     let folder = Scratch::new().into_diagnostic().wrap_err("no folder for a kernel")?;
     let launch = folder.path().join("chase.toml");
     for (file, text) in [("chase.ptx", CHASE), ("chase.toml", LAUNCH)] {
         fs::write(folder.path().join(file), text).into_diagnostic().wrap_err("a kernel cannot be written")?;
     }
     let point = Point::new(&launch, MACHINE, &[], &ALONE);
-    let look_up = resolved(MACHINE, &[], &ALONE)?.config.l2.lookup_latency;
-    let done = desk.runner.clocked(&[point])?;
+    let look_up = resolve_config(MACHINE, &[], &ALONE)?.config.l2.lookup_latency;
+    let done = desk.runner.run_clocked(&[point])?;
     let counters = &done[0].counters;
     let stays = counters.totals().stages.l2;
     let bank = &counters.l2[0];
@@ -87,7 +87,7 @@ fn measured(desk: &Desk) -> Result<Times, Halt> {
     Ok(Times { look_up, evict: evict.round() as u64, fetch: fetch.round() as u64 })
 }
 
-pub(in super::super) fn fig2(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn fig2(desk: &Session) -> Result<Page, FigureError> {
     let stated = Times::OF_THE_FIGURE;
     let (conventional, conventional_cycles) = replacements(0, stated);
     let (with_frc, frc_cycles) = replacements(2, stated);
@@ -107,7 +107,7 @@ pub(in super::super) fn fig2(desk: &Desk) -> Result<Page, Halt> {
             };
             let name = format!("{request}, {flow}: {what}");
             if matches!(published, Stated(_)) {
-                rows.push(Row::exact(&name, ours, cycle));
+                rows.push(ComparisonRow::exact(&name, ours, cycle));
             }
             cells.push([request, *flow, *what, &ours.to_string(), &cycle.to_string(), how].map(str::to_owned).into());
         }
@@ -117,13 +117,13 @@ pub(in super::super) fn fig2(desk: &Desk) -> Result<Page, Halt> {
     for (what, cycles, published) in
         [("an eviction alone, on the machine", evict, stated.evict), ("a fetch alone", fetch, stated.fetch)]
     {
-        rows.push(Row::factor(what, cycles as f64, published as f64, 0.0));
+        rows.push(ComparisonRow::factor(what, cycles as f64, published as f64, 0.0));
     }
     let about = "One bank of the L2 alone, with a set of one way: B, C and D ask for it at 0, 90 and 240. The text states the cycles marked so; a look-up\n\
          of 10 cycles, 80 to recall and evict a line, 110 to fetch one and swaps that take none are the only times that fit them, and the other\n\
          cycles follow from these. The text lets the fetch of C start at 90, when C arrives and has not been looked up; here it starts at 100.";
     let title = "candel2018, Figure 2: three replacements of one line";
-    let mut page = Page::held("candel2018/fig2", desk.is_quick, title, about, rows);
+    let mut page = Page::with_comparison("candel2018/fig2", desk.is_quick, title, about, rows);
     page.csv = comma_separated(&["request", "flow", "what", "cycle", "published", "how"], &cells)?;
     page.table(&["request", "flow", "what", "cycle", "published", "how"], cells, 6);
     page.text(&format!("## Conventional\n```text\n{conventional_cycles}```"));

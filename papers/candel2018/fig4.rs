@@ -1,9 +1,9 @@
 //! candel2018 Figure 4: operations per cycle (OPC).
 
-use super::{APPS, App, Desk, FRC_4, FRC_64, FRCS, L2S, LARGER, Plot, app, compared, listed, measured, most};
-use crate::Halt;
+use super::{APPS, App, FRC_4, FRC_64, FRCS, L2S, LARGER, Plot, Session, app, compared, listed, measured, most};
+use crate::FigureError;
 use crate::chart::Chart;
-use crate::judge::{Class, Row};
+use crate::judge::{Class, ComparisonRow};
 use crate::page::Page;
 
 /// Largest relative gain that counts as no gain.
@@ -13,12 +13,12 @@ const GAIN: f64 = 0.25;
 /// Fraction of the best OPC from which an application counts as saturated.
 const SATURATED: f64 = 0.95;
 
-pub(in super::super) fn fig4(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn fig4(desk: &Session) -> Result<Page, FigureError> {
     let apps = measured(desk)?;
     let relative = |name: &str| app(&apps, name).relative_opc();
     let mut rows = Vec::new();
     let mut claim = |class, what: &str, ours: &str, published: &str, passed| {
-        rows.push(Row::claim(class, what, ours, published, passed));
+        rows.push(ComparisonRow::claim(class, what, ours, published, passed));
     };
     let (count, is_most) = most(&apps, |app| app.best_gain() > GAIN);
     claim(Class::Factor, "OPC above +25 % with an FRC", &count, "most", is_most);

@@ -1,9 +1,9 @@
 //! candel2018 Figure 5: L2 misses per thousand operations (MPKO).
 
-use super::{App, BASELINE, Desk, FRC_64, L2S, LEAST, Plot, app, compared, listed, measured, most};
-use crate::Halt;
+use super::{App, BASELINE, FRC_64, L2S, LEAST, Plot, Session, app, compared, listed, measured, most};
+use crate::FigureError;
 use crate::chart::Chart;
-use crate::judge::{Class, Row, number};
+use crate::judge::{Class, ComparisonRow, number};
 use crate::page::Page;
 
 /// Largest MPKO that counts as near zero.
@@ -13,11 +13,11 @@ const LOW: f64 = 1.5;
 /// Largest relative OPC difference from the baseline that counts as unchanged.
 const SAME: f64 = 0.05;
 
-pub(in super::super) fn fig5(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn fig5(desk: &Session) -> Result<Page, FigureError> {
     let apps = measured(desk)?;
     let mut rows = Vec::new();
     let mut claim = |what: &str, ours: &str, published: &str, passed| {
-        rows.push(Row::claim(Class::Sign, what, ours, published, passed));
+        rows.push(ComparisonRow::claim(Class::Sign, what, ours, published, passed));
     };
     let (count, is_most) = most(&apps, |app| app.mpko[FRC_64] < (1.0 - LEAST) * app.mpko[BASELINE]);
     claim("MPKO falls with an FRC of 64 lines", &count, "notably reduced", is_most);

@@ -1,22 +1,23 @@
 //! candel2018 Figure 6: miss delaying latency in the L2.
 
 use super::{
-    App, BASELINE, Desk, FRC_4, FRC_8, FRC_64, FRC_512, L2S, LARGER, LEAST, Plot, app, compared, listed, measured, most,
+    App, BASELINE, FRC_4, FRC_8, FRC_64, FRC_512, L2S, LARGER, LEAST, Plot, Session, app, compared, listed, measured,
+    most,
 };
-use crate::Halt;
+use crate::FigureError;
 use crate::chart::Chart;
-use crate::judge::{Class, Row};
+use crate::judge::{Class, ComparisonRow};
 use crate::page::Page;
-use crate::sheet::Sheet;
+use crate::sheet::Table;
 
 /// Delays up to this number of cycles, or up to this fraction of the baseline's delay, count as near zero.
 const NONE: (f64, f64) = (4.0, 0.05);
 
-pub(in super::super) fn fig6(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn fig6(desk: &Session) -> Result<Page, FigureError> {
     let apps = measured(desk)?;
     let mut rows = Vec::new();
     let mut claim = |class, what: &str, ours: &str, published: &str, passed| {
-        rows.push(Row::claim(class, what, ours, published, passed));
+        rows.push(ComparisonRow::claim(class, what, ours, published, passed));
     };
     let (count, is_most) = most(&apps, |app| app.delay[FRC_4] < (1.0 - LEAST) * app.delay[BASELINE]);
     claim(Class::Sign, "4 lines against the baseline", &count, "shorter for almost all", is_most);
@@ -42,7 +43,7 @@ pub(in super::super) fn fig6(desk: &Desk) -> Result<Page, Halt> {
         parts.into_iter().enumerate().map(column)
     });
     let columns = columns.map(|(name, (part, l2))| (name, apps.iter().map(|app| app.delays[l2][part]).collect()));
-    let sheet = Sheet::new(["application"], apps.iter().map(|app| [app.name])).columns(1, columns);
+    let sheet = Table::new(["application"], apps.iter().map(|app| [app.name])).columns(1, columns);
     sheet.show(&mut page, "## Parts of the delay\nCycles until there is a way or an entry of the FRC, until the line before has left it, and in the queue of the DRAM channel.")?;
     Ok(page)
 }

@@ -1,9 +1,9 @@
 //! candel2018 Figure 7: share of the L2 misses that the FRC serves.
 
-use super::{Desk, FRC_8, FRC_64, FRC_512, FRCS, Plot, app, listed, measured, most};
-use crate::Halt;
+use super::{FRC_8, FRC_64, FRC_512, FRCS, Plot, Session, app, listed, measured, most};
+use crate::FigureError;
 use crate::chart::Chart;
-use crate::judge::{Class, Row, median, number};
+use crate::judge::{Class, ComparisonRow, median, number};
 use crate::page::Page;
 
 /// Share of the misses, in percent, that an FRC of 64 lines serves in most applications.
@@ -15,14 +15,14 @@ const ALL: f64 = 95.0;
 /// Largest increase in percentage points that still counts as constant.
 const SAME: f64 = 5.0;
 
-pub(in super::super) fn fig7(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn fig7(desk: &Session) -> Result<Page, FigureError> {
     let apps = measured(desk)?;
     let percent = |share: f64| 100.0 * share;
     let shares: Vec<f64> = apps.iter().map(|app| percent(app.share[FRC_64])).collect();
     let median = median(&shares).unwrap_or(f64::NAN);
     let mut rows = Vec::new();
     let mut claim = |class, what: &str, ours: &str, published: &str, passed| {
-        rows.push(Row::claim(class, what, ours, published, passed));
+        rows.push(ComparisonRow::claim(class, what, ours, published, passed));
     };
     let ours = format!("{} % in the middle", number(median));
     claim(Class::Factor, "64 lines", &ours, "about 75 % in most", (median - SERVED).abs() <= BAND);

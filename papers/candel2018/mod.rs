@@ -9,11 +9,11 @@ mod fig7;
 mod mshrs;
 
 use crate::chart::Chart;
-use crate::judge::{Row, median, number};
+use crate::judge::{ComparisonRow, median, number};
 use crate::page::Page;
 use crate::runs::Point;
-use crate::sheet::Sheet;
-use crate::{Desk, Figure, Halt, Named, place};
+use crate::sheet::Table;
+use crate::{Figure, FigureError, Named, Session, index_of};
 use warpsieve::run::Counters;
 
 use fig2::fig2;
@@ -25,17 +25,21 @@ use mshrs::mshrs;
 
 /// Figures of candel2018.
 pub(super) const FIGURES: &[Figure] = &[
-    Figure { name: "candel2018/fig2", shows: "Three replacements of one line, cycle by cycle", draw: fig2 },
+    Figure { name: "candel2018/fig2", description: "Three replacements of one line, cycle by cycle", draw: fig2 },
     Figure {
         name: "candel2018/fig4",
-        shows: "Operations a cycle with Fetch and Replacement Caches and with larger L2s",
+        description: "Operations a cycle with Fetch and Replacement Caches and with larger L2s",
         draw: fig4,
     },
-    Figure { name: "candel2018/fig5", shows: "L2 misses a thousand operations", draw: fig5 },
-    Figure { name: "candel2018/fig6", shows: "How long misses are held up in the L2", draw: fig6 },
-    Figure { name: "candel2018/fig7", shows: "Misses that the Fetch and Replacement Cache serves", draw: fig7 },
-    Figure { name: "candel2018/mshrs", shows: "What an FRC gains by the MSHRs of the L1s", draw: mshrs },
-    Figure { name: "candel2018/area", shows: "What an FRC costs, against twice the bank", draw: |_| area::area() },
+    Figure { name: "candel2018/fig5", description: "L2 misses a thousand operations", draw: fig5 },
+    Figure { name: "candel2018/fig6", description: "How long misses are held up in the L2", draw: fig6 },
+    Figure { name: "candel2018/fig7", description: "Misses that the Fetch and Replacement Cache serves", draw: fig7 },
+    Figure { name: "candel2018/mshrs", description: "What an FRC gains by the MSHRs of the L1s", draw: mshrs },
+    Figure {
+        name: "candel2018/area",
+        description: "What an FRC costs, against twice the bank",
+        draw: |_| area::area(),
+    },
 ];
 
 /// Machine that models the paper's GPU.
@@ -147,7 +151,7 @@ impl App {
 }
 
 /// Runs every application on every L2 configuration; the plots share these runs.
-fn measured(desk: &Desk) -> Result<Vec<App>, Halt> {
+fn measured(desk: &Session) -> Result<Vec<App>, FigureError> {
     let done = desk.runner.table(&APPS, &L2S, |(_, kernel, size), (_, designs)| {
         Point::new(&desk.launch(kernel, size), MACHINE, designs, &[])
     })?;
@@ -187,11 +191,12 @@ struct Plot<'a> {
 
 impl Plot<'_> {
     /// Creates the page with its comparison rows, numbers and chart.
-    fn page(self, desk: &Desk, apps: &[App], about: &str, rows: Vec<Row>) -> Result<Page, Halt> {
+    fn page(self, desk: &Session, apps: &[App], about: &str, rows: Vec<ComparisonRow>) -> Result<Page, FigureError> {
         let about = format!("{about}\n\n{L2S_SHOWN}");
-        let mut page = Page::held(self.figure, desk.is_quick, &self.chart.title, &about, explained(apps, rows));
+        let mut page =
+            Page::with_comparison(self.figure, desk.is_quick, &self.chart.title, &about, explained(apps, rows));
         let column = |l2: usize| (L2S[l2].0, apps.iter().map(|app| (self.of)(app)[l2]).collect());
-        let sheet = Sheet::new(["application"], apps.iter().map(|app| [app.name]));
+        let sheet = Table::new(["application"], apps.iter().map(|app| [app.name]));
         let sheet = sheet.columns(3, self.l2s.into_iter().map(column));
         sheet.table(&mut page, &format!("## {}", self.chart.unit))?;
         sheet.chart(&mut page, "", self.chart, sheet.all());
@@ -200,11 +205,11 @@ impl Plot<'_> {
 }
 
 /// Adds explanations to the rows that do not hold, from the row's application or from the medians of all.
-fn explained(apps: &[App], rows: Vec<Row>) -> Vec<Row> {
+fn explained(apps: &[App], rows: Vec<ComparisonRow>) -> Vec<ComparisonRow> {
     let why = |what: &str| apps.iter().find(|app| app.name == what).map_or_else(|| why_most(apps), App::why);
-    let explained = |row: Row| {
+    let explained = |row: ComparisonRow| {
         let what = row.what.clone();
-        row.explained(|| why(&what))
+        row.explain_failure(|| why(&what))
     };
     rows.into_iter().map(explained).collect()
 }
@@ -235,7 +240,7 @@ fn why_most(apps: &[App]) -> String {
 
 /// Finds the application with this name.
 fn app<'a>(apps: &'a [App], name: &str) -> &'a App {
-    &apps[place(apps, name)]
+    &apps[index_of(apps, name)]
 }
 
 /// Counts the applications that satisfy `does`, and reports whether they are more than half.

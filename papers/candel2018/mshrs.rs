@@ -1,19 +1,19 @@
 //! Gain of an FRC as a function of the number of L1 MSHR entries, which candel2018 does not state.
 
-use super::{APPS, BASELINE, Desk, FRC_4, FRC_64, L2S, LARGER, MACHINE};
-use crate::Halt;
+use super::{APPS, BASELINE, FRC_4, FRC_64, L2S, LARGER, MACHINE, Session};
+use crate::FigureError;
 use crate::chart::Chart;
 use crate::judge::geometric_mean;
 use crate::page::Page;
 use crate::runs::Point;
-use crate::sheet::Sheet;
+use crate::sheet::Table;
 
 /// Numbers of MSHR entries per L1.
 const ENTRIES: [u32; 4] = [8, 16, 32, 64];
 /// L2 configurations compared with the baseline.
 const OTHERS: [usize; 3] = [FRC_4, FRC_64, LARGER[1]];
 
-pub(in super::super) fn mshrs(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn mshrs(desk: &Session) -> Result<Page, FigureError> {
     let variants: Vec<(u32, usize)> =
         ENTRIES.iter().flat_map(|&entries| [BASELINE].into_iter().chain(OTHERS).map(move |l2| (entries, l2))).collect();
     let done = desk.runner.table(&APPS, &variants, |(_, kernel, size), &(entries, l2)| {
@@ -33,7 +33,7 @@ pub(in super::super) fn mshrs(desk: &Desk) -> Result<Page, Halt> {
         (format!("{} of {entries}", L2S[l2].0), gains.collect::<Vec<_>>())
     };
     let compared = variants.iter().enumerate().filter(|(_, (_, l2))| *l2 != BASELINE);
-    let sheet = Sheet::new(["application"], APPS.iter().map(|(name, ..)| [*name]));
+    let sheet = Table::new(["application"], APPS.iter().map(|(name, ..)| [*name]));
     let sheet = sheet.columns(3, compared.map(column));
     let sheet = sheet.below(["geometric mean"], |_| true, |gains| geometric_mean(gains).unwrap_or(f64::NAN));
     sheet.table(&mut page, "## Gain by L2, and by entries of the MSHR of an L1")?;

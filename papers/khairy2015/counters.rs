@@ -5,8 +5,8 @@ use ::area::Technology;
 use miette::{IntoDiagnostic, Report};
 
 use super::MACHINE;
-use crate::Halt;
-use crate::judge::{Class, Row};
+use crate::FigureError;
+use crate::judge::{Class, ComparisonRow};
 use crate::page::Page;
 use crate::structures::{block, counted_scope, counts};
 
@@ -46,7 +46,7 @@ impl Added {
     }
 }
 
-pub(in super::super) fn counters() -> Result<Page, Halt> {
+pub(in super::super) fn counters() -> Result<Page, FigureError> {
     let technology = Technology::built_in().into_diagnostic()?;
     let (dwt, ccws) = (Added::new(technology, "dwt-cs")?, Added::new(technology, "ccws")?);
     let about = format!(
@@ -55,13 +55,13 @@ pub(in super::super) fn counters() -> Result<Page, Halt> {
          the links to the coordinator included, at 45 nm."
     );
     let title = "khairy2015 section 4.2: two counters against victim tags";
-    let mut page = Page::held("khairy2015/counters", false, title, &about, rows(&dwt, &ccws)?);
+    let mut page = Page::with_comparison("khairy2015/counters", false, title, &about, rows(&dwt, &ccws)?);
     let head = ["design", "memory bits", "flip-flops", "mm2", "% of the chip"];
     page.numbers(&head, vec![dwt.cells(), ccws.cells()], 1)?;
     Ok(page)
 }
 
-fn rows(dwt: &Added, ccws: &Added) -> Result<Vec<Row>, Report> {
+fn rows(dwt: &Added, ccws: &Added) -> Result<Vec<ComparisonRow>, Report> {
     let with_ccws = counts(MACHINE, &["ccws"], &[])?;
     let tags = counted_scope(&with_ccws, "sm0.l1.victims")?.arrays.iter().find(|array| array.name == "tags");
     let (victims, victim_bits) = tags.map_or((0, 0), |tags| (tags.rows * tags.columns, tags.bits()));
@@ -72,7 +72,8 @@ fn rows(dwt: &Added, ccws: &Added) -> Result<Vec<Row>, Report> {
     let published =
         format!("two counters and a few registers against victim tags, here at least {NEGLIGIBLE:.0} times");
     Ok(vec![
-        Row::exact("victim tags a core", victims, VICTIMS).no_evidence("Table 4 and the design `ccws` say the same"),
-        Row::claim(Class::Sign, "state of CCWS over that of DWT-CS", &ours, &published, more >= NEGLIGIBLE),
+        ComparisonRow::exact("victim tags a core", victims, VICTIMS)
+            .mark_no_evidence("Table 4 and the design `ccws` say the same"),
+        ComparisonRow::claim(Class::Sign, "state of CCWS over that of DWT-CS", &ours, &published, more >= NEGLIGIBLE),
     ])
 }

@@ -4,10 +4,10 @@ use rtl::throttle::dwt_cs::DwtConfig;
 
 use super::{CONTENTION, DWT_PRIC, METHOD, apps, cut, each, limits, measured, miss_percent, sheet, with};
 use crate::chart::Chart;
-use crate::judge::{Effect, Row};
+use crate::judge::{ComparisonRow, Effect};
 use crate::page::Page;
-use crate::runs::Clocked;
-use crate::{Desk, Halt, place};
+use crate::runs::RunResult;
+use crate::{FigureError, Session, index_of};
 use warpsieve::run::ratio;
 
 /// Applications that lose more than 80 % of their misses.
@@ -23,7 +23,7 @@ const DWT: DwtConfig = DwtConfig::KHAIRY2015;
 
 const TITLE: &str = "khairy2015, Figure 10: misses of the L1";
 
-pub(in super::super) fn fig10(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn fig10(desk: &Session) -> Result<Page, FigureError> {
     let apps = apps(&CONTENTION);
     let done = measured(desk, &apps, &[with(&[]), with(DWT_PRIC), with(&["unbounded"])])?;
     let misses = [0, 1, 2].map(|machine| each(&done, machine, miss_percent));
@@ -34,12 +34,18 @@ pub(in super::super) fn fig10(desk: &Desk) -> Result<Page, Halt> {
         "Loads that the L1 sends on, in percent of all, and by how many percent DWT-PRIC (designs `dwt-pric` and `streaming-l2`) and caches without\n\
          bounds (`unbounded`) cut that. Of the last rows the published number is ours of unbounded caches. {METHOD}"
     );
-    let mut rows: Vec<Row> = MOST.map(|name| most(name, cuts.each_ref().map(|cuts| cuts[place(&apps, name)]))).into();
+    let mut rows: Vec<ComparisonRow> =
+        MOST.map(|name| most(name, cuts.each_ref().map(|cuts| cuts[index_of(&apps, name)]))).into();
     rows.extend(SOME.map(|name| {
-        Row::sign(&format!("{name}, misses cut by percent"), cuts[0][place(&apps, name)], 60.0, Effect::PERCENT)
+        ComparisonRow::sign(
+            &format!("{name}, misses cut by percent"),
+            cuts[0][index_of(&apps, name)],
+            60.0,
+            Effect::PERCENT,
+        )
     }));
-    rows.extend(NEAR.map(|name| near(name, &done[place(&apps, name)])));
-    let mut page = Page::held("khairy2015/fig10", desk.is_quick, TITLE, &about, rows);
+    rows.extend(NEAR.map(|name| near(name, &done[index_of(&apps, name)])));
+    let mut page = Page::with_comparison("khairy2015/fig10", desk.is_quick, TITLE, &about, rows);
     let names = ["baseline", "DWT-PRIC", "unbounded", "cut by DWT-PRIC", "cut by unbounded"];
     let sheet = sheet(&apps, 1, names.into_iter().zip(misses.into_iter().chain(cuts)));
     sheet.table(&mut page, "## Applications")?;
@@ -49,8 +55,8 @@ pub(in super::super) fn fig10(desk: &Desk) -> Result<Page, Halt> {
 
 /// Checks an application that loses most of its misses with DWT-PRIC; the cut by unbounded caches explains a
 /// failure.
-fn most(name: &str, [ours, unbounded]: [f64; 2]) -> Row {
-    Row::factor(&format!("{name}, misses cut by percent"), ours, 80.0, 0.0).explained(|| {
+fn most(name: &str, [ours, unbounded]: [f64; 2]) -> ComparisonRow {
+    ComparisonRow::factor(&format!("{name}, misses cut by percent"), ours, 80.0, 0.0).explain_failure(|| {
         format!(
             "caches without bounds cut no more than {unbounded:.1} %, as the other misses are an SM's first loads of their lines; DWT-PRIC\n  \
              gets {:.0} % of what there is to get",
@@ -60,10 +66,10 @@ fn most(name: &str, [ours, unbounded]: [f64; 2]) -> Row {
 }
 
 /// Checks an application whose miss rate is close to that of unbounded caches.
-fn near(name: &str, runs: &[Clocked]) -> Row {
+fn near(name: &str, runs: &[RunResult]) -> ComparisonRow {
     let [ours, unbounded] = [1, 2].map(|machine: usize| miss_percent(&runs[machine]));
     let what = format!("{name}, miss rate near that of unbounded caches");
-    Row::points(&what, ours, unbounded, POINTS).explained(|| {
+    ComparisonRow::points(&what, ours, unbounded, POINTS).explain_failure(|| {
         let settled = u64::from(DWT.period * (DWT.above + DWT.sample));
         let cycles = runs[1].counters.cycles;
         format!(

@@ -5,9 +5,9 @@ use rtl::l1::watch::{Fail, NUM_FAILS};
 use super::fig4::REASONS;
 use super::{CONTENTION, DWT_PRIC, METHOD, apps, cut, each, fails_per_kilocycle, measured, sheet, with};
 use crate::chart::Chart;
-use crate::judge::{Class, Effect, Row, mean};
+use crate::judge::{Class, ComparisonRow, Effect, mean};
 use crate::page::Page;
-use crate::{Desk, Halt, place};
+use crate::{FigureError, Session, index_of};
 
 /// Applications with the percentage of reservation fails that they lose according to the paper: up to 90, or
 /// up to 60.
@@ -18,7 +18,7 @@ const HIGH: [&str; 2] = ["SCLUSTER", "SRAD"];
 
 const TITLE: &str = "khairy2015, Figure 11: refusals of the L1";
 
-pub(in super::super) fn fig11(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn fig11(desk: &Session) -> Result<Page, FigureError> {
     let apps = apps(&CONTENTION);
     let done = measured(desk, &apps, &[with(&[]), with(DWT_PRIC)])?;
     let fails = [0, 1].map(|machine| each(&done, machine, |run| fails_per_kilocycle(run).iter().sum()));
@@ -26,16 +26,21 @@ pub(in super::super) fn fig11(desk: &Desk) -> Result<Page, Halt> {
     let of_mshrs = each(&done, 1, |run| fails_per_kilocycle(run)[Fail::MshrEntry as usize]);
     let left = mean(&fails[1]).unwrap_or(f64::NAN);
     let average = mean(&cuts).unwrap_or(f64::NAN);
-    let mut rows = vec![Row::sign("refusals cut by percent, mean", average, 20.0, Effect::PERCENT)];
+    let mut rows = vec![ComparisonRow::sign("refusals cut by percent, mean", average, 20.0, Effect::PERCENT)];
     rows.extend(FALLING.map(|(name, published)| {
-        Row::sign(&format!("{name}, refusals cut by percent"), cuts[place(&apps, name)], published, Effect::PERCENT)
+        ComparisonRow::sign(
+            &format!("{name}, refusals cut by percent"),
+            cuts[index_of(&apps, name)],
+            published,
+            Effect::PERCENT,
+        )
     }));
-    rows.extend(HIGH.map(|name| high(name, fails_per_kilocycle(&done[place(&apps, name)][1]), left)));
+    rows.extend(HIGH.map(|name| high(name, fails_per_kilocycle(&done[index_of(&apps, name)][1]), left)));
     let about = format!(
         "Cycles of a thousand in which an L1 refused the load at its head, mean of the SMs, on the baseline and with DWT-PRIC (designs `dwt-pric`\n\
          and `streaming-l2`), and by how many percent DWT-PRIC cuts them. {METHOD}"
     );
-    let mut page = Page::held("khairy2015/fig11", desk.is_quick, TITLE, &about, rows);
+    let mut page = Page::with_comparison("khairy2015/fig11", desk.is_quick, TITLE, &about, rows);
     let [before, after] = fails;
     let more = [("of them for MSHR entries", of_mshrs), ("cut, percent", cuts)];
     let sheet = sheet(&apps, 1, [("baseline", before), ("DWT-PRIC", after)].into_iter().chain(more));
@@ -46,16 +51,16 @@ pub(in super::super) fn fig11(desk: &Desk) -> Result<Page, Halt> {
 
 /// Checks an application that keeps at least the average number of reservation fails, most of them for MSHR
 /// entries.
-fn high(name: &str, left: [f64; NUM_FAILS], average: f64) -> Row {
+fn high(name: &str, left: [f64; NUM_FAILS], average: f64) -> ComparisonRow {
     let (all, mshrs) = (left.iter().sum::<f64>(), left[Fail::MshrEntry as usize]);
-    let row = Row::claim(
+    let row = ComparisonRow::claim(
         Class::Sign,
         &format!("{name}, refusals left a thousand cycles"),
         &format!("{all:.0}, {mshrs:.0} of them for MSHR entries; the mean is {average:.0}"),
         "still many, of MSHR entries above all",
         all >= average && left.iter().all(|reason| *reason <= mshrs),
     );
-    row.explained(|| {
+    row.explain_failure(|| {
         let counts = REASONS.iter().zip(left).map(|(reason, count)| format!("{reason} {count:.0}"));
         format!(
             "they are {}; MSHR_MIX_ENTRY counts loads of a line that as many warps as an MSHR entry\n  \

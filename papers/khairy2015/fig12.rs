@@ -1,13 +1,13 @@
 //! khairy2015 Figure 12: pseudo-random index with four ways, compared with more ways and a plain index.
 
 use super::{App, Kind, METHOD, apps, harmonic, mean_of, measured, relative, with};
-use crate::Desk;
-use crate::Halt;
+use crate::FigureError;
+use crate::Session;
 use crate::chart::Chart;
-use crate::judge::{Class, Row, harmonic_mean, number};
+use crate::judge::{Class, ComparisonRow, harmonic_mean, number};
 use crate::page::Page;
-use crate::runs::Clocked;
-use crate::sheet::Sheet;
+use crate::runs::RunResult;
+use crate::sheet::Table;
 
 /// Machines to compare, each with its name in the figure and its designs.
 const MACHINES: [(&str, &[&str]); 6] = [
@@ -43,16 +43,16 @@ fn left_to_gain(apps: &[&App], gains: &[f64]) -> String {
 const TITLE: &str = "khairy2015, Figure 12: PRIC and more ways";
 const KINDS: [Kind; 2] = [Kind::Conflict, Kind::Both];
 
-pub(in super::super) fn fig12(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn fig12(desk: &Session) -> Result<Page, FigureError> {
     let apps = apps(&KINDS);
     let done = measured(desk, &apps, &MACHINES.map(|(_, designs)| with(designs)))?;
     let about = format!(
         "IPC with an L1 of 16 KB, whatever its ways, in parts of that with four. Every one of them answers in the same time, as in the paper.\n\
          {METHOD}"
     );
-    let mut page = Page::held("khairy2015/fig12", desk.is_quick, TITLE, &about, rows(&apps, &done));
+    let mut page = Page::with_comparison("khairy2015/fig12", desk.is_quick, TITLE, &about, rows(&apps, &done));
     let columns = MACHINES.iter().enumerate().skip(1).map(|(at, (name, _))| (*name, relative(&done, at, 0)));
-    let sheet = Sheet::new(["app"], apps.iter().map(|app| [app.name])).columns(3, columns);
+    let sheet = Table::new(["app"], apps.iter().map(|app| [app.name])).columns(3, columns);
     let sheet = sheet.below(["harmonic mean"], |_| true, harmonic);
     sheet.table(&mut page, "## Applications")?;
     let chart = Chart::relative("IPC of an L1 of 16 KB", "IPC, relative to 4 ways");
@@ -60,19 +60,20 @@ pub(in super::super) fn fig12(desk: &Desk) -> Result<Page, Halt> {
     Ok(page)
 }
 
-fn rows(apps: &[&App], done: &[Vec<Clocked>]) -> Vec<Row> {
+fn rows(apps: &[&App], done: &[Vec<RunResult>]) -> Vec<ComparisonRow> {
     let mean = |machine: usize, to: usize| mean_of(&KINDS, apps, &relative(done, machine, to));
     let gains = [2, 3, 4, 5].map(|machine| mean(1, machine));
     let ways = [0, 1, 2];
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<ComparisonRow> = Vec::new();
     rows.extend(ways.map(|at| {
-        let row = Row::factor(&format!("gain of PRIC over {}", MACHINES[at + 2].0), gains[at], PUBLISHED[at], 1.0);
-        row.explained(|| left_to_gain(apps, &relative(done, 1, at + 2)))
+        let row =
+            ComparisonRow::factor(&format!("gain of PRIC over {}", MACHINES[at + 2].0), gains[at], PUBLISHED[at], 1.0);
+        row.explain_failure(|| left_to_gain(apps, &relative(done, 1, at + 2)))
     }));
     let order = [1, 4, 3, 2].map(|machine| (MACHINES[machine].0, mean(machine, 0)));
-    rows.push(Row::ordering("harmonic mean over 4 ways", &order));
+    rows.push(ComparisonRow::ordering("harmonic mean over 4 ways", &order));
     let [of_full, published] = [gains[3], PUBLISHED[3]].map(|part| 100.0 * part);
-    rows.push(Row::claim(
+    rows.push(ComparisonRow::claim(
         Class::Factor,
         "percent of fully associative",
         &number(of_full),

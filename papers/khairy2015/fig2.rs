@@ -1,12 +1,12 @@
 //! khairy2015 Figure 2: performance without caches, with the machine's caches, and with unbounded caches.
 
 use super::{APPS, App, CONTENTION, Kind, METHOD, mean_of, measured, relative, sheet, with};
-use crate::Desk;
-use crate::Halt;
+use crate::FigureError;
+use crate::Session;
 use crate::chart::Chart;
-use crate::judge::{Class, Row};
+use crate::judge::{Class, ComparisonRow};
 use crate::page::Page;
-use crate::runs::Clocked;
+use crate::runs::RunResult;
 
 const NAMES: [&str; 3] = ["no caches", "bounded", "unbounded"];
 /// Largest gain of unbounded caches that still counts as nearly equal to bounded ones.
@@ -14,7 +14,7 @@ const BAND: f64 = 0.10;
 
 const TITLE: &str = "khairy2015, Figure 2: who is sensitive to caches";
 
-pub(in super::super) fn fig2(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn fig2(desk: &Session) -> Result<Page, FigureError> {
     let apps: Vec<&App> = APPS.iter().collect();
     let done = measured(desk, &apps, &[with(&["no-caches"]), with(&[]), with(&["unbounded"])])?;
     let relative = [0, 1, 2].map(|machine| relative(&done, machine, 1));
@@ -22,12 +22,12 @@ pub(in super::super) fn fig2(desk: &Desk) -> Result<Page, Halt> {
         "IPC in parts of that with the baseline's caches. *No caches*: design `no-caches`, all loads past the L1, all reads and writes past the L2.\n\
          *Unbounded*: design `unbounded`, an L1 of 8 MB and an L2 of 48 MB, all other resources as they were. {METHOD}"
     );
-    let evicts = |runs: &[Clocked]| runs[2].counters.l1.iter().any(|unit| unit.evictions > 0);
+    let evicts = |runs: &[RunResult]| runs[2].counters.l1.iter().any(|unit| unit.evictions > 0);
     let evicted: Vec<_> = apps.iter().zip(&done).filter(|(_, runs)| evicts(runs)).map(|(app, _)| app.name).collect();
     if !evicted.is_empty() {
         about += &format!("\n\nNot unbounded for {}, whose lines meet in a set.", evicted.join(", "));
     }
-    let mut page = Page::held("khairy2015/fig2", desk.is_quick, TITLE, &about, rows(&apps, &relative));
+    let mut page = Page::with_comparison("khairy2015/fig2", desk.is_quick, TITLE, &about, rows(&apps, &relative));
     let sheet = sheet(&apps, 3, NAMES.into_iter().zip(relative));
     sheet.table(&mut page, "## Applications")?;
     let chart = Chart::relative("IPC without caches and with unbounded ones", "IPC, relative to bounded");
@@ -35,10 +35,10 @@ pub(in super::super) fn fig2(desk: &Desk) -> Result<Page, Halt> {
     Ok(page)
 }
 
-fn rows(apps: &[&App], relative: &[Vec<f64>; 3]) -> Vec<Row> {
+fn rows(apps: &[&App], relative: &[Vec<f64>; 3]) -> Vec<ComparisonRow> {
     let mean = |kinds: &[Kind], machine: usize| mean_of(kinds, apps, &relative[machine]);
     let ordered = |what: &str, kinds: &[Kind], order: [usize; 2]| {
-        Row::ordering(what, &order.map(|machine| (NAMES[machine], mean(kinds, machine))))
+        ComparisonRow::ordering(what, &order.map(|machine| (NAMES[machine], mean(kinds, machine))))
     };
     let nearly = mean(&[Kind::Friendly], 2);
     let ours = format!("{nearly:.3}");
@@ -49,6 +49,12 @@ fn rows(apps: &[&App], relative: &[Vec<f64>; 3]) -> Vec<Row> {
         ordered("contention", &CONTENTION, [2, 1]),
         ordered("contention, against none", &CONTENTION, [2, 0]),
         ordered("friendly", &[Kind::Friendly], [1, 0]),
-        Row::claim(Class::Sign, "friendly, unbounded", &ours, "nearly as bounded", (nearly - 1.0).abs() <= BAND),
+        ComparisonRow::claim(
+            Class::Sign,
+            "friendly, unbounded",
+            &ours,
+            "nearly as bounded",
+            (nearly - 1.0).abs() <= BAND,
+        ),
     ]
 }

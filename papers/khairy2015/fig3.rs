@@ -3,16 +3,16 @@
 
 use std::path::Path;
 
-use golden::untimed::{CLASS_NAMES, CLASSES, Found, Reached};
+use golden::untimed::{CLASS_NAMES, CLASSES, LocalityCounts, Reached};
 use serde::{Deserialize, Serialize};
 
 use super::{APPS, App, KERNELS, Kind, MACHINE, STREAMING};
 use crate::chart::Chart;
-use crate::judge::{Class, Row, mean};
+use crate::judge::{Class, ComparisonRow, mean};
 use crate::page::Page;
-use crate::runs::{Point, Trouble};
-use crate::sheet::Sheet;
-use crate::{Desk, Halt, place};
+use crate::runs::{Point, RunFailure};
+use crate::sheet::Table;
+use crate::{FigureError, Session, index_of};
 use warpsieve::config::Resolved;
 use warpsieve::run::{locality, ratio};
 
@@ -78,17 +78,17 @@ impl Shares {
 }
 
 /// Counts hits of applications on untimed caches of the machine with the given settings.
-fn counted(desk: &Desk, apps: &[&App], sets: &[&str]) -> Result<Vec<Shares>, Halt> {
+fn counted(desk: &Session, apps: &[&App], sets: &[&str]) -> Result<Vec<Shares>, FigureError> {
     let points: Vec<_> =
         apps.iter().map(|app| Point::new(&desk.launch(app.kernel, app.size), MACHINE, &[], sets)).collect();
     let done = desk.runner.measure("locality", &points, &|launch: &Path, resolved: &Resolved| {
-        let Found { l1, l1_unbounded, l2, l2_unbounded } = locality(launch, &resolved.config)?;
-        Ok::<_, Trouble>([l1_unbounded, l1, l2_unbounded, l2].map(Count::from))
+        let LocalityCounts { l1, l1_unbounded, l2, l2_unbounded } = locality(launch, &resolved.config)?;
+        Ok::<_, RunFailure>([l1_unbounded, l1, l2_unbounded, l2].map(Count::from))
     })?;
     Ok(done.iter().map(Shares::new).collect())
 }
 
-pub(in super::super) fn fig3(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn fig3(desk: &Session) -> Result<Page, FigureError> {
     let apps: Vec<&App> = APPS.iter().collect();
     let shares = counted(desk, &apps, &[])?;
     let spread = counted(desk, &super::apps(&THRASHING), &[SPREAD])?;
@@ -101,15 +101,20 @@ pub(in super::super) fn fig3(desk: &Desk) -> Result<Page, Halt> {
     );
     let held = Held { apps: &apps, shares: &shares };
     let rows = held.rows(&spread);
-    let mut page =
-        Page::held("khairy2015/fig3", desk.is_quick, "khairy2015, Figure 3: locality in L1 and L2", &about, rows);
+    let mut page = Page::with_comparison(
+        "khairy2015/fig3",
+        desk.is_quick,
+        "khairy2015, Figure 3: locality in L1 and L2",
+        &about,
+        rows,
+    );
     let caches =
         apps.iter().zip(&shares).flat_map(|(app, shares)| (0..CACHES.len()).map(move |cache| (app, shares, cache)));
     let found = |class: usize| caches.clone().map(move |(_, shares, cache)| shares.0[cache][class]).collect();
     let missed = caches.clone().map(|(_, shares, cache)| 100.0 - shares.hits(cache)).collect();
     let names = caches.clone().map(|(app, _, cache)| [app.name, app.kind.name(), CACHES[cache]]);
     let columns = CLASS_NAMES.into_iter().zip((0..CLASSES).map(found)).chain([("not found", missed)]);
-    Sheet::new(["app", "class", "cache"], names).columns(1, columns).table(&mut page, "## Applications")?;
+    Table::new(["app", "class", "cache"], names).columns(1, columns).table(&mut page, "## Applications")?;
     for (suffix, title, caches) in
         [("-l1", "Found in L1", [L1_UNBOUNDED, L1]), ("-l2", "Found in L2", [L2_UNBOUNDED, L2])]
     {
@@ -126,13 +131,13 @@ struct Held<'a> {
     shares: &'a [Shares],
 }
 
-fn says(what: &str, ours: &str, published: &str, passed: bool) -> Row {
-    Row::claim(Class::Sign, what, ours, published, passed)
+fn says(what: &str, ours: &str, published: &str, passed: bool) -> ComparisonRow {
+    ComparisonRow::claim(Class::Sign, what, ours, published, passed)
 }
 
 impl Held<'_> {
     fn of(&self, name: &str) -> &Shares {
-        &self.shares[place(self.apps, name)]
+        &self.shares[index_of(self.apps, name)]
     }
 
     fn of_kinds(&self, kinds: &'static [Kind]) -> impl Iterator<Item = (&App, &Shares)> {
@@ -142,8 +147,8 @@ impl Held<'_> {
 
     /// Returns all rows. `spread` contains the hit shares of the thrashing applications with the L2 set index
     /// of [`SPREAD`].
-    fn rows(&self, spread: &[Shares]) -> Vec<Row> {
-        let mut rows: Vec<Row> = self.streaming().into();
+    fn rows(&self, spread: &[Shares]) -> Vec<ComparisonRow> {
+        let mut rows: Vec<ComparisonRow> = self.streaming().into();
         rows.extend(["FWT", "NW"].map(|name| between_kernels(name, self.of(name))));
         rows.extend(["HS", "CONV"].map(|name| between_cores(name, self.of(name))));
         rows.extend(self.of_kinds(&[Kind::Conflict]).map(|(app, shares)| within_blocks(app, shares)));
@@ -155,18 +160,18 @@ impl Held<'_> {
         rows
     }
 
-    fn streaming(&self) -> [Row; 2] {
+    fn streaming(&self) -> [ComparisonRow; 2] {
         let missed: Vec<f64> = self.of_kinds(&STREAMING).map(|(_, shares)| 100.0 - shares.hits(L1_UNBOUNDED)).collect();
         let most = missed.iter().filter(|missed| **missed > 50.0).count();
         let what = "streaming applications that miss in most loads, even of an unbounded L1";
         let highest = missed.iter().copied().fold(0.0, f64::max);
         [
             says(what, &format!("{most} of {}", missed.len()), "all", most == missed.len()),
-            Row::points("highest miss rate of a streaming application", highest, 99.0, 15.0),
+            ComparisonRow::points("highest miss rate of a streaming application", highest, 99.0, 15.0),
         ]
     }
 
-    fn friendly(&self, cache: usize) -> Row {
+    fn friendly(&self, cache: usize) -> ComparisonRow {
         let hits: Vec<f64> = self.of_kinds(&[Kind::Friendly]).map(|(_, shares)| shares.hits(cache)).collect();
         let hits = mean(&hits).unwrap_or(f64::NAN);
         let what = format!("friendly, found in {}, mean", CACHES[cache]);
@@ -179,11 +184,11 @@ fn both([without, with]: [f64; 2]) -> String {
     format!("{without:.1} % unbounded, {with:.1} % bounded")
 }
 
-fn between_kernels(name: &str, shares: &Shares) -> Row {
+fn between_kernels(name: &str, shares: &Shares) -> ComparisonRow {
     let found @ [without, with] = [L2_UNBOUNDED, L2].map(|cache| shares.0[cache][INTER_KERNEL]);
     let published = "most of what the unbounded L2 finds, and more than the bounded one";
     let holds = shares.is_most(L2_UNBOUNDED, INTER_KERNEL) && without > with;
-    says(&format!("{name}, inter-kernel in L2"), &both(found), published, holds).explained(|| {
+    says(&format!("{name}, inter-kernel in L2"), &both(found), published, holds).explain_failure(|| {
         let same = shares.0[L2_UNBOUNDED][INTRA_THREAD];
         format!(
             "it works in place: {same:.1} % of the requests are of a thread that has just asked for the line, as its store does\n  \
@@ -193,19 +198,19 @@ fn between_kernels(name: &str, shares: &Shares) -> Row {
     })
 }
 
-fn between_cores(name: &str, shares: &Shares) -> Row {
+fn between_cores(name: &str, shares: &Shares) -> ComparisonRow {
     let ours = format!("{:.1} % of {:.1} %", shares.0[L2][INTER_CORE], shares.hits(L2));
     says(&format!("{name}, inter-core in L2"), &ours, "most of what the L2 finds", shares.is_most(L2, INTER_CORE))
 }
 
-fn within_blocks(app: &App, shares: &Shares) -> Row {
+fn within_blocks(app: &App, shares: &Shares) -> ComparisonRow {
     let found @ [without, with] = [L1_UNBOUNDED, L1].map(|cache| shares.intra_block(cache));
     let published = "most of what the unbounded L1 finds, and more than the bounded one";
     let holds = 2.0 * without > shares.hits(L1_UNBOUNDED) && without > with;
     says(&format!("{}, intra-warp and intra-block in L1", app.name), &both(found), published, holds)
 }
 
-fn within_warps(app: &App, shares: &Shares) -> Row {
+fn within_warps(app: &App, shares: &Shares) -> ComparisonRow {
     let [without, with] = [L1_UNBOUNDED, L1].map(|cache| shares.intra_warp(cache));
     let of_threads = shares.0[L1_UNBOUNDED][INTRA_THREAD];
     let [of_block, of_core] = [INTRA_BLOCK, INTRA_CORE].map(|class| shares.0[L1_UNBOUNDED][class]);
@@ -215,7 +220,7 @@ fn within_warps(app: &App, shares: &Shares) -> Row {
         "more than of any other kind, most of it intra-thread, and the bounded L1 loses it",
         without >= of_block.max(of_core) && 2.0 * of_threads > without && without > with,
     );
-    row.explained(|| {
+    row.explain_failure(|| {
         format!(
             "{of_block:.1} % are intra-block and {of_core:.1} % intra-core: with so many nodes and edges at random, warps of other CTAs ask\n  \
              for the same lines as often"
@@ -223,17 +228,17 @@ fn within_warps(app: &App, shares: &Shares) -> Row {
     })
 }
 
-fn lost(app: &App, shares: &Shares) -> Row {
+fn lost(app: &App, shares: &Shares) -> ComparisonRow {
     let found @ [without, with] = [L1_UNBOUNDED, L1].map(|cache| shares.hits(cache));
     says(&format!("{}, found in L1", app.name), &both(found), "the bounded L1 loses most of it", without > 2.0 * with)
 }
 
-fn in_l2(app: &App, shares: &Shares, spread: &Shares) -> Row {
+fn in_l2(app: &App, shares: &Shares, spread: &Shares) -> ComparisonRow {
     let found @ [without, with] = [L2_UNBOUNDED, L2].map(|cache| shares.hits(cache));
     let thrashes = app.name == "GESUMMV";
     let published = if thrashes { "the bounded L2 loses most of it" } else { "the bounded L2 keeps most of it" };
     let holds = (without > 2.0 * with) == thrashes;
-    says(&format!("{}, found in L2", app.name), &both(found), published, holds).explained(|| {
+    says(&format!("{}, found in L2", app.name), &both(found), published, holds).explain_failure(|| {
         let spread = spread.hits(L2);
         let why = match 2.0 * spread >= without {
             true => "what it loses meets in few sets",

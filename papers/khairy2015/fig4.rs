@@ -5,12 +5,12 @@ use rtl::l1::watch::{Fail, NUM_FAILS};
 use super::{
     APPS, App, CONTENTION, Kind, METHOD, each, fails_per_kilocycle, measured, miss_percent, misses, sheet, with,
 };
-use crate::Desk;
-use crate::Halt;
+use crate::FigureError;
+use crate::Session;
 use crate::chart::Chart;
-use crate::judge::{Class, Row, mean};
+use crate::judge::{Class, ComparisonRow, mean};
 use crate::page::Page;
-use crate::runs::Clocked;
+use crate::runs::RunResult;
 use warpsieve::run::{Counters, ratio};
 
 /// Names of the reasons in the paper, in the order of [`Fail`].
@@ -22,7 +22,7 @@ const TITLE: &str = "khairy2015, Figure 4: contention for the L1";
 const EXPECTED: [(Kind, Fail); 3] =
     [(Kind::Conflict, Fail::LineAlloc), (Kind::Thrashing, Fail::MshrEntry), (Kind::Both, Fail::LineAlloc)];
 
-pub(in super::super) fn fig4(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn fig4(desk: &Session) -> Result<Page, FigureError> {
     let apps: Vec<&App> = APPS.iter().collect();
     let done = measured(desk, &apps, &[with(&[]), with(&["unbounded"])])?;
     let fails: Vec<_> = done.iter().map(|runs| fails_per_kilocycle(&runs[0])).collect();
@@ -36,7 +36,7 @@ pub(in super::super) fn fig4(desk: &Desk) -> Result<Page, Halt> {
         "Cycles of a thousand in which an L1 refused the load at its head, mean of the SMs, by the first thing that lacked; and its misses of a\n\
          thousand cycles of an SM and of a thousand instructions of a thread, all on the baseline. {METHOD}"
     );
-    let mut page = Page::held("khairy2015/fig4", desk.is_quick, TITLE, &about, rows);
+    let mut page = Page::with_comparison("khairy2015/fig4", desk.is_quick, TITLE, &about, rows);
     let of_reason = |reason: usize| (REASONS[reason], fails.iter().map(|fails| fails[reason]).collect());
     let sheet = sheet(&apps, 1, (0..NUM_FAILS).map(of_reason));
     let sheet = sheet.columns(1, [("misses / 1000 cycles", of_cycles), ("MPKI", of_instructions)]);
@@ -46,11 +46,11 @@ pub(in super::super) fn fig4(desk: &Desk) -> Result<Page, Halt> {
 }
 
 /// Checks the most frequent reason for each application with L1 contention.
-fn refused(apps: &[&App], done: &[Vec<Clocked>], fails: &[[f64; NUM_FAILS]]) -> Vec<Row> {
+fn refused(apps: &[&App], done: &[Vec<RunResult>], fails: &[[f64; NUM_FAILS]]) -> Vec<ComparisonRow> {
     let of_kind = |(kind, reason)| {
         let named = apps.iter().enumerate().filter(move |(_, app)| app.kind == kind);
         named.map(move |(at, app)| {
-            dominates(app.name, &fails[at], reason).explained(|| {
+            dominates(app.name, &fails[at], reason).explain_failure(|| {
                 let [bounded, unbounded] = [0, 1].map(|machine| miss_percent(&done[at][machine]));
                 format!(
                     "{bounded:.0} % of its loads miss, {unbounded:.0} % even in an unbounded L1: it streams more than it conflicts, and lines on their\n  \
@@ -63,7 +63,7 @@ fn refused(apps: &[&App], done: &[Vec<Clocked>], fails: &[[f64; NUM_FAILS]]) -> 
 }
 
 /// Compares misses and reservation fails between classes.
-fn compared(apps: &[&App], fails: &[[f64; NUM_FAILS]], of_instructions: &[f64]) -> [Row; 3] {
+fn compared(apps: &[&App], fails: &[[f64; NUM_FAILS]], of_instructions: &[f64]) -> [ComparisonRow; 3] {
     let mean_of = |kinds: &[Kind], values: &[f64]| {
         let of_kinds = apps.iter().zip(values).filter(|(app, _)| kinds.contains(&app.kind));
         mean(&of_kinds.map(|(_, value)| *value).collect::<Vec<_>>()).unwrap_or(f64::NAN)
@@ -72,17 +72,17 @@ fn compared(apps: &[&App], fails: &[[f64; NUM_FAILS]], of_instructions: &[f64]) 
     let misses = |kind: Kind| {
         let compared =
             [(kind.name(), mean_of(&[kind], of_instructions)), ("others", mean_of(&others, of_instructions))];
-        Row::ordering("misses of a thousand instructions, mean", &compared)
+        ComparisonRow::ordering("misses of a thousand instructions, mean", &compared)
     };
     let all: Vec<f64> = fails.iter().map(|fails| fails.iter().sum()).collect();
     let compared = [("contention", mean_of(&CONTENTION, &all)), ("friendly", mean_of(&[Kind::Friendly], &all))];
-    [misses(Kind::Thrashing), misses(Kind::Both), Row::ordering("refusals, mean", &compared)]
+    [misses(Kind::Thrashing), misses(Kind::Both), ComparisonRow::ordering("refusals, mean", &compared)]
 }
 
 /// Checks that one reason is at least as frequent as any other.
-fn dominates(app: &str, fails: &[f64; NUM_FAILS], reason: Fail) -> Row {
+fn dominates(app: &str, fails: &[f64; NUM_FAILS], reason: Fail) -> ComparisonRow {
     let most = fails.iter().copied().fold(0.0, f64::max);
     let cells: Vec<_> = REASONS.iter().zip(fails).map(|(name, count)| format!("{name} {count:.0}")).collect();
     let published = format!("{} above all", REASONS[reason as usize]);
-    Row::claim(Class::Sign, app, &cells.join(", "), &published, fails[reason as usize] >= most && most > 0.0)
+    ComparisonRow::claim(Class::Sign, app, &cells.join(", "), &published, fails[reason as usize] >= most && most > 0.0)
 }

@@ -5,8 +5,8 @@ use rtl::index::i_poly::IPoly;
 use rtl::index::linear::Linear;
 use rtl::index::{IndexConfig, IndexUnit};
 
-use crate::Halt;
-use crate::judge::Row;
+use crate::FigureError;
+use crate::judge::ComparisonRow;
 use crate::page::Page;
 
 /// Number of sets in the figure.
@@ -30,7 +30,7 @@ const EQUATIONS: [&[u32]; 5] = [
 /// Number of address bits below the line address.
 const OFFSET: u32 = 7;
 
-pub(in super::super) fn fig5() -> Result<Page, Halt> {
+pub(in super::super) fn fig5() -> Result<Page, FigureError> {
     let small = |config: &IndexConfig| IndexUnit::new(config, SETS, 1, LINES.ilog2());
     let sequential = small(&Linear {}.into());
     let pseudo_random = small(&IPoly { polynomial: 13, addr_bits: LINES.ilog2(), reversed: true }.into());
@@ -38,15 +38,19 @@ pub(in super::super) fn fig5() -> Result<Page, Halt> {
         (0..LINES as usize).filter(|&at| u64::from(unit.index(published(at))) == at as u64 % u64::from(SETS)).count()
     };
     let mut rows = vec![
-        Row::exact("lines in their sets, Figure 5(a)", in_place(&sequential, &|at| at as u64), LINES),
-        Row::exact("lines in their sets, Figure 5(b)", in_place(&pseudo_random, &|at| PSEUDO_RANDOM[at]), LINES),
+        ComparisonRow::exact("lines in their sets, Figure 5(a)", in_place(&sequential, &|at| at as u64), LINES),
+        ComparisonRow::exact(
+            "lines in their sets, Figure 5(b)",
+            in_place(&pseudo_random, &|at| PSEUDO_RANDOM[at]),
+            LINES,
+        ),
     ];
     rows.extend(equations());
     let about = "Lines of a cache of eight sets and lines of one byte, by the index units that the machine uses: sequential (a), and pseudo-random (b), for\n\
          which the paper states no polynomial. Its table is that of x^3 + x^2 + 1 with the bits of the index in reverse order. The equations of Figure 7\n\
          are those of x^5 + x^2 + 1 over the address bits 7 to 26.";
     let title = "khairy2015, Figures 5 and 7: lines and their sets";
-    let mut page = Page::held("khairy2015/fig5", false, title, about, rows);
+    let mut page = Page::with_comparison("khairy2015/fig5", false, title, about, rows);
     let head = ["set", "sequential", "pseudo-random"];
     let of_set = |unit: &IndexUnit, set: u32| {
         let lines = (0..LINES).filter(|line| unit.index(*line) == set);
@@ -59,13 +63,17 @@ pub(in super::super) fn fig5() -> Result<Page, Halt> {
 }
 
 /// Compares the XOR equations of PRIC's index bits with those of Figure 7.
-fn equations() -> impl Iterator<Item = Row> {
+fn equations() -> impl Iterator<Item = ComparisonRow> {
     let pric = IPoly { polynomial: 37, addr_bits: 27, reversed: false }.into();
     let pric = IndexUnit::new(&pric, 1 << EQUATIONS.len(), 1 << OFFSET, 32 - OFFSET);
     EQUATIONS.iter().enumerate().map(move |(bit, published)| {
         let row = pric.row(bit);
         let ours = row.iter_ones().map(|at| at as u32 + OFFSET);
         let shown = |bits: Vec<u32>| bits.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
-        Row::exact(&format!("address bits of I{bit}, Figure 7"), shown(ours.collect()), shown(published.to_vec()))
+        ComparisonRow::exact(
+            &format!("address bits of I{bit}, Figure 7"),
+            shown(ours.collect()),
+            shown(published.to_vec()),
+        )
     })
 }

@@ -7,11 +7,11 @@ use rtl::index::IndexUnit;
 use rtl::index::linear::Linear;
 
 use super::MACHINE;
-use crate::Halt;
+use crate::FigureError;
 use crate::chart::{Chart, Series};
-use crate::judge::{Class, Row};
+use crate::judge::{Class, ComparisonRow};
 use crate::page::{Page, comma_separated};
-use crate::runs::resolved;
+use crate::runs::resolve_config;
 
 /// Number of rows read at once: one per thread of the warp.
 const THREADS: u64 = 32;
@@ -27,19 +27,19 @@ fn met(unit: &IndexUnit, length: u64) -> usize {
 
 /// Returns the L1 index unit of a design and the number of its sets.
 fn unit(design: &str) -> Result<(IndexUnit, u32), Report> {
-    let config = resolved(MACHINE, &[design], &[])?.config;
+    let config = resolve_config(MACHINE, &[design], &[])?.config;
     let line_bits = config.addr_bits - config.l1.line_bytes.ilog2();
     Ok((IndexUnit::new(&config.l1.index, config.l1.sets, config.l1.line_bytes, line_bits), config.l1.sets))
 }
 
-pub(in super::super) fn fig6() -> Result<Page, Halt> {
+pub(in super::super) fn fig6() -> Result<Page, FigureError> {
     let ((linear, sets), (pric, _)) = (unit("baseline")?, unit("pric")?);
     let about = format!(
         "Each thread of a warp reads the same column of another row of a matrix whose rows are K lines long: sets of the L1 of `fermi` ({sets} sets of\n\
          4 ways) that the 32 lines meet, with its own index and with that of `pric`. A set holds four of them at a time."
     );
     let title = "khairy2015, Figure 6: rows of a matrix and sets of the L1";
-    let mut page = Page::held("khairy2015/fig6", false, title, &about, rows(sets, &linear, &pric));
+    let mut page = Page::with_comparison("khairy2015/fig6", false, title, &about, rows(sets, &linear, &pric));
     let head = ["K", "sequential", "PRIC"];
     let cells =
         |length: u64| [length.to_string(), met(&linear, length).to_string(), met(&pric, length).to_string()].to_vec();
@@ -57,7 +57,7 @@ pub(in super::super) fn fig6() -> Result<Page, Halt> {
     Ok(page)
 }
 
-fn rows(sets: u32, linear: &IndexUnit, pric: &IndexUnit) -> Vec<Row> {
+fn rows(sets: u32, linear: &IndexUnit, pric: &IndexUnit) -> Vec<ComparisonRow> {
     let multiples: Vec<u64> = LENGTHS.filter(|length| length % u64::from(sets) == 0).collect();
     let one = multiples.iter().filter(|length| met(linear, **length) == 1).count();
     let all = multiples.iter().filter(|length| met(pric, **length) > 1).count();
@@ -66,16 +66,16 @@ fn rows(sets: u32, linear: &IndexUnit, pric: &IndexUnit) -> Vec<Row> {
     let small = IndexUnit::new(&Linear {}.into(), 8, 1, 6);
     let stride_2: BTreeSet<_> = (0..8).map(|n| small.index(2 * n)).collect();
     let of = |count: usize, lengths: &[u64]| format!("{count} of {}", lengths.len());
-    let modulo = |row: Row| row.no_evidence("it is so of every index that is a remainder");
+    let modulo = |row: ComparisonRow| row.mark_no_evidence("it is so of every index that is a remainder");
     let exact = |what: &str, count: usize, lengths: &[u64]| {
-        modulo(Row::exact(what, of(count, lengths), of(lengths.len(), lengths)))
+        modulo(ComparisonRow::exact(what, of(count, lengths), of(lengths.len(), lengths)))
     };
     let published = "PRIC resists strides, above all multiples of the sets";
     vec![
         exact("lengths K that are multiples of the sets and meet in one set", one, &multiples),
         exact("odd lengths that meet in all sets", spread, &odd),
-        modulo(Row::exact("sets met by a stride of 2 in the 8 sets of Figure 5(a)", stride_2.len(), 4)),
-        Row::claim(
+        modulo(ComparisonRow::exact("sets met by a stride of 2 in the 8 sets of Figure 5(a)", stride_2.len(), 4)),
+        ComparisonRow::claim(
             Class::Sign,
             "such multiples that PRIC spreads over more sets",
             &of(all, &multiples),

@@ -4,9 +4,9 @@ use std::iter::once;
 
 use super::{APPS, App, CONTENTION, DWT_PRIC, Kind, METHOD, STREAMING, mean_of, measured, relative, with, with_means};
 use crate::chart::Chart;
-use crate::judge::{Class, Effect, Row};
+use crate::judge::{Class, ComparisonRow, Effect};
 use crate::page::Page;
-use crate::{Desk, Halt, place};
+use crate::{FigureError, Session, index_of};
 
 /// Relative IPC from which a friendly application counts as unaffected.
 const SAME: f64 = 0.98;
@@ -21,7 +21,7 @@ const SCHEMES: [(&str, &[&str]); 4] = [
     ("PRIC", &["pric"]),
 ];
 
-pub(in super::super) fn fig8(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn fig8(desk: &Session) -> Result<Page, FigureError> {
     let apps: Vec<&App> = APPS.iter().collect();
     let machines: Vec<_> = once(with(&[])).chain(SCHEMES.map(|(_, designs)| with(designs))).collect();
     let done = measured(desk, &apps, &machines)?;
@@ -30,7 +30,7 @@ pub(in super::super) fn fig8(desk: &Desk) -> Result<Page, Halt> {
          *streaming* of both caches, *DWT-CS* and *PRIC*. {METHOD}"
     );
     let rows = rows(&apps, &relative(&done, 1, 0));
-    let mut page = Page::held("khairy2015/fig8", desk.is_quick, TITLE, &about, rows);
+    let mut page = Page::with_comparison("khairy2015/fig8", desk.is_quick, TITLE, &about, rows);
     let sheet = with_means(&apps, (1..).zip(SCHEMES).map(|(at, (name, _))| (name, relative(&done, at, 0))));
     sheet.table(&mut page, "## Applications")?;
     let chart = Chart::relative(TITLE, "IPC, relative to the baseline");
@@ -39,18 +39,25 @@ pub(in super::super) fn fig8(desk: &Desk) -> Result<Page, Halt> {
 }
 
 /// Compares the gains of DWT-PRIC with the published ones.
-fn rows(apps: &[&App], gains: &[f64]) -> Vec<Row> {
+fn rows(apps: &[&App], gains: &[f64]) -> Vec<ComparisonRow> {
     let mean = |kinds: &[Kind]| mean_of(kinds, apps, gains);
     let friendly = apps.iter().zip(gains).filter(|(app, _)| app.kind == Kind::Friendly);
     let worst = friendly.min_by(|(_, one), (_, other)| one.total_cmp(other));
     let (name, worst) = worst.map_or(("none", f64::NAN), |(app, gain)| (app.name, *gain));
-    let of = |name: &str, published: f64| Row::sign(name, gains[place(apps, name)], published, Effect::RATIO);
+    let of =
+        |name: &str, published: f64| ComparisonRow::sign(name, gains[index_of(apps, name)], published, Effect::RATIO);
     vec![
-        Row::sign("all, harmonic mean", mean(&Kind::ALL), 1.54, Effect::RATIO),
-        Row::sign("streaming, harmonic mean", mean(&STREAMING), 1.2, Effect::RATIO),
-        Row::sign("contention, harmonic mean", mean(&CONTENTION), 2.3, Effect::RATIO),
+        ComparisonRow::sign("all, harmonic mean", mean(&Kind::ALL), 1.54, Effect::RATIO),
+        ComparisonRow::sign("streaming, harmonic mean", mean(&STREAMING), 1.2, Effect::RATIO),
+        ComparisonRow::sign("contention, harmonic mean", mean(&CONTENTION), 2.3, Effect::RATIO),
         of("SYRK", 21.0),
         of("GESUMMV", 16.8),
-        Row::claim(Class::Sign, "worst of the friendly", &format!("{name} {worst:.3}"), "none loses", worst >= SAME),
+        ComparisonRow::claim(
+            Class::Sign,
+            "worst of the friendly",
+            &format!("{name} {worst:.3}"),
+            "none loses",
+            worst >= SAME,
+        ),
     ]
 }

@@ -5,10 +5,10 @@ use super::{
     with_means,
 };
 use crate::chart::Chart;
-use crate::judge::{Effect, Row};
+use crate::judge::{ComparisonRow, Effect};
 use crate::page::Page;
-use crate::runs::Clocked;
-use crate::{Desk, Halt, place};
+use crate::runs::RunResult;
+use crate::{FigureError, Session, index_of};
 
 const MACHINES: [&[&str]; 4] = [&[], DWT_PRIC, &["ccws"], &["mrpb"]];
 const NAMES: [&str; 4] = ["baseline", "DWT-PRIC", "CCWS", "MRPB"];
@@ -29,11 +29,11 @@ const TITLE: &str = "khairy2015, Figure 9: DWT-PRIC, CCWS and MRPB";
 /// Runs of the applications, and their IPC relative to the baseline on each of [`MACHINES`].
 struct Found {
     apps: Vec<&'static App>,
-    done: Vec<Vec<Clocked>>,
+    done: Vec<Vec<RunResult>>,
     gains: [Vec<f64>; 4],
 }
 
-pub(in super::super) fn fig9(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn fig9(desk: &Session) -> Result<Page, FigureError> {
     let apps = apps(&CONTENTION);
     let done = measured(desk, &apps, &MACHINES.map(with))?;
     let found = Found { gains: [0, 1, 2, 3].map(|machine| relative(&done, machine, 0)), apps, done };
@@ -43,7 +43,7 @@ pub(in super::super) fn fig9(desk: &Desk) -> Result<Page, Halt> {
     );
     let mut rows: Vec<_> = PUBLISHED.iter().flat_map(|published| found.of_class(published)).collect();
     rows.extend(["SpMV", "BFS"].map(|name| found.of_app(name)));
-    let mut page = Page::held("khairy2015/fig9", desk.is_quick, TITLE, &about, rows);
+    let mut page = Page::with_comparison("khairy2015/fig9", desk.is_quick, TITLE, &about, rows);
     let sheet = with_means(&found.apps, NAMES.into_iter().zip(found.gains).skip(1));
     sheet.table(&mut page, "## Applications")?;
     let chart = Chart::relative(TITLE, "IPC, relative to the baseline");
@@ -54,17 +54,17 @@ pub(in super::super) fn fig9(desk: &Desk) -> Result<Page, Halt> {
 impl Found {
     /// Compares the gains of DWT-PRIC over CCWS and MRPB in a class, and the order of the three schemes
     /// there.
-    fn of_class(&self, &(name, kinds, published, order): &Published) -> [Row; 3] {
+    fn of_class(&self, &(name, kinds, published, order): &Published) -> [ComparisonRow; 3] {
         let Self { apps, gains, .. } = self;
         let over = |(scheme, published): (usize, f64)| {
             let ratios: Vec<_> = gains[1].iter().zip(&gains[scheme]).map(|(ours, theirs)| ours / theirs).collect();
             let what = format!("DWT-PRIC over {}, {name}", NAMES[scheme]);
-            Row::sign(&what, mean_of(kinds, apps, &ratios), published, Effect::RATIO)
+            ComparisonRow::sign(&what, mean_of(kinds, apps, &ratios), published, Effect::RATIO)
         };
         let [ccws, mrpb] = [(2, published[0]), (3, published[1])].map(over);
         let means = order.map(|machine| (NAMES[machine], mean_of(kinds, apps, &gains[machine])));
-        let ordering = Row::ordering(&format!("harmonic mean, {name}"), &means);
-        [ccws, mrpb, ordering.explained(|| self.ahead(kinds))]
+        let ordering = ComparisonRow::ordering(&format!("harmonic mean, {name}"), &means);
+        [ccws, mrpb, ordering.explain_failure(|| self.ahead(kinds))]
     }
 
     /// Lists the applications on which MRPB outperforms CCWS, with the share of scheduler cycles that CCWS
@@ -83,10 +83,10 @@ impl Found {
     }
 
     /// Checks that CCWS outperforms DWT-PRIC on one application.
-    fn of_app(&self, name: &str) -> Row {
-        let at = place(&self.apps, name);
+    fn of_app(&self, name: &str) -> ComparisonRow {
+        let at = index_of(&self.apps, name);
         let order = [2, 1].map(|machine| (NAMES[machine], self.gains[machine][at]));
-        Row::ordering(name, &order).explained(|| {
+        ComparisonRow::ordering(name, &order).explain_failure(|| {
             let [without, ours, ccws] = [0, 1, 2].map(|machine| miss_percent(&self.done[at][machine]));
             let [ours_held, ccws_held] = [1, 2].map(|machine| throttled_percent(&self.done[at][machine]));
             format!(

@@ -18,9 +18,9 @@ use rtl::l1::watch::NUM_FAILS;
 use rtl::sm::StallReason;
 
 use crate::judge::harmonic_mean;
-use crate::runs::{Clocked, Point};
-use crate::sheet::Sheet;
-use crate::{Desk, Figure, Halt, Named, SECTORS, place};
+use crate::runs::{Point, RunResult};
+use crate::sheet::Table;
+use crate::{Figure, FigureError, Named, SECTORS, Session, index_of};
 use warpsieve::run::{Counters, ratio};
 
 use counters::counters;
@@ -38,22 +38,26 @@ use table3::table3;
 
 /// Figures of khairy2015.
 pub(super) const FIGURES: &[Figure] = &[
-    Figure { name: "khairy2015/fig2", shows: "No caches, bounded caches and unbounded ones", draw: fig2 },
-    Figure { name: "khairy2015/fig3", shows: "By whom lines were used before they are found", draw: fig3 },
-    Figure { name: "khairy2015/fig4", shows: "Refusals of the L1 by reason, and its misses", draw: fig4 },
+    Figure { name: "khairy2015/fig2", description: "No caches, bounded caches and unbounded ones", draw: fig2 },
+    Figure { name: "khairy2015/fig3", description: "By whom lines were used before they are found", draw: fig3 },
+    Figure { name: "khairy2015/fig4", description: "Refusals of the L1 by reason, and its misses", draw: fig4 },
     Figure {
         name: "khairy2015/fig5",
-        shows: "Sets of lines under sequential and pseudo-random interleaving",
+        description: "Sets of lines under sequential and pseudo-random interleaving",
         draw: |_| fig5(),
     },
-    Figure { name: "khairy2015/fig6", shows: "Sets that rows of a matrix meet in", draw: |_| fig6() },
-    Figure { name: "khairy2015/fig8", shows: "IPC of DWT-PRIC and of its parts", draw: fig8 },
-    Figure { name: "khairy2015/fig9", shows: "DWT-PRIC against CCWS and MRPB", draw: fig9 },
-    Figure { name: "khairy2015/fig10", shows: "Misses that DWT-PRIC avoids", draw: fig10 },
-    Figure { name: "khairy2015/fig11", shows: "Refusals that DWT-PRIC avoids", draw: fig11 },
-    Figure { name: "khairy2015/fig12", shows: "Pseudo-random sets against higher associativity", draw: fig12 },
-    Figure { name: "khairy2015/table3", shows: "Warps a scheduler: an exhaustive search, and DWT-CS", draw: table3 },
-    Figure { name: "khairy2015/counters", shows: "State of DWT-CS and of CCWS", draw: |_| counters() },
+    Figure { name: "khairy2015/fig6", description: "Sets that rows of a matrix meet in", draw: |_| fig6() },
+    Figure { name: "khairy2015/fig8", description: "IPC of DWT-PRIC and of its parts", draw: fig8 },
+    Figure { name: "khairy2015/fig9", description: "DWT-PRIC against CCWS and MRPB", draw: fig9 },
+    Figure { name: "khairy2015/fig10", description: "Misses that DWT-PRIC avoids", draw: fig10 },
+    Figure { name: "khairy2015/fig11", description: "Refusals that DWT-PRIC avoids", draw: fig11 },
+    Figure { name: "khairy2015/fig12", description: "Pseudo-random sets against higher associativity", draw: fig12 },
+    Figure {
+        name: "khairy2015/table3",
+        description: "Warps a scheduler: an exhaustive search, and DWT-CS",
+        draw: table3,
+    },
+    Figure { name: "khairy2015/counters", description: "State of DWT-CS and of CCWS", draw: |_| counters() },
 ];
 
 /// Machine that models the paper's GPU.
@@ -156,7 +160,7 @@ fn apps(kinds: &[Kind]) -> Vec<&'static App> {
 
 /// Returns the applications with the given names, in this order.
 fn apps_named(names: &[&str]) -> Vec<&'static App> {
-    names.iter().map(|name| &APPS[place(&APPS, name)]).collect()
+    names.iter().map(|name| &APPS[index_of(&APPS, name)]).collect()
 }
 
 /// Variant of the machine, given by designs and settings.
@@ -167,28 +171,28 @@ fn with<'a>(designs: &'a [&'a str]) -> Machine<'a> {
     (designs, &[])
 }
 
-fn point(desk: &Desk, app: &App, (designs, sets): Machine<'_>) -> Point {
+fn point(desk: &Session, app: &App, (designs, sets): Machine<'_>) -> Point {
     let [designs, sets] = [[&[DESIGN], designs].concat(), [&[SECTORS], sets].concat()];
     Point::new(&desk.launch(app.kernel, app.size), MACHINE, &designs, &sets)
 }
 
 /// Measures each application on each machine variant.
-fn measured(desk: &Desk, apps: &[&App], machines: &[Machine<'_>]) -> Result<Vec<Vec<Clocked>>, Halt> {
+fn measured(desk: &Session, apps: &[&App], machines: &[Machine<'_>]) -> Result<Vec<Vec<RunResult>>, FigureError> {
     desk.runner.table(apps, machines, |app, machine| point(desk, app, *machine))
 }
 
 /// Measures one application with some designs up to a core cycle.
-fn measured_until(desk: &Desk, app: &App, designs: &[&str], last: u64) -> Result<Clocked, Halt> {
-    Ok(desk.runner.clocked_until(&[point(desk, app, with(designs))], Some(last))?.remove(0))
+fn measured_until(desk: &Session, app: &App, designs: &[&str], last: u64) -> Result<RunResult, FigureError> {
+    Ok(desk.runner.run_clocked_until(&[point(desk, app, with(designs))], Some(last))?.remove(0))
 }
 
 /// Creates a sheet with one row per application, labeled with name and class.
-fn sheet<'a>(apps: &[&App], places: usize, columns: impl IntoIterator<Item = (&'a str, Vec<f64>)>) -> Sheet {
-    Sheet::new(["app", "class"], apps.iter().map(|app| [app.name, app.kind.name()])).columns(places, columns)
+fn sheet<'a>(apps: &[&App], places: usize, columns: impl IntoIterator<Item = (&'a str, Vec<f64>)>) -> Table {
+    Table::new(["app", "class"], apps.iter().map(|app| [app.name, app.kind.name()])).columns(places, columns)
 }
 
 /// Creates a sheet of ratios, with the harmonic means of each class and of all applications below.
-fn with_means(apps: &[&App], columns: impl IntoIterator<Item = (&'static str, Vec<f64>)>) -> Sheet {
+fn with_means(apps: &[&App], columns: impl IntoIterator<Item = (&'static str, Vec<f64>)>) -> Table {
     let kinds = Kind::ALL.into_iter().filter(|kind| apps.iter().any(|app| app.kind == *kind));
     let of_kinds = kinds.fold(sheet(apps, 3, columns), |sheet, kind| {
         sheet.below(["harmonic mean", kind.name()], |row| apps[row].kind == kind, harmonic)
@@ -197,7 +201,7 @@ fn with_means(apps: &[&App], columns: impl IntoIterator<Item = (&'static str, Ve
 }
 
 /// Returns a metric of every application on one machine variant.
-fn each(done: &[Vec<Clocked>], machine: usize, of: impl Fn(&Clocked) -> f64) -> Vec<f64> {
+fn each(done: &[Vec<RunResult>], machine: usize, of: impl Fn(&RunResult) -> f64) -> Vec<f64> {
     done.iter().map(|runs| of(&runs[machine])).collect()
 }
 
@@ -212,7 +216,7 @@ fn mean_of(kinds: &[Kind], apps: &[&App], values: &[f64]) -> f64 {
 }
 
 /// Returns the IPC of each application on machine variant `machine`, relative to that on variant `to`.
-fn relative(done: &[Vec<Clocked>], machine: usize, to: usize) -> Vec<f64> {
+fn relative(done: &[Vec<RunResult>], machine: usize, to: usize) -> Vec<f64> {
     done.iter().map(|runs| runs[machine].counters.ipc() / runs[to].counters.ipc()).collect()
 }
 
@@ -223,13 +227,13 @@ fn misses(counters: &Counters) -> u64 {
 }
 
 /// Returns the loads that the L1s did not serve, in percent of all loads.
-fn miss_percent(run: &Clocked) -> f64 {
+fn miss_percent(run: &RunResult) -> f64 {
     100.0 * ratio(misses(&run.counters), run.counters.totals().l1.accesses)
 }
 
 /// Returns the cycles per thousand in which an L1 stalled its oldest load, by reason of the reservation fail,
 /// averaged over all SMs.
-fn fails_per_kilocycle(run: &Clocked) -> [f64; NUM_FAILS] {
+fn fails_per_kilocycle(run: &RunResult) -> [f64; NUM_FAILS] {
     let Counters { l1, cycles, .. } = &run.counters;
     let fails = |reason: usize| l1.iter().map(|unit: &L1Stats| unit.fails[reason]).sum::<u64>();
     std::array::from_fn(|reason| 1000.0 * ratio(fails(reason), cycles * l1.len() as u64))
@@ -242,13 +246,13 @@ fn cut(before: f64, after: f64) -> f64 {
 
 /// Returns the percentage of scheduler cycles in which throttling held back every warp that could have
 /// issued.
-fn throttled_percent(run: &Clocked) -> f64 {
+fn throttled_percent(run: &RunResult) -> f64 {
     let shares = run.counters.scheduler_shares();
     shares.iter().find(|(reason, _)| *reason == StallReason::Throttled).map_or(0.0, |(_, share)| 100.0 * share)
 }
 
 /// Formats the warp limits that DWT-CS found, one per kernel.
-fn limits(run: &Clocked) -> String {
+fn limits(run: &RunResult) -> String {
     if run.warp_limits.is_empty() {
         return "none".to_owned();
     }

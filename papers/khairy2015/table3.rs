@@ -5,15 +5,15 @@ use rtl::sm::StallReason;
 use rtl::throttle::dwt_cs::DwtConfig;
 
 use super::{App, DWT_PRIC, METHOD, apps_named, measured, measured_until, misses, with};
-use crate::Desk;
-use crate::Halt;
+use crate::FigureError;
+use crate::Session;
 use crate::chart::{Chart, Form, Series};
-use crate::judge::{Class, Row};
+use crate::judge::{Class, ComparisonRow};
 use crate::page::Page;
-use crate::runs::Clocked;
+use crate::runs::RunResult;
 use crate::sheet::row;
 use warpsieve::run::ratio;
-use warpsieve::text::grouped;
+use warpsieve::text::format_thousands;
 
 /// Applications, each with the published limits of the exhaustive search and of DWT-CS.
 const PUBLISHED: [(&str, u8, u8); 6] =
@@ -45,12 +45,12 @@ impl Search {
 }
 
 /// True if the limit throttled a warp that could have issued in any scheduler.
-fn holds_back(run: &Clocked) -> bool {
+fn holds_back(run: &RunResult) -> bool {
     run.counters.slots().of(StallReason::Throttled) > 0
 }
 
 /// Tries limits in ascending order, for each application until a limit throttles no warp.
-fn searched(desk: &Desk, apps: &[&App]) -> Result<Vec<Search>, Halt> {
+fn searched(desk: &Session, apps: &[&App]) -> Result<Vec<Search>, FigureError> {
     let mut found: Vec<Search> = apps.iter().map(|_| Search { ipc: Vec::new() }).collect();
     let mut open: Vec<usize> = (0..apps.len()).collect();
     for limit in 1..=MOST {
@@ -75,7 +75,7 @@ const DWT: DwtConfig = DwtConfig::KHAIRY2015;
 /// Returns the thread instructions that each SM issues during the DWT-CS sample. In the sample, SM `i`,
 /// counted from 1, is limited to `i` warps per scheduler. `None` if the sample is not in the first periods of
 /// the run.
-fn sample(desk: &Desk, app: &App) -> Result<Option<Vec<u64>>, Halt> {
+fn sample(desk: &Session, app: &App) -> Result<Option<Vec<u64>>, FigureError> {
     let [period, there_and_back] = [DWT.period, 2 * DWT.latency].map(u64::from);
     let begin = u64::from(DWT.above) * period + there_and_back;
     let end = begin + u64::from(DWT.sample) * period;
@@ -85,12 +85,12 @@ fn sample(desk: &Desk, app: &App) -> Result<Option<Vec<u64>>, Halt> {
         return Ok(None);
     }
     let instructions =
-        |run: &Clocked| run.counters.cores.iter().map(|core| core.thread_instructions).collect::<Vec<_>>();
+        |run: &RunResult| run.counters.cores.iter().map(|core| core.thread_instructions).collect::<Vec<_>>();
     Ok(Some(instructions(&after).iter().zip(instructions(&before)).map(|(after, before)| after - before).collect()))
 }
 
 /// Explains why DWT-CS does not find the limit of the exhaustive search.
-fn why(search: &Search, dwt: Option<u8>, run: &Clocked, sample: Option<&[u64]>) -> String {
+fn why(search: &Search, dwt: Option<u8>, run: &RunResult, sample: Option<&[u64]>) -> String {
     let mpki = 1000.0 * ratio(misses(&run.counters), run.counters.thread_instructions());
     let Some(limit) = dwt else {
         return format!(
@@ -121,7 +121,7 @@ struct Settled<'a> {
     app: &'a App,
     search: Search,
     /// Runs with DWT-CS, first as published, then with periods that continue in the next launch of a kernel.
-    runs: Vec<Clocked>,
+    runs: Vec<RunResult>,
     /// Published limits of the exhaustive search and of DWT-CS.
     published: (u8, u8),
 }
@@ -136,12 +136,12 @@ impl Settled<'_> {
         self.runs[machine].warp_limits.first().map(|(_, limit)| *limit)
     }
 
-    fn row(&self, desk: &Desk) -> Result<Row, Halt> {
+    fn row(&self, desk: &Session) -> Result<ComparisonRow, FigureError> {
         let (name, best, dwt) = (self.app.name, self.search.best(), self.limit(0));
         let band = if name == UNSTEADY { APART } else { 0 };
         let expected = if band == 0 { "the same".to_owned() } else { format!("within {band}") };
         let (published, published_dwt) = self.published;
-        let row = Row::claim(
+        let row = ComparisonRow::claim(
             Class::Sign,
             &format!("{name}, warps of DWT-CS and of the search"),
             &format!("{} and {best}", shown(dwt)),
@@ -149,7 +149,7 @@ impl Settled<'_> {
             dwt.is_some_and(|dwt| dwt.abs_diff(best) <= band),
         );
         let sample = if row.passed { None } else { sample(desk, self.app)? };
-        Ok(row.explained(|| why(&self.search, dwt, &self.runs[0], sample.as_deref())))
+        Ok(row.explain_failure(|| why(&self.search, dwt, &self.runs[0], sample.as_deref())))
     }
 
     fn cells(&self) -> Vec<String> {
@@ -172,7 +172,7 @@ impl Settled<'_> {
 
 const TITLE: &str = "khairy2015, Table 3: warps a scheduler";
 
-pub(in super::super) fn table3(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn table3(desk: &Session) -> Result<Page, FigureError> {
     let apps = apps_named(&PUBLISHED.map(|(name, ..)| name));
     let persist = ["throttle.persist=kernel"];
     let searched = searched(desk, &apps)?;
@@ -186,14 +186,15 @@ pub(in super::super) fn table3(desk: &Desk) -> Result<Page, Halt> {
          design `pric`), and the one that DWT-CS settles on (`dwt-pric` and `streaming-l2`); *IPC* is that of the search at this limit, in parts of its\n\
          best. *Kept*: what DWT-CS finds if it goes on counting in the next launch of a kernel (`throttle.persist = \"kernel\"`). {METHOD}"
     );
-    let mut rows: Vec<Row> = found.iter().map(|settled| settled.row(desk)).collect::<Result<_, _>>()?;
+    let mut rows: Vec<ComparisonRow> = found.iter().map(|settled| settled.row(desk)).collect::<Result<_, _>>()?;
     let search = u64::from(DWT.period * (DWT.above + DWT.sample));
     rows.push(
-        Row::claim(Class::Factor, "cycles to a limit", &grouped(search), "around 60K", true).no_evidence(
-            "the periods before a sample and in it were chosen so, as the paper states no more than the sum",
-        ),
+        ComparisonRow::claim(Class::Factor, "cycles to a limit", &format_thousands(search), "around 60K", true)
+            .mark_no_evidence(
+                "the periods before a sample and in it were chosen so, as the paper states no more than the sum",
+            ),
     );
-    let mut page = Page::held("khairy2015/table3", desk.is_quick, TITLE, &about, rows);
+    let mut page = Page::with_comparison("khairy2015/table3", desk.is_quick, TITLE, &about, rows);
     let head = ["app", "SWT, published", "SWT", "DWT-CS, published", "DWT-CS", "IPC", "kept", "cycles"];
     page.text("## Applications");
     page.numbers(&head, found.iter().map(Settled::cells).collect(), 1)?;
@@ -221,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_sample_that_misled_is_told_with_the_counts_of_both_limits() {
-        let run = Clocked { counters: Counters::default(), is_checked: true, warp_limits: Vec::new() };
+        let run = RunResult { counters: Counters::default(), is_checked: true, warp_limits: Vec::new() };
         let why = |sample: Option<&[u64]>| why(&Search { ipc: vec![2.0, 1.5, 1.8] }, Some(3), &run, sample);
         assert!(
             why(Some(&[70, 80, 90]))

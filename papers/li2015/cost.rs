@@ -6,12 +6,12 @@ use ::area::{Node, Technology};
 use miette::{IntoDiagnostic, Report, miette};
 
 use super::{APPS, DESIGN, MACHINE};
-use crate::judge::{Class, Row};
+use crate::judge::{Class, ComparisonRow};
 use crate::page::Page;
-use crate::runs::Trouble;
+use crate::runs::RunFailure;
 use crate::sheet::row;
 use crate::structures::{block, scope};
-use crate::{Desk, Halt, place};
+use crate::{FigureError, Session, index_of};
 use warpsieve::config::Resolved;
 use warpsieve::estimate::{Activity, Block, Energy};
 use warpsieve::run::{Outcome, RunOptions, run};
@@ -59,9 +59,9 @@ impl Cache {
 }
 
 /// Returns the dynamic and the leakage energy of each run, in pJ.
-fn energies(desk: &Desk) -> Result<Vec<[f64; 2]>, Halt> {
+fn energies(desk: &Session) -> Result<Vec<[f64; 2]>, FigureError> {
     let technology = Technology::built_in().into_diagnostic()?;
-    let apps = SAVED.iter().map(|(name, _)| &APPS[place(&APPS, name)]);
+    let apps = SAVED.iter().map(|(name, _)| &APPS[index_of(&APPS, name)]);
     let points: Vec<_> =
         apps.flat_map(|app| [app.point(desk, &[], &[]), app.point(desk, &["decoupled"], &[])]).collect();
     let options = RunOptions { structures: true, ..RunOptions::default() };
@@ -73,7 +73,7 @@ fn energies(desk: &Desk) -> Result<Vec<[f64; 2]>, Halt> {
                     Energy::of(&activity, technology, Node::N45, technology.hop_mm());
                 Ok([dynamic_pj, leakage_pj])
             }
-            (outcome, _) => Err(Trouble::Failed(format!("{outcome:?}"))),
+            (outcome, _) => Err(RunFailure::Failed(format!("{outcome:?}"))),
         }
     })
 }
@@ -91,21 +91,21 @@ fn wide(plain: &Cache, decoupled: &Cache) -> String {
 }
 
 /// Compares the structures that the decoupled L1 adds to the plain one with the published overhead.
-fn of_structures(plain: &Cache, decoupled: &Cache) -> [Row; 4] {
+fn of_structures(plain: &Cache, decoupled: &Cache) -> [ComparisonRow; 4] {
     let bits = decoupled.bits - plain.bits;
     let area = 100.0 * (decoupled.mm2 / plain.mm2 - 1.0);
     let read = decoupled.tag_read_pj - plain.tag_read_pj;
     let published = format!("{ADDED_BITS}, by its fields");
     [
-        Row::claim(Class::Exact, "bits added to an L1", &bits.to_string(), &published, bits == ADDED_BITS),
-        Row::factor("area added to tags and data, %", area, 100.0 * 0.008 / 0.236, 0.0),
-        Row::factor("leakage added, mW", decoupled.leakage_mw - plain.leakage_mw, 1.7, 0.0),
-        Row::factor("energy added to a read, pJ", read, 2.0, 0.0).because(&wide(plain, decoupled)),
+        ComparisonRow::claim(Class::Exact, "bits added to an L1", &bits.to_string(), &published, bits == ADDED_BITS),
+        ComparisonRow::factor("area added to tags and data, %", area, 100.0 * 0.008 / 0.236, 0.0),
+        ComparisonRow::factor("leakage added, mW", decoupled.leakage_mw - plain.leakage_mw, 1.7, 0.0),
+        ComparisonRow::factor("energy added to a read, pJ", read, 2.0, 0.0).with_reason(&wide(plain, decoupled)),
     ]
 }
 
 /// Compares the energy that the decoupled L1 saves in one application with the published saving.
-fn saved((app, published): (&str, f64), [plain, decoupled]: &[[f64; 2]; 2]) -> Row {
+fn saved((app, published): (&str, f64), [plain, decoupled]: &[[f64; 2]; 2]) -> ComparisonRow {
     let saved = |of: fn(&[f64; 2]) -> f64| 100.0 * (1.0 - of(decoupled) / of(plain));
     let all = |[dynamic, leakage]: &[f64; 2]| dynamic + leakage;
     let leakage = 100.0 * plain[1] / all(plain);
@@ -113,21 +113,21 @@ fn saved((app, published): (&str, f64), [plain, decoupled]: &[[f64; 2]; 2]) -> R
         "leakage is {leakage:.0} % of the energy here, that of whole SMs most of all, and falls with the time of the run; of the rest {:.1} % is saved",
         saved(|[dynamic, _]| *dynamic)
     );
-    Row::factor(&format!("energy saved, {app}, %"), saved(all), published, 0.0).because(&why)
+    ComparisonRow::factor(&format!("energy saved, {app}, %"), saved(all), published, 0.0).with_reason(&why)
 }
 
-pub(in super::super) fn cost(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn cost(desk: &Session) -> Result<Page, FigureError> {
     let technology = Technology::built_in().into_diagnostic()?;
     let [plain, decoupled] = [&[DESIGN][..], &[DESIGN, "decoupled"]].map(|designs| Cache::new(technology, designs));
     let (plain, decoupled) = (plain?, decoupled?);
     let energies = energies(desk)?;
     let pairs = energies.as_chunks().0;
-    let mut rows: Vec<Row> = of_structures(&plain, &decoupled).into();
+    let mut rows: Vec<ComparisonRow> = of_structures(&plain, &decoupled).into();
     rows.extend(SAVED.into_iter().zip(pairs).map(|(published, pair)| saved(published, pair)));
     let about = "Tags and data of one L1 at 45 nm, estimated from the structures of the machine (`warpsieve area`); the paper has them from CACTI 6.5.\n\
          Energy is that of the whole machine with its DRAM over the run (`run --energy`).";
     let title = "li2015, section 6.5: cost and energy";
-    let mut page = Page::held("li2015/cost", desk.is_quick, title, about, rows);
+    let mut page = Page::with_comparison("li2015/cost", desk.is_quick, title, about, rows);
     let shown =
         |what: &str, plain: f64, decoupled: f64| row(what, [plain, decoupled].map(|value| format!("{value:.4}")));
     let mut cells = vec![

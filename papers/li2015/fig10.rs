@@ -3,10 +3,10 @@
 use super::schemes::{Scheme, Schemes, all_hits, hits_through};
 use super::{BELOW_ONE, Kind, sheet};
 use crate::chart::Chart;
-use crate::judge::{Effect, Row, mean};
+use crate::judge::{ComparisonRow, Effect, mean};
 use crate::page::Page;
-use crate::runs::Clocked;
-use crate::{Desk, Halt};
+use crate::runs::RunResult;
+use crate::{FigureError, Session};
 use warpsieve::run::ratio;
 
 /// Schemes in the figure.
@@ -17,13 +17,13 @@ const PDP: usize = 3;
 const SECOND: usize = 5;
 
 /// Returns the requests that reach the L2 per thousand thread instructions.
-fn to_l2(run: &Clocked) -> f64 {
+fn to_l2(run: &RunResult) -> f64 {
     let requests = run.counters.requests.iter().map(|output| output.packets).sum::<u64>();
     1000.0 * ratio(requests, run.counters.thread_instructions())
 }
 
 /// Returns the L2 misses per thousand thread instructions.
-fn to_dram(run: &Clocked) -> f64 {
+fn to_dram(run: &RunResult) -> f64 {
     run.counters.mpko()
 }
 
@@ -47,14 +47,14 @@ const READING: &str = "Loads that hit the L1 or join a line on its way, in perce
     BL's 8.9 % (figure 5a) are 47.4 %, more than the 46.8 % of requests whose line is asked for twice at all (figure 5b). The last columns have\n\
     the hits of loads and stores in percent of all of them, those past the L1 included, as figure 5 counts.";
 
-pub(in super::super) fn fig10(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn fig10(desk: &Session) -> Result<Page, FigureError> {
     let schemes = Schemes::measure(desk, &[Kind::Unfriendly])?;
     let [hits, all, l2, dram] =
         [hits_through, all_hits, to_l2, to_dram].map(|of| SHOWN.map(|scheme| schemes.values(scheme, of)));
     let found = Found { schemes: &schemes, hits, l2, dram };
     let about = format!("{READING}\n{}", schemes.text());
     let title = "li2015, Figure 10: hits in the L1, and traffic below it";
-    let mut page = Page::held("li2015/fig10", desk.is_quick, title, &about, found.rows());
+    let mut page = Page::with_comparison("li2015/fig10", desk.is_quick, title, &about, found.rows());
     let columns = [("hits %", found.hits), ("L2", found.l2), ("DRAM", found.dram), ("of all %", all)]
         .into_iter()
         .flat_map(|(what, values)| {
@@ -74,21 +74,21 @@ pub(in super::super) fn fig10(desk: &Desk) -> Result<Page, Halt> {
 }
 
 impl Found<'_> {
-    fn rows(&self) -> Vec<Row> {
-        let mut rows: Vec<Row> = self.over_plain().into();
+    fn rows(&self) -> Vec<ComparisonRow> {
+        let mut rows: Vec<ComparisonRow> = self.over_plain().into();
         rows.extend(OVER_PDP.map(|(app, published)| self.over_pdp(app, published)));
         rows.extend(["NW", "HS"].map(|app| self.none(app)));
         rows.extend([("requests to the L2, mean", &self.l2), ("misses of the L2, mean", &self.dram)].map(
             |(what, values)| {
                 let others = values[..DECOUPLED].iter().map(|values| average(values)).fold(f64::INFINITY, f64::min);
                 let order = [("the least of the others", others), ("Decoupled", average(&values[DECOUPLED]))];
-                Row::ordering(what, &order).explained(|| self.less(values))
+                ComparisonRow::ordering(what, &order).explain_failure(|| self.less(values))
             },
         ));
         rows.extend(["BH", "SSSP"].map(|app| {
             let order = [PDP, DECOUPLED].map(|at| (SHOWN[at].name(), self.schemes.of(app, &self.dram[at])));
             let [pdp, decoupled] = order.map(|(_, misses)| misses);
-            Row::ordering(&format!("misses of the L2 of {app}"), &order).explained(|| {
+            ComparisonRow::ordering(&format!("misses of the L2 of {app}"), &order).explain_failure(|| {
                 format!("{:.1} % apart, at the distance that PDP's IPC is best at", 100.0 * (decoupled / pdp - 1.0))
             })
         }));
@@ -96,30 +96,30 @@ impl Found<'_> {
     }
 
     /// Compares the mean hit rates with that of the plain L1.
-    fn over_plain(&self) -> [Row; 3] {
+    fn over_plain(&self) -> [ComparisonRow; 3] {
         let [plain, _, mrpb, _, decoupled, _] = self.hits.each_ref().map(|values| average(values));
         [
-            Row::factor("hit rate, Decoupled over BL, mean, points", decoupled - plain, 38.5, 0.0),
-            Row::factor("hit rate, MRPB, mean %", mrpb, 17.4, 0.0),
-            Row::ordering("hit rate, mean", &[("Decoupled", decoupled), ("MRPB", mrpb)]),
+            ComparisonRow::factor("hit rate, Decoupled over BL, mean, points", decoupled - plain, 38.5, 0.0),
+            ComparisonRow::factor("hit rate, MRPB, mean %", mrpb, 17.4, 0.0),
+            ComparisonRow::ordering("hit rate, mean", &[("Decoupled", decoupled), ("MRPB", mrpb)]),
         ]
     }
 
-    fn over_pdp(&self, app: &str, published: f64) -> Row {
+    fn over_pdp(&self, app: &str, published: f64) -> ComparisonRow {
         let [pdp, decoupled, second] = [PDP, DECOUPLED, SECOND].map(|at| self.schemes.of(app, &self.hits[at]));
         let what = format!("hit rate of {app}, Decoupled over PDP-best, %");
         let over = 100.0 * (decoupled / pdp - 1.0);
-        Row::sign(&what, over, published, Effect::PERCENT).explained(|| {
+        ComparisonRow::sign(&what, over, published, Effect::PERCENT).explain_failure(|| {
             format!("{decoupled:.2} against {pdp:.2} %, and {second:.2} % if lines enter at their second request")
         })
     }
 
     /// Checks an application that has no hits with any scheme.
-    fn none(&self, app: &str) -> Row {
+    fn none(&self, app: &str) -> ComparisonRow {
         let of = |scheme: usize| self.schemes.of(app, &self.hits[scheme]);
         let most = (0..SHOWN.len()).map(of).fold(0.0, f64::max);
-        let row = Row::sign(&format!("hit rate of {app} under any scheme, below 1 %"), most, 0.0, BELOW_ONE);
-        row.explained(|| format!("{:.1} % hit the plain L1, {:.1} % under PDP-best", of(0), of(PDP)))
+        let row = ComparisonRow::sign(&format!("hit rate of {app} under any scheme, below 1 %"), most, 0.0, BELOW_ONE);
+        row.explain_failure(|| format!("{:.1} % hit the plain L1, {:.1} % under PDP-best", of(0), of(PDP)))
     }
 
     /// Lists the schemes with less traffic than Decoupled, by application.

@@ -4,10 +4,10 @@ use std::iter::once;
 
 use super::{App, KERNELS, Kind, RELATIVE_IPC, apps, mean_of, measured, relative_sheet};
 use crate::chart::Chart;
-use crate::judge::{Class, Row};
+use crate::judge::{Class, ComparisonRow};
 use crate::page::Page;
-use crate::runs::Clocked;
-use crate::{Desk, Halt};
+use crate::runs::RunResult;
+use crate::{FigureError, Session};
 
 /// Variant of a cache of the baseline.
 struct Variant {
@@ -31,13 +31,13 @@ const L2: [Variant; 2] = [
 /// Largest distance of a mean ratio from one that counts as no difference.
 const BAND: f64 = 0.05;
 
-pub(in super::super) fn fig2(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn fig2(desk: &Session) -> Result<Page, FigureError> {
     let apps = apps(&[Kind::Unfriendly]);
     let variants: Vec<&Variant> = L1.iter().chain(&L2).collect();
     let machines = once(vec![]).chain(variants.iter().map(|variant| variant.sets.to_vec()));
     let machines: Vec<_> = machines.map(|sets| (vec![], sets)).collect();
     let done = measured(desk, &apps, &machines)?;
-    let gain = |runs: &Vec<Clocked>, variant: usize| runs[variant + 1].counters.ipc() / runs[0].counters.ipc();
+    let gain = |runs: &Vec<RunResult>, variant: usize| runs[variant + 1].counters.ipc() / runs[0].counters.ipc();
     let gains = |variant: usize| done.iter().map(|runs| gain(runs, variant)).collect::<Vec<_>>();
     let gains: Vec<_> = (0..variants.len()).map(gains).collect();
     let about = format!(
@@ -45,7 +45,7 @@ pub(in super::super) fn fig2(desk: &Desk) -> Result<Page, Halt> {
          768 KB in 16 ways. The paper shows its sizes in the picture only; these are ours. {KERNELS}"
     );
     let title = "li2015, Figure 2: larger caches";
-    let mut page = Page::held("li2015/fig2", desk.is_quick, title, &about, rows(&apps, &gains));
+    let mut page = Page::with_comparison("li2015/fig2", desk.is_quick, title, &about, rows(&apps, &gains));
     let sheet = relative_sheet(Kind::Unfriendly, &apps, variants.iter().map(|variant| variant.name).zip(gains));
     sheet.table(&mut page, "## Applications\nThe first four columns are L1s, the last two L2s.")?;
     for (suffix, title, range) in
@@ -57,7 +57,7 @@ pub(in super::super) fn fig2(desk: &Desk) -> Result<Page, Halt> {
 }
 
 /// Checks the paper's statements about the gains of the variants.
-fn rows(apps: &[&App], gains: &[Vec<f64>]) -> Vec<Row> {
+fn rows(apps: &[&App], gains: &[Vec<f64>]) -> Vec<ComparisonRow> {
     let means: Vec<_> = gains.iter().map(|gains| mean_of(Kind::Unfriendly, apps, gains)).collect();
     let best = |of: &[f64]| of.iter().copied().fold(f64::NAN, f64::max);
     let (of_l1, of_l2) = (best(&means[..L1.len()]), best(&means[L1.len()..]));
@@ -69,11 +69,18 @@ fn rows(apps: &[&App], gains: &[Vec<f64>]) -> Vec<Row> {
         let more: Vec<_> = more.map(|(app, gain)| format!("{} {gain:.2}", app.name)).collect();
         format!("the largest gains {}", more.join(", "))
     };
-    let of_l2s = Row::claim(Class::Sign, "mean with the best L2", &format!("{of_l2:.3}"), "no difference", insensitive);
+    let of_l2s = ComparisonRow::claim(
+        Class::Sign,
+        "mean with the best L2",
+        &format!("{of_l2:.3}"),
+        "no difference",
+        insensitive,
+    );
     let text = "bounded by capacity: more lines help more than more ways";
     vec![
-        Row::ordering("best mean gain", &[("a larger L1", of_l1), ("a larger L2", of_l2)]),
-        of_l2s.explained(fit),
-        Row::ordering("mean gain", &[("L1 of 128 KB", large), ("L1 of 128 ways", associative)]).because(text),
+        ComparisonRow::ordering("best mean gain", &[("a larger L1", of_l1), ("a larger L2", of_l2)]),
+        of_l2s.explain_failure(fit),
+        ComparisonRow::ordering("mean gain", &[("L1 of 128 KB", large), ("L1 of 128 ways", associative)])
+            .with_reason(text),
     ]
 }

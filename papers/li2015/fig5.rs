@@ -4,15 +4,15 @@ use super::reuse::counted;
 use super::schemes::{all_hits, of_l1s};
 use super::{App, BELOW_ONE, KERNELS, Kind, apps, measured, sheet};
 use crate::chart::Chart;
-use crate::judge::{Row, mean};
+use crate::judge::{ComparisonRow, mean};
 use crate::page::Page;
-use crate::runs::Clocked;
-use crate::sheet::Sheet;
-use crate::{Desk, Halt, place};
+use crate::runs::RunResult;
+use crate::sheet::Table;
+use crate::{FigureError, Session, index_of};
 use warpsieve::run::ratio;
 
 /// Returns the hits of stores, in percent of all hits.
-fn of_stores(run: &Clocked) -> f64 {
+fn of_stores(run: &RunResult) -> f64 {
     100.0 * ratio(of_l1s(run, |unit| unit.store_hits), of_l1s(run, |unit| unit.hits + unit.store_hits))
 }
 
@@ -22,7 +22,7 @@ const HALO: &str = "tiles overlap by their halos, and a line holds rows of sever
 const AGAIN: &str = "of PTF, SSSP and BH little is without reuse: rows of indices longer than a line, gathers of an SM from all of 4,096 lines of distances, \
      and walks over nodes of which 32 share a line";
 
-pub(in super::super) fn fig5(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn fig5(desk: &Session) -> Result<Page, FigureError> {
     let apps = apps(&[Kind::Unfriendly, Kind::Friendly]);
     let done = measured(desk, &apps, &[(vec![], vec![])])?;
     let [hits, of_stores] = [all_hits, of_stores].map(|of| done.iter().map(|runs| of(&runs[0])).collect::<Vec<_>>());
@@ -32,17 +32,17 @@ pub(in super::super) fn fig5(desk: &Desk) -> Result<Page, Halt> {
          Requests of lines that an SM asks for once in a launch, in percent of all, whatever the cache. {KERNELS}"
     );
     let title = "li2015, Figure 5: hit rates and reuse";
-    let mut page = Page::held("li2015/fig5", desk.is_quick, title, &about, rows(&apps, &hits, &once));
+    let mut page = Page::with_comparison("li2015/fig5", desk.is_quick, title, &about, rows(&apps, &hits, &once));
     let columns = [("hits %", hits.clone()), ("of them stores' %", of_stores), ("without reuse %", once.clone())];
-    let table = Sheet::new(["app", "class"], apps.iter().map(|app| [app.name, app.kind.name()])).columns(1, columns);
+    let table = Table::new(["app", "class"], apps.iter().map(|app| [app.name, app.kind.name()])).columns(1, columns);
     table.table(&mut page, "## Applications")?;
     let shown = sheet(&apps, 1, [("hits", hits), ("without reuse", once)]);
     shown.chart(&mut page, "", Chart::new("Hits, and requests without reuse", "percent"), shown.all());
     Ok(page)
 }
 
-fn rows(apps: &[&App], hits: &[f64], once: &[f64]) -> Vec<Row> {
-    let of = |name: &str| hits[place(apps, name)];
+fn rows(apps: &[&App], hits: &[f64], once: &[f64]) -> Vec<ComparisonRow> {
+    let of = |name: &str| hits[index_of(apps, name)];
     let mean_of = |kind: Kind, values: &[f64]| {
         let of_kind = apps.iter().zip(values).filter(|(app, _)| app.kind == kind);
         mean(&of_kind.map(|(_, value)| *value).collect::<Vec<_>>()).unwrap_or(f64::NAN)
@@ -50,14 +50,15 @@ fn rows(apps: &[&App], hits: &[f64], once: &[f64]) -> Vec<Row> {
     let [low, high] = [Kind::Unfriendly, Kind::Friendly].map(|kind| mean_of(kind, hits));
     let [most, least] = [Kind::Unfriendly, Kind::Friendly].map(|kind| mean_of(kind, once));
     vec![
-        Row::points("hit rate of the unfriendly, mean", low, 8.9, 15.0),
-        Row::points("hit rate of the friendly, mean", high, 55.4, 15.0),
-        Row::ordering("mean hit rate", &[("friendly", high), ("unfriendly", low)]),
-        Row::sign("hit rate of NW, below 1 %", of("NW"), 0.0, BELOW_ONE).because(STORES),
-        Row::sign("hit rate of HS, below 1 %", of("HS"), 0.0, BELOW_ONE).because(HALO),
-        Row::points("hit rate of LUD", of("LUD"), 36.8, 15.0),
-        Row::points("requests without reuse of the unfriendly, mean", most, 53.2, 15.0).explained(|| AGAIN.to_owned()),
-        Row::points("requests without reuse of the friendly, mean", least, 7.9, 15.0),
-        Row::ordering("mean share of requests without reuse", &[("unfriendly", most), ("friendly", least)]),
+        ComparisonRow::points("hit rate of the unfriendly, mean", low, 8.9, 15.0),
+        ComparisonRow::points("hit rate of the friendly, mean", high, 55.4, 15.0),
+        ComparisonRow::ordering("mean hit rate", &[("friendly", high), ("unfriendly", low)]),
+        ComparisonRow::sign("hit rate of NW, below 1 %", of("NW"), 0.0, BELOW_ONE).with_reason(STORES),
+        ComparisonRow::sign("hit rate of HS, below 1 %", of("HS"), 0.0, BELOW_ONE).with_reason(HALO),
+        ComparisonRow::points("hit rate of LUD", of("LUD"), 36.8, 15.0),
+        ComparisonRow::points("requests without reuse of the unfriendly, mean", most, 53.2, 15.0)
+            .explain_failure(|| AGAIN.to_owned()),
+        ComparisonRow::points("requests without reuse of the friendly, mean", least, 7.9, 15.0),
+        ComparisonRow::ordering("mean share of requests without reuse", &[("unfriendly", most), ("friendly", least)]),
     ]
 }

@@ -3,19 +3,19 @@
 use super::schemes::{COLD, Scheme, Schemes, THRESHOLDS, hits};
 use super::{Kind, RELATIVE_IPC, mean_of};
 use crate::chart::Chart;
-use crate::judge::{Effect, Row};
+use crate::judge::{ComparisonRow, Effect};
 use crate::page::Page;
-use crate::{Desk, Halt};
+use crate::{FigureError, Session};
 
 /// Largest relative IPC difference that counts as equal.
 const BAND: f64 = 0.05;
 
-pub(in super::super) fn fig8(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn fig8(desk: &Session) -> Result<Page, FigureError> {
     let schemes = Schemes::measure(desk, &[Kind::Unfriendly])?;
     let found = Found { relative: Scheme::ALL.map(|scheme| schemes.relative(scheme)), schemes: &schemes };
     let about = format!("IPC in parts of the baseline's. {}", schemes.text());
     let title = "li2015, Figure 8: the unfriendly applications";
-    let mut page = Page::held("li2015/fig8", desk.is_quick, title, &about, found.rows());
+    let mut page = Page::with_comparison("li2015/fig8", desk.is_quick, title, &about, found.rows());
     page.text(
         "Dueling decides once a launch, between two cold L1s: for the plain one in SD2, where neighbours ask for lines again soon. Most launches of NW\n\
          end before a decision.",
@@ -41,30 +41,31 @@ impl Found<'_> {
         self.schemes.of(app, &self.relative[scheme as usize])
     }
 
-    fn rows(&self) -> Vec<Row> {
+    fn rows(&self) -> Vec<ComparisonRow> {
         let decoupled = self.mean(Scheme::Decoupled);
         let most = self.relative[Scheme::Decoupled as usize].iter().copied().fold(f64::NAN, f64::max);
         let order = [Scheme::Decoupled, Scheme::Profiled, Scheme::Mrpb, Scheme::Plain];
         let order = order.map(|scheme| (scheme.name(), self.mean(scheme)));
         let over = |app: &str, other: Scheme| self.of(app, Scheme::Decoupled) / self.of(app, other);
         let mut rows = vec![
-            Row::ordering("geometric mean", &order).because(&self.counts()),
-            Row::factor("Decoupled, mean", decoupled, 1.303, 1.0),
-            Row::factor("Decoupled, most", most, 1.568, 1.0).explained(|| self.beside_past(most)),
-            Row::factor("Decoupled with dueling, mean", self.mean(Scheme::Dueling), 1.303, 1.0)
-                .explained(|| self.duelled()),
-            Row::factor("MRPB, mean", self.mean(Scheme::Mrpb), 1.192, 1.0),
-            Row::sign("Decoupled over MRPB, mean", decoupled / self.mean(Scheme::Mrpb), 1.11, Effect::RATIO)
-                .no_evidence("it follows from the two means above"),
-            Row::sign("Decoupled over Profiled, BH", over("BH", Scheme::Profiled), 1.11, Effect::RATIO),
+            ComparisonRow::ordering("geometric mean", &order).with_reason(&self.counts()),
+            ComparisonRow::factor("Decoupled, mean", decoupled, 1.303, 1.0),
+            ComparisonRow::factor("Decoupled, most", most, 1.568, 1.0).explain_failure(|| self.beside_past(most)),
+            ComparisonRow::factor("Decoupled with dueling, mean", self.mean(Scheme::Dueling), 1.303, 1.0)
+                .explain_failure(|| self.duelled()),
+            ComparisonRow::factor("MRPB, mean", self.mean(Scheme::Mrpb), 1.192, 1.0),
+            ComparisonRow::sign("Decoupled over MRPB, mean", decoupled / self.mean(Scheme::Mrpb), 1.11, Effect::RATIO)
+                .mark_no_evidence("it follows from the two means above"),
+            ComparisonRow::sign("Decoupled over Profiled, BH", over("BH", Scheme::Profiled), 1.11, Effect::RATIO),
         ];
         rows.extend([("BH", 1.08), ("SSSP", 1.11), ("PTF", 1.1033)].map(|(app, published)| {
             let what = format!("Decoupled over PDP-best, {app}");
-            Row::sign(&what, over(app, Scheme::Pdp), published, Effect::RATIO).explained(|| self.sooner(app))
+            ComparisonRow::sign(&what, over(app, Scheme::Pdp), published, Effect::RATIO)
+                .explain_failure(|| self.sooner(app))
         }));
         rows.extend(["HS", "NW", "LUD"].map(|app| {
             let what = format!("Decoupled over PDP-best, {app}: the same within {:.0} %", 100.0 * BAND);
-            Row::sign(&what, over(app, Scheme::Pdp), 1.0, Effect { neutral: 1.0, none: BAND })
+            ComparisonRow::sign(&what, over(app, Scheme::Pdp), 1.0, Effect { neutral: 1.0, none: BAND })
         }));
         rows
     }

@@ -4,16 +4,16 @@
 use super::schemes::{COLD, Scheme, Schemes, common_distance, hits, ipc, most_hits};
 use super::{Kind, RELATIVE_IPC, apps, measured};
 use crate::chart::Chart;
-use crate::judge::{Class, Effect, Row};
+use crate::judge::{Class, ComparisonRow, Effect};
 use crate::page::Page;
-use crate::{Desk, Halt};
+use crate::{FigureError, Session};
 
 /// Largest relative loss allowed with dueling: one of the fifteen SMs is a leader with the worse design.
 const LOSS: f64 = 0.03;
 
 const BEST: &str = "the text has the best of all distances for each workload: up to 4, the lines of a set, PDP replaces as the plain L1 does, so that the best of all \
      loses next to nothing";
-pub(in super::super) fn fig9(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn fig9(desk: &Session) -> Result<Page, FigureError> {
     let schemes = Schemes::measure(desk, &[Kind::Friendly])?;
     let insensitive = apps(&[Kind::Insensitive]);
     let done = measured(desk, &insensitive, &[(vec![], vec![]), (vec!["decoupled-dueling"], vec![])])?;
@@ -22,7 +22,7 @@ pub(in super::super) fn fig9(desk: &Desk) -> Result<Page, Halt> {
     rows.extend(duelled(&schemes, &dueling));
     let about = format!("IPC in parts of the baseline's. {}", schemes.text());
     let title = "li2015, Figure 9: the friendly applications";
-    let mut page = Page::held("li2015/fig9", desk.is_quick, title, &about, rows);
+    let mut page = Page::with_comparison("li2015/fig9", desk.is_quick, title, &about, rows);
     let sheet = schemes.sheet(Kind::Friendly);
     sheet.table(&mut page, "## Applications")?;
     page.text("## Insensitive applications");
@@ -39,7 +39,7 @@ fn worst(schemes: &Schemes, scheme: Scheme) -> f64 {
 
 /// Compares the losses of the other schemes. `common` is the best single distance for the unfriendly
 /// applications.
-fn compared(schemes: &Schemes, common: u32) -> Vec<Row> {
+fn compared(schemes: &Schemes, common: u32) -> Vec<ComparisonRow> {
     let otherwise = || {
         let worst = |found: Option<(f64, &str, u32)>| {
             found.map_or_else(String::new, |(ipc, app, distance)| format!("{ipc:.2} ({app} at {distance})"))
@@ -51,8 +51,13 @@ fn compared(schemes: &Schemes, common: u32) -> Vec<Row> {
         )
     };
     let row = |(scheme, published): (Scheme, f64)| {
-        let row = Row::sign(&format!("{}, worst", scheme.name()), worst(schemes, scheme), published, Effect::RATIO);
-        if scheme == Scheme::Pdp { row.explained(otherwise) } else { row.explained(|| kept(schemes, scheme)) }
+        let row =
+            ComparisonRow::sign(&format!("{}, worst", scheme.name()), worst(schemes, scheme), published, Effect::RATIO);
+        if scheme == Scheme::Pdp {
+            row.explain_failure(otherwise)
+        } else {
+            row.explain_failure(|| kept(schemes, scheme))
+        }
     };
     [(Scheme::Ball, 0.23), (Scheme::Mrpb, 0.81), (Scheme::Pdp, 0.70)].map(row).into()
 }
@@ -70,13 +75,13 @@ fn kept(schemes: &Schemes, scheme: Scheme) -> String {
 
 /// Checks the losses with dueling, including those of the insensitive applications, whose relative IPC is
 /// given.
-fn duelled(schemes: &Schemes, insensitive: &[f64]) -> [Row; 2] {
+fn duelled(schemes: &Schemes, insensitive: &[f64]) -> [ComparisonRow; 2] {
     let lost = 1.0 - worst(schemes, Scheme::Dueling);
     let farthest = insensitive.iter().map(|ratio| (ratio - 1.0).abs()).fold(0.0, f64::max);
     let row = |what: &str, part: f64, published: &str| {
         let published = format!("{published}; less than {:.0} %", 100.0 * LOSS);
-        let row = Row::claim(Class::Sign, what, &format!("{:.2} %", 100.0 * part), &published, part < LOSS);
-        row.explained(|| COLD.to_owned())
+        let row = ComparisonRow::claim(Class::Sign, what, &format!("{:.2} %", 100.0 * part), &published, part < LOSS);
+        row.explain_failure(|| COLD.to_owned())
     };
     [
         row("dueling, most lost by a friendly application", lost, "no loss"),

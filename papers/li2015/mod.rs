@@ -17,9 +17,9 @@ use std::path::PathBuf;
 use miette::Report;
 
 use crate::judge::{Effect, geometric_mean};
-use crate::runs::{Clocked, Point};
-use crate::sheet::Sheet;
-use crate::{Desk, Figure, Halt, Named, SECTORS, place};
+use crate::runs::{Point, RunResult};
+use crate::sheet::Table;
+use crate::{Figure, FigureError, Named, SECTORS, Session, index_of};
 use warpsieve::launch::LaunchFile;
 
 use cost::cost;
@@ -35,25 +35,33 @@ use watched::{contention, fig11};
 
 /// Figures of li2015.
 pub(super) const FIGURES: &[Figure] = &[
-    Figure { name: "li2015/table1", shows: "IPC with all loads past the L1, and who is friendly to it", draw: table1 },
-    Figure { name: "li2015/fig2", shows: "Larger and more associative caches: L1 or L2", draw: fig2 },
-    Figure { name: "li2015/fig3", shows: "How often lines are asked for", draw: fig3 },
-    Figure { name: "li2015/fig4", shows: "How soon lines are asked for again", draw: fig4 },
-    Figure { name: "li2015/fig5", shows: "Hit rates, and requests without reuse", draw: fig5 },
-    Figure { name: "li2015/fig8", shows: "Who decides what enters the L1: the unfriendly applications", draw: fig8 },
-    Figure { name: "li2015/fig9", shows: "The same, the friendly applications", draw: fig9 },
-    Figure { name: "li2015/fig10", shows: "The same, hits in the L1 and traffic below it", draw: fig10 },
-    Figure { name: "li2015/fig11", shows: "What enters the L1 of the particle filter", draw: fig11 },
-    Figure { name: "li2015/fig12", shows: "Replacement policies", draw: fig12 },
-    Figure { name: "li2015/fig13", shows: "Tags, ways and thresholds of the decoupled L1", draw: fig13 },
-    Figure { name: "li2015/fig14", shows: "The decoupled L1 at 16 to 128 KB", draw: fig14 },
-    Figure { name: "li2015/fig15", shows: "The decoupled L1 under three schedulers", draw: fig15 },
+    Figure {
+        name: "li2015/table1",
+        description: "IPC with all loads past the L1, and who is friendly to it",
+        draw: table1,
+    },
+    Figure { name: "li2015/fig2", description: "Larger and more associative caches: L1 or L2", draw: fig2 },
+    Figure { name: "li2015/fig3", description: "How often lines are asked for", draw: fig3 },
+    Figure { name: "li2015/fig4", description: "How soon lines are asked for again", draw: fig4 },
+    Figure { name: "li2015/fig5", description: "Hit rates, and requests without reuse", draw: fig5 },
+    Figure {
+        name: "li2015/fig8",
+        description: "Who decides what enters the L1: the unfriendly applications",
+        draw: fig8,
+    },
+    Figure { name: "li2015/fig9", description: "The same, the friendly applications", draw: fig9 },
+    Figure { name: "li2015/fig10", description: "The same, hits in the L1 and traffic below it", draw: fig10 },
+    Figure { name: "li2015/fig11", description: "What enters the L1 of the particle filter", draw: fig11 },
+    Figure { name: "li2015/fig12", description: "Replacement policies", draw: fig12 },
+    Figure { name: "li2015/fig13", description: "Tags, ways and thresholds of the decoupled L1", draw: fig13 },
+    Figure { name: "li2015/fig14", description: "The decoupled L1 at 16 to 128 KB", draw: fig14 },
+    Figure { name: "li2015/fig15", description: "The decoupled L1 under three schedulers", draw: fig15 },
     Figure {
         name: "li2015/contention",
-        shows: "Stalls, footprint and misses with and without the decoupled L1",
+        description: "Stalls, footprint and misses with and without the decoupled L1",
         draw: contention,
     },
-    Figure { name: "li2015/cost", shows: "Bits, area and energy of the decoupled L1", draw: cost },
+    Figure { name: "li2015/cost", description: "Bits, area and energy of the decoupled L1", draw: cost },
 ];
 
 /// Machine that models the paper's GPU.
@@ -139,12 +147,12 @@ fn apps(kinds: &[Kind]) -> Vec<&'static App> {
 }
 
 impl App {
-    fn launch(&self, desk: &Desk) -> PathBuf {
+    fn launch(&self, desk: &Session) -> PathBuf {
         desk.launch(self.kernel, self.size)
     }
 
     /// Creates a point with sector-sized bypass requests, unless `sets` contains another size.
-    fn point(&self, desk: &Desk, designs: &[&str], sets: &[&str]) -> Point {
+    fn point(&self, desk: &Session, designs: &[&str], sets: &[&str]) -> Point {
         let field = SECTORS.split('=').next();
         let says = sets.iter().any(|set| set.split('=').next() == field);
         let sectors: &[&str] = if says { &[] } else { &[SECTORS] };
@@ -153,8 +161,8 @@ impl App {
 }
 
 /// Returns the number of tree nodes in BH's launch file, and the number of warps that walk the tree.
-fn walk(desk: &Desk) -> Result<(usize, u32), Report> {
-    let file = LaunchFile::read(&APPS[place(&APPS, "BH")].launch(desk))?;
+fn walk(desk: &Session) -> Result<(usize, u32), Report> {
+    let file = LaunchFile::read(&APPS[index_of(&APPS, "BH")].launch(desk))?;
     let nodes = file.buffers.iter().find(|buffer| buffer.name == "place").map_or(0, |buffer| buffer.elements);
     let threads = file.launches().map(|launch| launch.grid.iter().chain(&launch.block).product::<u32>()).max();
     Ok((nodes, threads.unwrap_or_default() / WARP))
@@ -167,13 +175,17 @@ const BELOW_ONE: Effect = Effect { neutral: 0.0, none: 1.0 };
 const WARP: u32 = 32;
 
 /// Measures each application on each machine, given by its designs and settings.
-fn measured(desk: &Desk, apps: &[&App], machines: &[(Vec<&str>, Vec<&str>)]) -> Result<Vec<Vec<Clocked>>, Halt> {
+fn measured(
+    desk: &Session,
+    apps: &[&App],
+    machines: &[(Vec<&str>, Vec<&str>)],
+) -> Result<Vec<Vec<RunResult>>, FigureError> {
     desk.runner.table(apps, machines, |app, (designs, sets)| app.point(desk, designs, sets))
 }
 
 /// Creates a sheet with one row per application.
-fn sheet(apps: &[&App], places: usize, columns: impl IntoIterator<Item = (impl Into<String>, Vec<f64>)>) -> Sheet {
-    Sheet::new(["app"], apps.iter().map(|app| [app.name])).columns(places, columns)
+fn sheet(apps: &[&App], places: usize, columns: impl IntoIterator<Item = (impl Into<String>, Vec<f64>)>) -> Table {
+    Table::new(["app"], apps.iter().map(|app| [app.name])).columns(places, columns)
 }
 
 /// Creates a sheet of IPC relative to a baseline, with the geometric mean over the applications of one class
@@ -182,7 +194,7 @@ fn relative_sheet(
     kind: Kind,
     apps: &[&App],
     columns: impl IntoIterator<Item = (impl Into<String>, Vec<f64>)>,
-) -> Sheet {
+) -> Table {
     sheet(apps, 3, columns).below(["mean"], |row| apps[row].kind == kind, geometric)
 }
 

@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{App, DESIGN, KERNELS, Kind, MACHINE, apps, sheet, walk};
 use crate::chart::Chart;
-use crate::judge::{Class, Row};
+use crate::judge::{Class, ComparisonRow};
 use crate::page::Page;
-use crate::runs::{Point, Trouble, resolved};
-use crate::{Desk, Halt, place};
+use crate::runs::{Point, RunFailure, resolve_config};
+use crate::{FigureError, Session, index_of};
 use warpsieve::config::Resolved;
 use warpsieve::run::{ratio, reuse};
-use warpsieve::text::grouped;
+use warpsieve::text::format_thousands;
 
 /// Reuse statistics of an application's requests.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -39,9 +39,9 @@ impl Counted {
 }
 
 /// Counts references and reuse distances of applications on the untimed model.
-pub(super) fn counted(desk: &Desk, apps: &[&App]) -> Result<Vec<Counted>, Halt> {
+pub(super) fn counted(desk: &Session, apps: &[&App]) -> Result<Vec<Counted>, FigureError> {
     let points: Vec<_> = apps.iter().map(|app| Point::new(&app.launch(desk), MACHINE, &[DESIGN], &[])).collect();
-    desk.runner.measure("reuse", &points, &|launch: &Path, resolved: &Resolved| -> Result<Counted, Trouble> {
+    desk.runner.measure("reuse", &points, &|launch: &Path, resolved: &Resolved| -> Result<Counted, RunFailure> {
         let Reuse { lines, requests, once, distances } = reuse(launch, &resolved.config)?;
         Ok(Counted { lines, requests, once, distances })
     })
@@ -66,35 +66,35 @@ const METHOD: &str = "Requests are those that the coalescer makes of loads, stor
 runs the warps of an SM; each SM and each launch counts for itself, as their L1s do.";
 
 /// Explains the number of references per line in BH.
-fn nodes(desk: &Desk, counted: &Counted) -> Result<String, Report> {
+fn nodes(desk: &Session, counted: &Counted) -> Result<String, Report> {
     let (nodes, warps) = walk(desk)?;
-    let sms = resolved(MACHINE, &[DESIGN], &[])?.config.num_sms;
+    let sms = resolve_config(MACHINE, &[DESIGN], &[])?.config.num_sms;
     Ok(format!(
         "each of the {warps} warps walks over the {} nodes, 32 of which share a line: {} requests in all, for {:.0} lines an SM on average",
-        grouped(nodes as u64),
-        grouped(counted.requests),
+        format_thousands(nodes as u64),
+        format_thousands(counted.requests),
         ratio(counted.lines.iter().sum(), sms.into())
     ))
 }
 
-pub(in super::super) fn fig3(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn fig3(desk: &Session) -> Result<Page, FigureError> {
     let apps = apps(&[Kind::Unfriendly]);
     let counted = counted(desk, &apps)?;
-    let nodes = nodes(desk, &counted[place(&apps, "BH")])?;
+    let nodes = nodes(desk, &counted[index_of(&apps, "BH")])?;
     let row = |(app, counted): (&&App, &Counted)| {
         let is_stated_often = matches!(app.name, "PTF" | "SSSP");
         let published = if is_stated_often { "most three times or more" } else { "most fewer than three times" };
         let few = counted.at_most_twice();
         let ours = format!("{few:.1} % fewer than three times");
-        let row = Row::claim(Class::Sign, app.name, &ours, published, (few > 50.0) != is_stated_often);
-        if app.name == "BH" { row.explained(|| nodes.clone()) } else { row }
+        let row = ComparisonRow::claim(Class::Sign, app.name, &ours, published, (few > 50.0) != is_stated_often);
+        if app.name == "BH" { row.explain_failure(|| nodes.clone()) } else { row }
     };
     let about = format!(
         "Lines of the unfriendly applications by how often an SM asks for them, in percent. {METHOD}\n{KERNELS}"
     );
     let title = "li2015, Figure 3: how often lines are asked for";
     let rows = apps.iter().zip(&counted).map(row).collect();
-    let mut page = Page::held("li2015/fig3", desk.is_quick, title, &about, rows);
+    let mut page = Page::with_comparison("li2015/fig3", desk.is_quick, title, &about, rows);
     let names = ["once", "twice", "three times", "more often"];
     let sheet = sheet(&apps, 1, columns(names, &counted, |counted| counted.lines));
     sheet.table(&mut page, "## Applications")?;
@@ -123,7 +123,7 @@ pub(super) fn class_of(distance: usize) -> usize {
     (usize::BITS - distance.leading_zeros()) as usize
 }
 
-pub(in super::super) fn fig4(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn fig4(desk: &Session) -> Result<Page, FigureError> {
     let apps = apps(&[Kind::Unfriendly]);
     let counted = counted(desk, &apps)?;
     let beyond = |counted: &Counted, distance: usize| -> f64 {
@@ -131,7 +131,7 @@ pub(in super::super) fn fig4(desk: &Desk) -> Result<Page, Halt> {
     };
     let far: Vec<f64> = counted.iter().map(|counted| beyond(counted, L1_LINES)).collect();
     let most = far.iter().filter(|share| **share > 25.0).count();
-    let row = Row::claim(
+    let row = ComparisonRow::claim(
         Class::Sign,
         "applications with more than a quarter of their reuses beyond 128 requests",
         &format!("{most} of {}", apps.len()),
@@ -141,7 +141,7 @@ pub(in super::super) fn fig4(desk: &Desk) -> Result<Page, Halt> {
     let neighbours = format!(
         "SD2 and LUD reuse their lines through shared memory; what is left lies between neighbouring warps and CTAs, which ask for a line \
          within {L1_LINES} requests of each other. PTF has {:.0} % of its reuses beyond {}",
-        beyond(&counted[place(&apps, "PTF")], FAR),
+        beyond(&counted[index_of(&apps, "PTF")], FAR),
         FAR - 1
     );
     let about = format!(
@@ -149,8 +149,8 @@ pub(in super::super) fn fig4(desk: &Desk) -> Result<Page, Halt> {
          {METHOD} {KERNELS}"
     );
     let title = "li2015, Figure 4: how soon lines are asked for again";
-    let rows = vec![row.because(&neighbours)];
-    let mut page = Page::held("li2015/fig4", desk.is_quick, title, &about, rows);
+    let rows = vec![row.with_reason(&neighbours)];
+    let mut page = Page::with_comparison("li2015/fig4", desk.is_quick, title, &about, rows);
     let sheet = sheet(&apps, 1, columns(classes(), &counted, |counted| counted.distances));
     sheet.table(&mut page, "## Applications")?;
     sheet.lines(&mut page, Chart::new("Requests between two of one line", "percent of reuses"));

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::{App, KERNELS, Kind, apps, mean_of, measured, relative_sheet};
-use crate::runs::Clocked;
-use crate::sheet::Sheet;
-use crate::{Desk, Halt, place};
+use crate::runs::RunResult;
+use crate::sheet::Table;
+use crate::{FigureError, Session, index_of};
 use rtl::l1::stats::L1Stats;
 use warpsieve::run::ratio;
 
@@ -61,19 +61,19 @@ impl Scheme {
 pub(super) struct Schemes {
     pub(super) apps: Vec<&'static App>,
     /// Runs by application, each in the order of [`Scheme::ALL`].
-    runs: Vec<Vec<Clocked>>,
+    runs: Vec<Vec<RunResult>>,
     threshold: u32,
     /// Best protecting distance of each application.
     pub(super) distances: Vec<u32>,
     /// Runs with all protecting distances that were tried, for each application.
-    tried: Vec<BTreeMap<u32, Clocked>>,
+    tried: Vec<BTreeMap<u32, RunResult>>,
     /// IPC at the distance that the search finds, relative to the best of all distances. It is the minimum
     /// over the applications at their small sizes.
     found: f64,
 }
 
 impl Schemes {
-    pub(super) fn measure(desk: &Desk, kinds: &[Kind]) -> Result<Self, Halt> {
+    pub(super) fn measure(desk: &Session, kinds: &[Kind]) -> Result<Self, FigureError> {
         let apps = apps(kinds);
         let machines = [
             (vec![], vec![]),
@@ -98,7 +98,7 @@ impl Schemes {
     }
 
     /// Returns a metric of each application with a scheme.
-    pub(super) fn values(&self, scheme: Scheme, of: impl Fn(&Clocked) -> f64) -> Vec<f64> {
+    pub(super) fn values(&self, scheme: Scheme, of: impl Fn(&RunResult) -> f64) -> Vec<f64> {
         self.runs.iter().map(|runs| of(&runs[scheme as usize])).collect()
     }
 
@@ -110,11 +110,11 @@ impl Schemes {
 
     /// Returns the value of one application.
     pub(super) fn of(&self, app: &str, values: &[f64]) -> f64 {
-        values[place(&self.apps, app)]
+        values[index_of(&self.apps, app)]
     }
 
     /// Creates the sheet of the IPC with each scheme, relative to the baseline.
-    pub(super) fn sheet(&self, kind: Kind) -> Sheet {
+    pub(super) fn sheet(&self, kind: Kind) -> Table {
         let columns = Scheme::ALL[1..].iter().map(|scheme| (scheme.name(), self.relative(*scheme)));
         relative_sheet(kind, &self.apps, columns)
     }
@@ -123,10 +123,10 @@ impl Schemes {
     /// `choose` selects one of the distances that were tried for each application.
     pub(super) fn worst_protected(
         &self,
-        choose: impl Fn(&BTreeMap<u32, Clocked>) -> u32,
+        choose: impl Fn(&BTreeMap<u32, RunResult>) -> u32,
     ) -> Option<(f64, &'static str, u32)> {
         let plain = self.values(Scheme::Plain, ipc);
-        let one = |((app, tried), plain): ((&&'static App, &BTreeMap<u32, Clocked>), f64)| {
+        let one = |((app, tried), plain): ((&&'static App, &BTreeMap<u32, RunResult>), f64)| {
             let distance = choose(tried);
             tried.get(&distance).map(|run| (ipc(run) / plain, app.name, distance))
         };
@@ -153,45 +153,45 @@ impl Schemes {
 }
 
 /// Sums a counter over all L1s.
-pub(super) fn of_l1s(run: &Clocked, count: fn(&L1Stats) -> u64) -> u64 {
+pub(super) fn of_l1s(run: &RunResult, count: fn(&L1Stats) -> u64) -> u64 {
     run.counters.l1.iter().map(count).sum()
 }
 
 /// Returns the hits of loads and stores in percent of all loads and stores, including bypasses, as in Figure
 /// 5.
-pub(super) fn all_hits(run: &Clocked) -> f64 {
+pub(super) fn all_hits(run: &RunResult) -> f64 {
     let all = of_l1s(run, |unit| unit.accesses + unit.store_hits + unit.store_misses);
     100.0 * ratio(of_l1s(run, |unit| unit.hits + unit.store_hits), all)
 }
 
 /// Returns the hits of loads in percent of all loads, including bypasses.
-pub(super) fn hits(run: &Clocked) -> f64 {
+pub(super) fn hits(run: &RunResult) -> f64 {
     100.0 * ratio(of_l1s(run, |unit| unit.hits), of_l1s(run, |unit| unit.accesses))
 }
 
 /// Returns the hits of loads, including those on pending lines, in percent of the loads that do not bypass
 /// the L1.
-pub(super) fn hits_through(run: &Clocked) -> f64 {
+pub(super) fn hits_through(run: &RunResult) -> f64 {
     let through = of_l1s(run, |unit| unit.accesses - unit.bypasses);
     100.0 * ratio(of_l1s(run, |unit| unit.hits + unit.hit_pending), through)
 }
 
-pub(super) fn ipc(run: &Clocked) -> f64 {
+pub(super) fn ipc(run: &RunResult) -> f64 {
     run.counters.ipc()
 }
 
 /// Measures applications with `pdp` at the given distances for each application.
-fn protected(desk: &Desk, apps: &[&App], wanted: &[Vec<u32>]) -> Result<Vec<BTreeMap<u32, Clocked>>, Halt> {
+fn protected(desk: &Session, apps: &[&App], wanted: &[Vec<u32>]) -> Result<Vec<BTreeMap<u32, RunResult>>, FigureError> {
     let point =
         |app: &App, distance: &u32| app.point(desk, &["pdp"], &[format!("l1.bypass.distance={distance}").as_str()]);
     let asked = || apps.iter().zip(wanted);
     let points: Vec<_> = asked().flat_map(|(app, wanted)| wanted.iter().map(|distance| point(app, distance))).collect();
-    let mut done = desk.runner.clocked(&points)?.into_iter();
+    let mut done = desk.runner.run_clocked(&points)?.into_iter();
     Ok(asked().map(|(_, wanted)| wanted.iter().copied().zip(&mut done).collect()).collect())
 }
 
 /// Measures applications with `pdp` at all distances that the search for the best one tries.
-fn searched(desk: &Desk, apps: &[&App]) -> Result<Vec<BTreeMap<u32, Clocked>>, Halt> {
+fn searched(desk: &Session, apps: &[&App]) -> Result<Vec<BTreeMap<u32, RunResult>>, FigureError> {
     let mut tried = vec![BTreeMap::new(); apps.len()];
     let mut wanted = vec![DISTANCES.to_vec(); apps.len()];
     while wanted.iter().any(|wanted| !wanted.is_empty()) {
@@ -205,17 +205,17 @@ fn searched(desk: &Desk, apps: &[&App]) -> Result<Vec<BTreeMap<u32, Clocked>>, H
 
 /// Returns the smallest fraction of the best possible IPC that the search reaches, over the applications at
 /// their small sizes.
-fn share_found(desk: &Desk, apps: &[&App]) -> Result<f64, Halt> {
+fn share_found(desk: &Session, apps: &[&App]) -> Result<f64, FigureError> {
     let small: Vec<_> = apps.iter().map(|app| App { size: "small", ..**app }).collect();
     let small: Vec<_> = small.iter().collect();
     let all = protected(desk, &small, &vec![(1..=MOST).collect(); small.len()])?;
-    let best = |tried: &BTreeMap<u32, Clocked>| tried.values().map(ipc).fold(0.0, f64::max);
+    let best = |tried: &BTreeMap<u32, RunResult>| tried.values().map(ipc).fold(0.0, f64::max);
     let shares =
         searched(desk, &small)?.iter().zip(&all).map(|(found, all)| best(found) / best(all)).collect::<Vec<_>>();
     Ok(shares.into_iter().fold(1.0, f64::min))
 }
 
-fn ipcs(tried: &BTreeMap<u32, Clocked>) -> BTreeMap<u32, f64> {
+fn ipcs(tried: &BTreeMap<u32, RunResult>) -> BTreeMap<u32, f64> {
     tried.iter().map(|(distance, run)| (*distance, ipc(run))).collect()
 }
 
@@ -226,12 +226,12 @@ fn best_distance(tried: &BTreeMap<u32, f64>) -> u32 {
 }
 
 /// Returns the shortest distance with the highest hit rate.
-pub(super) fn most_hits(tried: &BTreeMap<u32, Clocked>) -> u32 {
+pub(super) fn most_hits(tried: &BTreeMap<u32, RunResult>) -> u32 {
     best_distance(&tried.iter().map(|(distance, run)| (*distance, hits(run))).collect())
 }
 
 /// Returns the distance of [`DISTANCES`] with the highest mean IPC over the unfriendly applications.
-pub(super) fn common_distance(desk: &Desk) -> Result<u32, Halt> {
+pub(super) fn common_distance(desk: &Session) -> Result<u32, FigureError> {
     let apps = apps(&[Kind::Unfriendly]);
     let done = protected(desk, &apps, &vec![DISTANCES.to_vec(); apps.len()])?;
     let mean = |distance: &u32| {
@@ -259,7 +259,7 @@ fn fastest(ipcs: impl Iterator<Item = f64>) -> usize {
 }
 
 /// Returns the profile threshold with the highest mean IPC over the unfriendly applications.
-fn best_threshold(desk: &Desk) -> Result<u32, Halt> {
+fn best_threshold(desk: &Session) -> Result<u32, FigureError> {
     let apps = apps(&[Kind::Unfriendly]);
     let sets = THRESHOLDS.map(|threshold| format!("l1.bypass.threshold={threshold}"));
     let machines: Vec<_> = sets.iter().map(|set| (vec!["profiled"], vec![set.as_str()])).collect();

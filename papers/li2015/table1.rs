@@ -3,14 +3,14 @@
 use super::schemes::of_l1s;
 use super::{APPS, App, KERNELS, Kind, RELATIVE_IPC, mean_of, measured};
 use crate::chart::Chart;
-use crate::judge::{Effect, Row, geometric_mean};
+use crate::judge::{ComparisonRow, Effect, geometric_mean};
 use crate::page::Page;
-use crate::runs::Clocked;
-use crate::sheet::Sheet;
-use crate::{Desk, Halt};
+use crate::runs::RunResult;
+use crate::sheet::Table;
+use crate::{FigureError, Session};
 use warpsieve::run::ratio;
 
-pub(in super::super) fn table1(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn table1(desk: &Session) -> Result<Page, FigureError> {
     let apps: Vec<&App> = APPS.iter().collect();
     let past = vec!["bypass-all"];
     let machines = [(vec![], vec![]), (past.clone(), vec![]), (past, vec!["l1.bypass_sectors=0"])];
@@ -25,15 +25,16 @@ pub(in super::super) fn table1(desk: &Desk) -> Result<Page, Halt> {
     );
     let rows = Kind::ALL.map(|kind| {
         let what = format!("geometric mean of the {} class", kind.name());
-        let row = Row::sign(&what, mean_of(kind, &apps, &ratios), mean_of(kind, &apps, &published), Effect::RATIO);
-        row.explained(|| apart(kind, &apps, &ratios, &done))
+        let row =
+            ComparisonRow::sign(&what, mean_of(kind, &apps, &ratios), mean_of(kind, &apps, &published), Effect::RATIO);
+        row.explain_failure(|| apart(kind, &apps, &ratios, &done))
     });
     let title = "li2015, Table 1: who is friendly to the L1";
-    let mut page = Page::held("li2015/table1", desk.is_quick, title, &about, rows.into());
+    let mut page = Page::with_comparison("li2015/table1", desk.is_quick, title, &about, rows.into());
     let all = geometric_mean(&ratios).unwrap_or(f64::NAN);
     let [ours, lines] = [&ratios, &whole].map(|ratios| mean_of(Kind::Unfriendly, &apps, ratios));
     let names = apps.iter().map(|app| [app.name, app.kernel, app.kind.name()]);
-    let sheet = Sheet::new(["app", "kernel", "class"], names).columns(3, [("ours", ratios)]);
+    let sheet = Table::new(["app", "kernel", "class"], names).columns(3, [("ours", ratios)]);
     let sheet = sheet.columns(2, [("published", published)]).columns(3, [("whole lines", whole)]);
     sheet.table(&mut page, "## Applications")?;
     page.text(&format!(
@@ -46,14 +47,14 @@ pub(in super::super) fn table1(desk: &Desk) -> Result<Page, Halt> {
 
 /// Lists the applications of a class whose ratio differs from the published one, with the hit rates of their
 /// L1.
-fn apart(kind: Kind, apps: &[&App], ratios: &[f64], done: &[Vec<Clocked>]) -> String {
+fn apart(kind: Kind, apps: &[&App], ratios: &[f64], done: &[Vec<RunResult>]) -> String {
     let all = apps.iter().zip(ratios).zip(done);
     let apart = all.filter(|((app, ours), _)| app.kind == kind && (*ours - app.bypassed).abs() > Effect::RATIO.none);
     let texts = apart.map(|((app, ours), runs)| {
         let plain = &runs[0];
         let loads = of_l1s(plain, |l1| l1.hits + l1.hit_pending + l1.misses);
         let [hits, joined] = [of_l1s(plain, |l1| l1.hits), of_l1s(plain, |l1| l1.hit_pending)];
-        let reads = |run: &Clocked| {
+        let reads = |run: &RunResult| {
             let l2 = run.counters.totals().l2;
             l2.hits + l2.hit_pending + l2.misses
         };

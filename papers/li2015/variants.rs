@@ -4,11 +4,11 @@
 use super::schemes::{FIRST_COUNTS, hits};
 use super::{App, KERNELS, Kind, RELATIVE_IPC, apps, mean_of, measured, relative_sheet, walk};
 use crate::chart::Chart;
-use crate::judge::{Class, Effect, Row, number};
+use crate::judge::{Class, ComparisonRow, Effect, number};
 use crate::page::Page;
-use crate::runs::Clocked;
-use crate::{Desk, Halt, place};
-use warpsieve::text::grouped;
+use crate::runs::RunResult;
+use crate::{FigureError, Session, index_of};
+use warpsieve::text::format_thousands;
 
 /// Machine of a figure: name, designs and settings.
 struct Variant(&'static str, &'static [&'static str], &'static [&'static str]);
@@ -18,11 +18,11 @@ struct Measured {
     apps: Vec<&'static App>,
     names: Vec<&'static str>,
     /// Runs by application and machine.
-    done: Vec<Vec<Clocked>>,
+    done: Vec<Vec<RunResult>>,
 }
 
 impl Measured {
-    fn new(desk: &Desk, variants: &[Variant]) -> Result<Self, Halt> {
+    fn new(desk: &Session, variants: &[Variant]) -> Result<Self, FigureError> {
         let apps = apps(&[Kind::Unfriendly]);
         let machines: Vec<_> =
             variants.iter().map(|Variant(_, designs, sets)| (designs.to_vec(), sets.to_vec())).collect();
@@ -35,8 +35,8 @@ impl Measured {
     }
 
     /// Returns the run of an application on a machine.
-    fn of(&self, app: &str, machine: usize) -> &Clocked {
-        &self.done[place(&self.apps, app)][machine]
+    fn of(&self, app: &str, machine: usize) -> &RunResult {
+        &self.done[index_of(&self.apps, app)][machine]
     }
 
     /// Returns the IPC on one machine relative to another, by application.
@@ -61,7 +61,7 @@ impl Measured {
         page: &mut Page,
         base: impl Fn(usize) -> usize,
         charts: &[(&str, &str, &[usize])],
-    ) -> Result<(), Halt> {
+    ) -> Result<(), FigureError> {
         let shown = charts.iter().flat_map(|(_, _, of)| of.iter().copied());
         let columns = shown.map(|at| (self.names[at], self.over(at, base(at))));
         let sheet = relative_sheet(Kind::Unfriendly, &self.apps, columns);
@@ -78,7 +78,7 @@ impl Measured {
 /// Largest distance of a mean ratio from one that counts as no difference.
 const BAND: f64 = 0.05;
 
-pub(in super::super) fn fig12(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn fig12(desk: &Session) -> Result<Page, FigureError> {
     const VARIANTS: [Variant; 4] = [
         Variant("LRU", &[], &[]),
         Variant("SRRIP", &["srrip"], &[]),
@@ -93,17 +93,22 @@ pub(in super::super) fn fig12(desk: &Desk) -> Result<Page, Halt> {
     let [srrip, ship, decoupled] = [1, 2, 3].map(|at| measured.mean(at, 0));
     let order = [(VARIANTS[3].0, decoupled), (VARIANTS[1].0, srrip)];
     let rows = vec![
-        Row::sign(
+        ComparisonRow::sign(
             &format!("SRRIP, mean: no difference within {BAND}"),
             srrip,
             1.0,
             Effect { neutral: 1.0, none: BAND },
         ),
-        Row::sign(&format!("SHiP, mean: no difference within {BAND}"), ship, 1.0, Effect { neutral: 1.0, none: BAND }),
-        Row::ordering("mean", &order),
+        ComparisonRow::sign(
+            &format!("SHiP, mean: no difference within {BAND}"),
+            ship,
+            1.0,
+            Effect { neutral: 1.0, none: BAND },
+        ),
+        ComparisonRow::ordering("mean", &order),
     ];
     let title = "li2015, Figure 12: replacement policies";
-    let mut page = Page::held("li2015/fig12", desk.is_quick, title, &about, rows);
+    let mut page = Page::with_comparison("li2015/fig12", desk.is_quick, title, &about, rows);
     measured.show(&mut page, |_| 0, &[("", "IPC with other replacement", &[1, 2, 3])])?;
     Ok(page)
 }
@@ -148,7 +153,7 @@ const ONE: usize = 8;
 const TWO: usize = 9;
 const FIRST: usize = 12;
 
-pub(in super::super) fn fig13(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn fig13(desk: &Session) -> Result<Page, FigureError> {
     let measured = Measured::new(desk, &tags())?;
     let about = format!(
         "IPC of the decoupled L1 on `fermi` with `li2015-clocks`. *Tags*: in one set with 128 lines, in parts of that with 256. *Ways*: of the tags\n\
@@ -156,10 +161,10 @@ pub(in super::super) fn fig13(desk: &Desk) -> Result<Page, Halt> {
          sizes in the picture only; these are ours, but for 256, 384, 8, 16 and 2. *First counts*: a count is one from the first request on\n\
          (`{FIRST_COUNTS}`), in parts of that with 1. {KERNELS}"
     );
-    let mut rows: Vec<Row> = of_tags(&measured).into();
+    let mut rows: Vec<ComparisonRow> = of_tags(&measured).into();
     rows.extend(of_thresholds(&measured));
     let title = "li2015, Figure 13: tags, ways and thresholds";
-    let mut page = Page::held("li2015/fig13", desk.is_quick, title, &about, rows);
+    let mut page = Page::with_comparison("li2015/fig13", desk.is_quick, title, &about, rows);
     let of_plain = |machine: usize| number(measured.mean(machine, PLAIN));
     page.text(&format!(
         "Whether a line's first request counts, the paper does not say. If it does not, a threshold of 1 is {} times the plain L1 and 2 {} times; if\n\
@@ -186,23 +191,23 @@ pub(in super::super) fn fig13(desk: &Desk) -> Result<Page, Halt> {
 }
 
 /// Checks the best number of tags, and the number of tags per set.
-fn of_tags(measured: &Measured) -> [Row; 2] {
+fn of_tags(measured: &Measured) -> [ComparisonRow; 2] {
     let best = measured.best(&[0, 1, 2, 3]);
     let over = |entries: usize| format!("{:.3}", measured.mean(entries, TWO_A_LINE));
-    let number = Row::claim(
+    let number = ComparisonRow::claim(
         Class::Sign,
         "number of tags, mean",
         &format!("best {}, {} times 256 tags; 128 tags {}", measured.names[best], over(best), over(0)),
         "256 tags best, here within 1 %, and not 128",
         1.01 * measured.mean(TWO_A_LINE, best) >= 1.0 && best != 0,
     );
-    let ways = Row::sign("16 ways over 8, mean", measured.mean(SIXTEEN, EIGHT), 1.02, Effect::RATIO);
-    [number, ways.explained(|| farther(measured))]
+    let ways = ComparisonRow::sign("16 ways over 8, mean", measured.mean(SIXTEEN, EIGHT), 1.02, Effect::RATIO);
+    [number, ways.explain_failure(|| farther(measured))]
 }
 
 /// Explains why more ways do not help.
 fn farther(measured: &Measured) -> String {
-    let evictions = |machine: usize| grouped(measured.of("PTF", machine).counters.totals().l1.evictions);
+    let evictions = |machine: usize| format_thousands(measured.of("PTF", machine).counters.totals().l1.evictions);
     format!(
         "PTF most of all: with more tags in a set, lines whose requests lie farther apart get to the threshold and push others out: {} \
          evictions instead of {}, which section 6.2 warns of where there are too many tags",
@@ -212,7 +217,7 @@ fn farther(measured: &Measured) -> String {
 }
 
 /// Checks which threshold is best.
-fn of_thresholds(measured: &Measured) -> [Row; 2] {
+fn of_thresholds(measured: &Measured) -> [ComparisonRow; 2] {
     let best = measured.best(&[8, 9, 10, 11]);
     let near = |app: usize| {
         let best = (ONE..FIRST).map(|at| measured.ipc(app, at)).fold(0.0, f64::max);
@@ -220,14 +225,14 @@ fn of_thresholds(measured: &Measured) -> [Row; 2] {
     };
     let good = (0..measured.apps.len()).filter(|app| near(*app)).count();
     [
-        Row::claim(
+        ComparisonRow::claim(
             Class::Sign,
             &format!("applications best, or within {:.0} % of it, with a threshold of 2", 100.0 * BAND),
             &format!("{good} of {}", measured.apps.len()),
             "the majority",
             2 * good > measured.apps.len(),
         ),
-        Row::claim(
+        ComparisonRow::claim(
             Class::Sign,
             "best threshold, mean",
             &format!("{}, {} times threshold 2", measured.names[best], number(measured.mean(best, TWO))),
@@ -243,11 +248,11 @@ fn of_walks(measured: &Measured, nodes: usize) -> String {
     format!(
         "of the loads of BH ({} nodes) the plain L1 of 64 KB hits with {plain:.0} %; the decoupled one lets the first two loads of a line \
          pass and hits with {decoupled:.0} %",
-        grouped(nodes as u64)
+        format_thousands(nodes as u64)
     )
 }
 
-pub(in super::super) fn fig14(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn fig14(desk: &Session) -> Result<Page, FigureError> {
     const VARIANTS: [Variant; 8] = [
         Variant("BL 16 KB", &[], &[]),
         Variant("Decoupled 16 KB", &["decoupled"], &[]),
@@ -265,19 +270,20 @@ pub(in super::super) fn fig14(desk: &Desk) -> Result<Page, Halt> {
     let (nodes, _) = walk(desk)?;
     let sizes = ["16 KB", "32 KB", "64 KB", "128 KB"];
     let gains = [0, 1, 2, 3].map(|size| (sizes[size], measured.mean(2 * size + 1, 2 * size)));
-    let mut rows: Vec<_> =
-        gains.map(|(size, gain)| gained(&format!("at {size}"), gain).explained(|| of_walks(&measured, nodes))).into();
-    rows.push(Row::ordering("gain of the decoupled L1, mean", &gains));
+    let mut rows: Vec<_> = gains
+        .map(|(size, gain)| gained(&format!("at {size}"), gain).explain_failure(|| of_walks(&measured, nodes)))
+        .into();
+    rows.push(ComparisonRow::ordering("gain of the decoupled L1, mean", &gains));
     let [small, large] = [measured.mean(1, 0), measured.mean(6, 0)];
-    let row = Row::factor("Decoupled 16 KB beside BL 128 KB, mean", small, large, 1.0);
-    rows.push(row.explained(|| of_walks(&measured, nodes)));
+    let row = ComparisonRow::factor("Decoupled 16 KB beside BL 128 KB, mean", small, large, 1.0);
+    rows.push(row.explain_failure(|| of_walks(&measured, nodes)));
     let title = "li2015, Figure 14: larger L1s";
-    let mut page = Page::held("li2015/fig14", desk.is_quick, title, &about, rows);
+    let mut page = Page::with_comparison("li2015/fig14", desk.is_quick, title, &about, rows);
     measured.show(&mut page, |_| 0, &[("", "IPC with larger L1s", &[0, 1, 2, 3, 4, 5, 6, 7])])?;
     Ok(page)
 }
 
-pub(in super::super) fn fig15(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn fig15(desk: &Session) -> Result<Page, FigureError> {
     const VARIANTS: [Variant; 6] = [
         Variant("LRR", &[], &["sm.policy=\"loose-round-robin\""]),
         Variant("LRR, Decoupled", &["decoupled"], &["sm.policy=\"loose-round-robin\""]),
@@ -289,22 +295,23 @@ pub(in super::super) fn fig15(desk: &Desk) -> Result<Page, Halt> {
     let measured = Measured::new(desk, &VARIANTS)?;
     let about = format!("IPC in parts of that of the plain L1 under GTO, on `fermi` with `li2015-clocks`. {KERNELS}");
     let gto = 4;
-    let plain =
-        |(at, name): (usize, &str)| Row::ordering("plain L1, mean", &[("GTO", 1.0), (name, measured.mean(at, gto))]);
+    let plain = |(at, name): (usize, &str)| {
+        ComparisonRow::ordering("plain L1, mean", &[("GTO", 1.0), (name, measured.mean(at, gto))])
+    };
     let mut rows: Vec<_> = [(0, "LRR"), (2, "2LEVEL")].map(plain).into();
     rows.extend(
         [(0, "LRR"), (2, "2LEVEL"), (gto, "GTO")]
             .map(|(at, name)| gained(&format!("under {name}"), measured.mean(at + 1, at))),
     );
     let title = "li2015, Figure 15: schedulers";
-    let mut page = Page::held("li2015/fig15", desk.is_quick, title, &about, rows);
+    let mut page = Page::with_comparison("li2015/fig15", desk.is_quick, title, &about, rows);
     measured.show(&mut page, |_| gto, &[("", "IPC under other schedulers", &[0, 1, 2, 3, 4, 5])])?;
     Ok(page)
 }
 
 /// Checks that the decoupled L1 gains over the plain one; the paper states no amount.
-fn gained(place: &str, ours: f64) -> Row {
+fn gained(place: &str, ours: f64) -> ComparisonRow {
     let least = Effect::RATIO.neutral + Effect::RATIO.none;
     let published = format!("a gain, here at least {least:.2}");
-    Row::claim(Class::Sign, &format!("gain {place}, mean"), &number(ours), &published, ours >= least)
+    ComparisonRow::claim(Class::Sign, &format!("gain {place}, mean"), &number(ours), &published, ours >= least)
 }

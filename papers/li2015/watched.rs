@@ -10,11 +10,11 @@ use super::schemes::of_l1s;
 use super::schemes::{FIRST_COUNTS, Scheme, Schemes};
 use super::{KERNELS, Kind, apps, measured, sheet};
 use crate::chart::Chart;
-use crate::judge::{Row, mean};
+use crate::judge::{ComparisonRow, mean};
 use crate::page::Page;
-use crate::runs::{Clocked, Point, Trouble};
-use crate::sheet::Sheet;
-use crate::{Desk, Halt, place};
+use crate::runs::{Point, RunFailure, RunResult};
+use crate::sheet::Table;
+use crate::{FigureError, Session, index_of};
 use warpsieve::config::Resolved;
 use warpsieve::run::{Outcome, RunOptions, Verdict, ratio, run};
 
@@ -28,7 +28,7 @@ struct Watched {
 }
 
 /// Runs points with the golden models as checkers, which collect the statistics.
-fn watched(desk: &Desk, points: &[Point]) -> Result<Vec<Watched>, Halt> {
+fn watched(desk: &Session, points: &[Point]) -> Result<Vec<Watched>, FigureError> {
     let options = RunOptions { check: true, ..RunOptions::default() };
     desk.runner.measure("watched", points, &|launch: &Path, resolved: &Resolved| {
         let report = run(launch, &resolved.config, &options, &mut |_| {})?;
@@ -37,12 +37,12 @@ fn watched(desk: &Desk, points: &[Point]) -> Result<Vec<Watched>, Halt> {
                 let Histograms { distances, .. } = through;
                 Ok(Watched { distances, lines: through.footprint() })
             }
-            (outcome, verdict, _) => Err(Trouble::Failed(format!("{outcome:?}, {verdict:?}"))),
+            (outcome, verdict, _) => Err(RunFailure::Failed(format!("{outcome:?}, {verdict:?}"))),
         }
     })
 }
 
-pub(in super::super) fn fig11(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn fig11(desk: &Session) -> Result<Page, FigureError> {
     let schemes = Schemes::measure(desk, &[Kind::Unfriendly])?;
     let ptf = *apps(&[Kind::Unfriendly]).first().unwrap_or(&&super::APPS[0]);
     let distance = schemes.of(ptf.name, &schemes.distances.iter().map(|d| f64::from(*d)).collect::<Vec<_>>());
@@ -64,14 +64,20 @@ pub(in super::super) fn fig11(desk: &Desk) -> Result<Page, Halt> {
     let near = |at: usize| own[at][..2].iter().sum::<f64>();
     let [plain, .., decoupled] = names;
     let rows = vec![
-        Row::ordering(&format!("reuses {FAR} or more apart, % of BL's"), &[(plain, far(0)), (decoupled, far(3))]),
-        Row::factor(
+        ComparisonRow::ordering(
+            &format!("reuses {FAR} or more apart, % of BL's"),
+            &[(plain, far(0)), (decoupled, far(3))],
+        ),
+        ComparisonRow::factor(
             &format!("reuses {FAR} or more apart that do not enter, %"),
             100.0 - 100.0 * far(3) / far(0),
             100.0,
             0.0,
         ),
-        Row::ordering("reuses with at most one load between, % of its own", &[(decoupled, near(3)), (plain, near(0))]),
+        ComparisonRow::ordering(
+            "reuses with at most one load between, % of its own",
+            &[(decoupled, near(3)), (plain, near(0))],
+        ),
     ];
     let about = format!(
         "Loads of the particle filter that go through the L1 and ask for a line again, by the number of loads through the L1 of that SM in\n\
@@ -79,25 +85,25 @@ pub(in super::super) fn fig11(desk: &Desk) -> Result<Page, Halt> {
         schemes.text()
     );
     let title = "li2015, Figure 11: what enters the L1 of PTF";
-    let mut page = Page::held("li2015/fig11", desk.is_quick, title, &about, rows);
+    let mut page = Page::with_comparison("li2015/fig11", desk.is_quick, title, &about, rows);
     let column = |(class, name)| (name, of_all.iter().map(|shares| shares[class]).collect());
-    let sheet = Sheet::new(["L1"], names.map(|name| [name])).columns(1, classes().into_iter().enumerate().map(column));
+    let sheet = Table::new(["L1"], names.map(|name| [name])).columns(1, classes().into_iter().enumerate().map(column));
     sheet.table(&mut page, "## Applications")?;
     sheet.lines(&mut page, Chart::new("Loads through the L1 between two of one line", "percent of BL's reuses"));
     Ok(page)
 }
 
 /// Returns the cycles in which the oldest request in the memory pipeline was stalled by a reservation fail.
-fn refused(run: &Clocked) -> u64 {
+fn refused(run: &RunResult) -> u64 {
     of_l1s(run, |unit| unit.fails.iter().sum())
 }
 
-fn missed(run: &Clocked) -> u64 {
+fn missed(run: &RunResult) -> u64 {
     of_l1s(run, |unit| unit.misses)
 }
 
 /// Returns the stalled cycles, in percent of the cycles of the SMs that execute loads.
-fn stalled(run: &Clocked) -> f64 {
+fn stalled(run: &RunResult) -> f64 {
     let loading = run.counters.l1.iter().filter(|unit| unit.accesses > 0).count() as u64;
     100.0 * ratio(refused(run), loading * run.counters.cycles)
 }
@@ -109,7 +115,7 @@ fn change(ours: u64, base: u64) -> f64 {
 
 /// Returns the changes from the plain L1 to a machine, by application and in percent: footprint, stalled
 /// cycles, and misses.
-fn changes(runs: &[Vec<Clocked>], watched: &[Watched], machine: usize) -> [Vec<f64>; 3] {
+fn changes(runs: &[Vec<RunResult>], watched: &[Watched], machine: usize) -> [Vec<f64>; 3] {
     let lines = watched.chunks(MACHINES).map(|of| change(of[machine].lines, of[0].lines)).collect();
     let [fails, misses] =
         [refused, missed].map(|count| runs.iter().map(|of| change(count(&of[machine]), count(&of[0]))).collect());
@@ -119,7 +125,7 @@ fn changes(runs: &[Vec<Clocked>], watched: &[Watched], machine: usize) -> [Vec<f
 /// Number of machines: plain L1, decoupled L1, and decoupled L1 in which the first request counts.
 const MACHINES: usize = 3;
 
-pub(in super::super) fn contention(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn contention(desk: &Session) -> Result<Page, FigureError> {
     let apps = apps(&[Kind::Unfriendly]);
     let machines: [_; MACHINES] =
         [(vec![], vec![]), (vec!["decoupled"], vec![]), (vec!["decoupled"], vec![FIRST_COUNTS])];
@@ -131,10 +137,10 @@ pub(in super::super) fn contention(desk: &Desk) -> Result<Page, Halt> {
     let stalls = [0, 1].map(|machine: usize| runs.iter().map(|of| stalled(&of[machine])).collect::<Vec<_>>());
     let average = |values: &[f64]| mean(values).unwrap_or(f64::NAN);
     let rows = vec![
-        Row::factor("footprint, mean change in %", average(lines), -63.4, 0.0),
-        Row::factor("cycles refused, mean change in %", average(fails), -84.5, 0.0),
-        Row::factor("stalls of the plain L1, mean %", average(&stalls[0]), 48.04, 0.0),
-        Row::factor("misses of SSSP, change in %", misses[place(&apps, "SSSP")], -80.0, 0.0),
+        ComparisonRow::factor("footprint, mean change in %", average(lines), -63.4, 0.0),
+        ComparisonRow::factor("cycles refused, mean change in %", average(fails), -84.5, 0.0),
+        ComparisonRow::factor("stalls of the plain L1, mean %", average(&stalls[0]), 48.04, 0.0),
+        ComparisonRow::factor("misses of SSSP, change in %", misses[index_of(&apps, "SSSP")], -80.0, 0.0),
     ];
     let about = format!(
         "The plain and the decoupled L1 of `fermi` with `li2015-clocks`. *Footprint*: lines that loads ask the L1 of an SM for in a launch, those\n\
@@ -143,7 +149,7 @@ pub(in super::super) fn contention(desk: &Desk) -> Result<Page, Halt> {
          third (`{FIRST_COUNTS}`). {KERNELS}"
     );
     let title = "li2015, sections 3.2, 6.1 (e) and 6.5: contention";
-    let mut page = Page::held("li2015/contention", desk.is_quick, title, &about, rows);
+    let mut page = Page::with_comparison("li2015/contention", desk.is_quick, title, &about, rows);
     let sheet = sheet(&apps, 1, ["footprint %", "refused %", "misses %"].into_iter().zip(first.clone()));
     let second = ["footprint %, 2nd", "refused %, 2nd", "misses %, 2nd"].into_iter().zip(changes(&runs, &watched, 2));
     let sheet = sheet.columns(1, second).columns(1, ["stalls % BL", "stalls % Decoupled"].into_iter().zip(stalls));

@@ -230,12 +230,12 @@ pub(crate) fn width_of(text: &str, size: f64) -> f64 {
 
 /// Returns the width to reserve for a text, because screens may substitute a wider font for the one of
 /// [`width_of`].
-pub(crate) fn room_of(text: &str, size: f64) -> f64 {
+pub(crate) fn reserved_width(text: &str, size: f64) -> f64 {
     1.15 * width_of(text, size)
 }
 
 /// Returns the text, shortened in the middle if it is wider than `width` points.
-pub(crate) fn fitted(text: &str, size: f64, width: f64) -> String {
+pub(crate) fn shorten_to_width(text: &str, size: f64, width: f64) -> String {
     if width_of(text, size) <= width {
         return text.to_owned();
     }
@@ -270,8 +270,8 @@ pub(crate) mod tests {
     #[test]
     fn a_text_that_does_not_fit_keeps_its_ends() {
         let text = "kernels/a-folder/launch.toml";
-        assert_eq!(fitted(text, 8.0, width_of(text, 8.0)), text);
-        let short = fitted(text, 8.0, 60.0);
+        assert_eq!(shorten_to_width(text, 8.0, width_of(text, 8.0)), text);
+        let short = shorten_to_width(text, 8.0, 60.0);
         assert!(short.starts_with("ker") && short.contains('…') && short.ends_with("oml"), "{short}");
         assert!(width_of(&short, 8.0) <= 60.0);
         assert!(width_of("WWW", 8.0) > 2.0 * width_of("iii", 8.0));

@@ -5,15 +5,15 @@ use rtl::dram::counts::Counts;
 use rtl::l1::stats::L1Stats;
 use rtl::l2::L2Stats;
 use warpsieve::run::Counters;
-use warpsieve::text::grouped;
+use warpsieve::text::format_thousands;
 
 use super::gpu::{Counted, Measured, measured};
-use crate::apart::Apart;
+use crate::apart::Deviation;
 use crate::judge::mean;
 use crate::page::{Drawing, Page};
-use crate::runs::{Point, resolved};
+use crate::runs::{Point, resolve_config};
 use crate::scatter::{Dot, Scatter};
-use crate::{Desk, Halt};
+use crate::{FigureError, Session};
 
 /// Our machine, which models the GPU.
 const MACHINE: &str = "hopper";
@@ -67,7 +67,7 @@ fn percent([all, had]: [f64; 2]) -> Option<f64> {
     (all > 0.0).then(|| 100.0 * had / all)
 }
 
-pub(super) fn draw(desk: &Desk) -> Result<Page, Halt> {
+pub(super) fn draw(desk: &Session) -> Result<Page, FigureError> {
     let folder = desk.kernels.join("../silicon/data").join(GPU);
     let mut gpu: Vec<(String, Measured)> = measured(&folder)?.into_iter().collect();
     gpu.retain(|(name, _)| !name.starts_with(TENSOR));
@@ -77,15 +77,15 @@ pub(super) fn draw(desk: &Desk) -> Result<Page, Halt> {
     }
     let launch = |name: &str| desk.kernels.join(name).join("launch.toml");
     let points: Vec<_> = gpu.iter().map(|(name, _)| Point::new(&launch(name), MACHINE, &[], &[])).collect();
-    let burst_bytes = resolved(MACHINE, &[], &[])?.config.dram.burst_bytes();
-    let ours = desk.runner.clocked(&points)?;
+    let burst_bytes = resolve_config(MACHINE, &[], &[])?.config.dram.burst_bytes();
+    let ours = desk.runner.run_clocked(&points)?;
     let pairs = gpu.into_iter().zip(ours);
     let pairs: Vec<_> =
         pairs.map(|((name, gpu), ours)| Pair { name, gpu, ours: Ours::of(&ours.counters, burst_bytes) }).collect();
     page(desk.is_quick, &pairs)
 }
 
-fn page(is_quick: bool, pairs: &[Pair]) -> Result<Page, Halt> {
+fn page(is_quick: bool, pairs: &[Pair]) -> Result<Page, FigureError> {
     let mut page = Page::new("silicon/kernels", is_quick, "Kernels beside an H100");
     page.text(ABOUT);
     page.text("## How far apart");
@@ -93,7 +93,7 @@ fn page(is_quick: bool, pairs: &[Pair]) -> Result<Page, Halt> {
         let of: Vec<_> = pairs.iter().filter(|pair| pair.gpu.cycles >= least).collect();
         let cycles: Vec<_> = of.iter().map(|pair| [pair.ours.cycles, pair.gpu.cycles]).collect();
         let count = of.len().to_string();
-        Some(Apart::of(&cycles)?.cells(which, &count))
+        Some(Deviation::of(&cycles)?.cells(which, &count))
     };
     let rows: Vec<_> = [(0.0, "all"), (LONG, "of ten microseconds or more")]
         .into_iter()
@@ -147,8 +147,9 @@ fn cells(pair: &Pair) -> Vec<String> {
     let instructions = gpu.counted.map(|counted| ours.counted.instructions / counted.instructions);
     let instructions = instructions.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
     let rate = |rates: Option<[f64; 2]>| rates.and_then(percent).map_or("-".to_owned(), |part| format!("{part:.1}"));
-    let kilobytes = |bytes: Option<f64>| bytes.map_or("-".to_owned(), |bytes| grouped((bytes / 1024.0).round() as u64));
-    let cycles = [gpu.cycles, ours.cycles].map(|cycles| grouped(cycles.round() as u64));
+    let kilobytes =
+        |bytes: Option<f64>| bytes.map_or("-".to_owned(), |bytes| format_thousands((bytes / 1024.0).round() as u64));
+    let cycles = [gpu.cycles, ours.cycles].map(|cycles| format_thousands(cycles.round() as u64));
     let both = |of: fn(&Counted) -> [f64; 2]| [rate(gpu.counted.as_ref().map(of)), rate(Some(of(&ours.counted)))];
     let dram = [kilobytes(gpu.counted.map(|counted| counted.dram_read)), kilobytes(Some(ours.counted.dram_read))];
     let start = [name.clone(), gpu.launches.to_string()].into_iter().chain(cycles).chain([ratio, instructions]);

@@ -11,10 +11,10 @@ use miette::Report;
 use rtl::sm::StallReason;
 use serde::{Deserialize, Serialize};
 
-use crate::Desk;
+use crate::Session;
 use crate::page::Page;
-use crate::runs::{Clocked, Point, Trouble};
-use crate::{Figure, Halt};
+use crate::runs::{Point, RunFailure, RunResult};
+use crate::{Figure, FigureError};
 use reference::{Reference, references};
 use warpsieve::config::Resolved;
 use warpsieve::kernels::name_of;
@@ -24,7 +24,7 @@ use warpsieve::run::{profile, ratio};
 /// Figure about the suite.
 pub(super) const FIGURES: &[Figure] = &[Figure {
     name: "suite",
-    shows: "All kernels: what the machine does with them, and without time beside reference figures",
+    description: "All kernels: what the machine does with them, and without time beside reference figures",
     draw: suite,
 }];
 
@@ -74,14 +74,14 @@ struct Shown {
     check: &'static str,
 }
 
-pub(super) fn suite(desk: &Desk) -> Result<Page, Halt> {
+pub(super) fn suite(desk: &Session) -> Result<Page, FigureError> {
     let references = references(&desk.kernels.join("suite.csv"))?;
     let jobs = jobs(desk, &references)?;
     let point = |job: &Job<'_>| Point::new(&job.path, "fermi", &[], &[]);
     let points: Vec<_> = jobs.iter().map(point).collect();
     let untimed = desk.runner.measure("untimed", &points, &untimed)?;
     let points: Vec<_> = jobs.iter().filter(|job| job.is_clocked).map(point).collect();
-    let mut clocked = desk.runner.clocked(&points)?.into_iter();
+    let mut clocked = desk.runner.run_clocked(&points)?.into_iter();
     let mut rows = Vec::new();
     for (job, untimed) in jobs.into_iter().zip(untimed) {
         let Job { kernel, path, is_clocked, reference } = job;
@@ -94,7 +94,7 @@ pub(super) fn suite(desk: &Desk) -> Result<Page, Halt> {
 
 /// Returns the jobs: the main size of every kernel on both models, and other sizes that have a reference on
 /// untimed caches only. Quick mode has no references.
-fn jobs<'a>(desk: &Desk, references: &'a [Reference]) -> Result<Vec<Job<'a>>, Report> {
+fn jobs<'a>(desk: &Session, references: &'a [Reference]) -> Result<Vec<Job<'a>>, Report> {
     let mut jobs = Vec::new();
     for (kernel, path) in desk.suite()? {
         let main = name_of(&path);
@@ -109,7 +109,7 @@ fn jobs<'a>(desk: &Desk, references: &'a [Reference]) -> Result<Vec<Job<'a>>, Re
     Ok(jobs)
 }
 
-fn untimed(launch: &Path, resolved: &Resolved) -> Result<Untimed, Trouble> {
+fn untimed(launch: &Path, resolved: &Resolved) -> Result<Untimed, RunFailure> {
     let mut all = Profile::default();
     let mut loads = Load::default();
     for kernel in profile(launch, None, &resolved.config)? {
@@ -130,7 +130,7 @@ fn untimed(launch: &Path, resolved: &Resolved) -> Result<Untimed, Trouble> {
 }
 
 impl Shown {
-    fn new(clocked: &Clocked) -> Self {
+    fn new(clocked: &RunResult) -> Self {
         let counters = &clocked.counters;
         let l1 = |count: fn(&rtl::l1::stats::L1Stats) -> u64| counters.l1.iter().map(count).sum::<u64>();
         let l2 = |count: fn(&rtl::l2::L2Stats) -> u64| counters.l2.iter().map(count).sum::<u64>();

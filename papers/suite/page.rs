@@ -6,7 +6,7 @@ use rtl::sm::StallReason;
 use super::Row;
 use crate::page::table;
 use warpsieve::run::ratio;
-use warpsieve::text::grouped;
+use warpsieve::text::format_thousands;
 
 /// Factor from which instruction counts and lines per load count as different.
 const FACTOR: f64 = 1.5;
@@ -63,7 +63,7 @@ impl Row<'_> {
     /// Formats our value and the reference of each figure. Lines per load are given as average and maximum.
     fn untimed_cells(&self) -> Vec<String> {
         let [instructions, average, most, l1, l2] = self.pairs();
-        let count = |number: Option<f64>| number.map_or("-".to_owned(), |number| grouped(number as u64));
+        let count = |number: Option<f64>| number.map_or("-".to_owned(), |number| format_thousands(number as u64));
         let real = |number: Option<f64>| number.map_or("-".to_owned(), |number| format!("{number:.1}"));
         let lines = |average, most: Option<f64>| match average {
             Some(_) => format!("{} / {}", real(average), most.map_or("-".to_owned(), |most| most.to_string())),
@@ -126,9 +126,9 @@ fn clocked_table(rows: &[Row<'_>]) -> String {
         let stalls: Vec<_> = stalls.map(|(reason, share)| format!("{} {:.1}", reason.name(), 100.0 * share)).collect();
         cells.push(vec![
             row.kernel.clone(),
-            grouped(clocked.cycles),
+            format_thousands(clocked.cycles),
             format!("{:.1}", clocked.ipc),
-            grouped(clocked.warp_instructions),
+            format_thousands(clocked.warp_instructions),
             percent(clocked.l1),
             percent(clocked.l2),
             percent(issued.map(|(_, share)| *share)),

@@ -1,7 +1,7 @@
 //! Designs to compare, and which of them compose with a machine.
 
 use super::{FERMI, VOLTA};
-use crate::runs::resolved;
+use crate::runs::resolve_config;
 use warpsieve::config::designs;
 
 /// Design of a paper, or a combination of designs.
@@ -59,7 +59,7 @@ impl Design {
     /// Returns the number of lines that the L1 looks up per cycle.
     pub fn lookups(&self, machine: &str) -> u32 {
         // The comparison leaves out designs that do not compose with the machine.
-        resolved(machine, self.parts, self.sets(machine)).map_or(0, |resolved| resolved.config.l1.lookups)
+        resolve_config(machine, self.parts, self.sets(machine)).map_or(0, |resolved| resolved.config.l1.lookups)
     }
 
     /// Returns the additional settings of the design on a machine.
@@ -85,7 +85,7 @@ pub(super) fn refused() -> Vec<(String, String)> {
 
 /// Returns the reason why designs do not compose with a machine; `None` if they do.
 fn refusal(machine: &str, parts: &[&str]) -> Option<String> {
-    let report = resolved(machine, parts, &[]).err()?;
+    let report = resolve_config(machine, parts, &[]).err()?;
     let problems: Vec<_> = report.related().into_iter().flatten().map(ToString::to_string).collect();
     Some(if problems.is_empty() { report.to_string() } else { problems.join("; ") })
 }
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn tags_without_lines_are_as_many_as_the_lines_of_the_l1() {
-        let l1 = resolved(VOLTA, &["decoupled"], TAGS).unwrap().config.l1;
+        let l1 = resolve_config(VOLTA, &["decoupled"], TAGS).unwrap().config.l1;
         assert_eq!(l1.decoupled.tag_ways, 2 * l1.ways);
     }
 

@@ -6,10 +6,10 @@ mod page;
 mod size;
 mod verdict;
 
-use crate::counted::{Measured, counted};
+use crate::counted::{RunMetrics, run_metrics};
 use crate::page::Page;
 use crate::runs::Point;
-use crate::{Desk, Figure, Halt};
+use crate::{Figure, FigureError, Session};
 
 use design::Design;
 use page::Found;
@@ -17,7 +17,7 @@ use page::Found;
 /// Figures about the V100.
 pub(super) const FIGURES: &[Figure] = &[Figure {
     name: "volta",
-    shows: "Designs of the papers on a V100: speed-up, hits, traffic, area and energy",
+    description: "Designs of the papers on a V100: speed-up, hits, traffic, area and energy",
     draw: volta,
 }];
 
@@ -29,11 +29,11 @@ const FERMI: &str = "fermi";
 /// Results of every kernel with one design, on both machines.
 struct Runs {
     design: &'static Design,
-    volta: Vec<Measured>,
-    fermi: Vec<Measured>,
+    volta: Vec<RunMetrics>,
+    fermi: Vec<RunMetrics>,
 }
 
-fn volta(desk: &Desk) -> Result<Page, Halt> {
+fn volta(desk: &Session) -> Result<Page, FigureError> {
     let (kernels, left_out) = size::kernels(&desk.kernels, desk.is_quick)?;
     let designs = design::composed();
     let mut points = Vec::new();
@@ -43,7 +43,7 @@ fn volta(desk: &Desk) -> Result<Page, Halt> {
             points.extend(kernels.iter().map(point));
         }
     }
-    let done = counted(desk, &points)?;
+    let done = run_metrics(desk, &points)?;
     let mut done = done.chunks(kernels.len().max(1)).map(<[_]>::to_vec);
     let mut next = || done.next().unwrap_or_default();
     let runs = designs.iter().map(|&design| Runs { design, volta: next(), fermi: next() }).collect();

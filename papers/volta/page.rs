@@ -7,13 +7,13 @@ use super::design::{BASELINE, FRC, ONE_LOOKUP, TAGS, TRANSIENT, refused};
 use super::size::{Kernel, SIZE};
 use super::verdict::{KEPT, PAYS, Verdict};
 use super::{FERMI, Runs, VOLTA};
-use crate::Halt;
+use crate::FigureError;
 use crate::chart::{Chart, Series};
-use crate::counted::{self, Measured, NODE};
+use crate::counted::{self, NODE, RunMetrics};
 use crate::judge::{geometric_mean, mean};
 use crate::page::{Page, comma_separated};
 use crate::structures::block;
-use warpsieve::text::grouped;
+use warpsieve::text::format_thousands;
 
 /// All results; the first runs are those of the baseline.
 pub(super) struct Found {
@@ -38,7 +38,7 @@ enum On {
 use On::{Fermi, Volta};
 
 impl Runs {
-    fn on(&self, on: On) -> &[Measured] {
+    fn on(&self, on: On) -> &[RunMetrics] {
         match on {
             Volta => &self.volta,
             Fermi => &self.fermi,
@@ -68,7 +68,7 @@ impl Found {
     }
 
     /// Returns the ratios of a metric to the baseline, for each kernel that is evidence.
-    fn ratios(&self, runs: &Runs, on: On, of: impl Fn(&Measured) -> f64) -> Vec<f64> {
+    fn ratios(&self, runs: &Runs, on: On, of: impl Fn(&RunMetrics) -> f64) -> Vec<f64> {
         counted::parts(&self.evidence(runs.on(on)), &self.evidence(self.runs[0].on(on)), of)
     }
 
@@ -82,7 +82,7 @@ impl Found {
 
     /// Returns the mean hit rate of the L1s in percent, including hits on pending lines.
     fn hits(&self, runs: &Runs, on: On) -> f64 {
-        let percent: Vec<_> = self.evidence(runs.on(on)).iter().filter_map(Measured::hits).collect();
+        let percent: Vec<_> = self.evidence(runs.on(on)).iter().filter_map(RunMetrics::hits).collect();
         mean(&percent).unwrap_or(f64::NAN)
     }
 
@@ -95,7 +95,7 @@ fn geometric(values: &[f64]) -> f64 {
     geometric_mean(values).unwrap_or(f64::NAN)
 }
 
-pub(super) fn draw(is_quick: bool, found: &Found) -> Result<Page, Halt> {
+pub(super) fn draw(is_quick: bool, found: &Found) -> Result<Page, FigureError> {
     let mut page = Page::new("volta", is_quick, "The papers' designs on a V100");
     page.text(&about(is_quick, found));
     evidence(&mut page, found);
@@ -150,7 +150,8 @@ fn evidence(page: &mut Page, found: &Found) {
     let base = &found.runs[0];
     let rows = found.kernels.iter().enumerate().map(|(at, kernel)| {
         let counts = [Fermi, Volta].map(|on| &base.on(on)[at]);
-        let counts = counts.iter().flat_map(|one| [one.cycles, one.l1_evictions, one.l2_evictions].map(grouped));
+        let counts =
+            counts.iter().flat_map(|one| [one.cycles, one.l1_evictions, one.l2_evictions].map(format_thousands));
         let verdict = if found.is_evidence(at) { "" } else { "no evidence" };
         [kernel.name.clone()].into_iter().chain(counts).chain([verdict.to_owned()]).collect()
     });
@@ -311,7 +312,7 @@ fn kernels(page: &mut Page, found: &Found) {
     let speedups: Vec<_> = compared.iter().map(|runs| found.speedups(runs, Volta)).collect();
     let head = ["kernel", "L1 %, `fermi`", "L1 %, `volta`"];
     let head: Vec<_> = head.into_iter().chain(compared.iter().map(|runs| runs.design.name)).collect();
-    let hit = |one: &Measured| one.hits().map_or("-".to_owned(), |percent| format!("{percent:.1}"));
+    let hit = |one: &RunMetrics| one.hits().map_or("-".to_owned(), |percent| format!("{percent:.1}"));
     let base = &found.runs[0];
     let rows = found.kernels(true).enumerate().map(|(row, (at, kernel))| {
         let hits = [hit(&base.fermi[at]), hit(&base.volta[at])];
@@ -335,7 +336,7 @@ fn memory(page: &mut Page, found: &Found) {
         NODE.nm()
     ));
     let dram = |runs: &Runs, on| geometric(&found.ratios(runs, on, |one| one.dram_bytes as f64));
-    let energy = |runs: &Runs, on| geometric(&found.ratios(runs, on, Measured::pj));
+    let energy = |runs: &Runs, on| geometric(&found.ratios(runs, on, RunMetrics::pj));
     let head = ["design", "L1 %, `fermi`", "`volta`", "DRAM, `fermi`", "`volta`", "energy, `fermi`", "`volta`"];
     let rows = found.runs.iter().map(|runs| {
         let hits = [Fermi, Volta].map(|on| format!("{:.1}", found.hits(runs, on)));
@@ -386,7 +387,7 @@ fn refusals(page: &mut Page) {
 
 /// Formats all measurements as CSV.
 fn numbers(found: &Found) -> Result<String, Report> {
-    let head = [&["machine", "design", "kernel"][..], &Measured::HEAD, &["l1_evictions", "l2_evictions"]].concat();
+    let head = [&["machine", "design", "kernel"][..], &RunMetrics::HEAD, &["l1_evictions", "l2_evictions"]].concat();
     let mut rows = Vec::new();
     for runs in &found.runs {
         for (machine, on) in [(VOLTA, Volta), (FERMI, Fermi)] {
@@ -407,10 +408,19 @@ mod tests {
     use super::super::design::DESIGNS;
     use super::*;
 
-    fn measured(cycles: u64) -> Measured {
+    fn measured(cycles: u64) -> RunMetrics {
         let (dynamic_pj, leakage_pj) = (cycles as f64, 0.0);
         let (l1_evictions, l2_evictions) = (9, 7);
-        Measured { cycles, loads: 100, found: 40, l1_evictions, l2_evictions, dram_bytes: 640, dynamic_pj, leakage_pj }
+        RunMetrics {
+            cycles,
+            loads: 100,
+            found: 40,
+            l1_evictions,
+            l2_evictions,
+            dram_bytes: 640,
+            dynamic_pj,
+            leakage_pj,
+        }
     }
 
     /// Two kernels, and designs with the given cycles of each kernel on the two machines.

@@ -34,7 +34,7 @@ pub(super) fn kernels(folder: &Path, is_quick: bool) -> Result<(Vec<Kernel>, Vec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runs::resolved;
+    use crate::runs::resolve_config;
     use crate::volta::VOLTA;
     use warpsieve::run::open;
 
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn data_exceed_the_caches_of_the_machine_and_fill_its_sms() {
-        let config = resolved(VOLTA, &[], &[]).unwrap().config;
+        let config = resolve_config(VOLTA, &[], &[]).unwrap().config;
         let bytes = |sets: u32, ways: u32, line: u32| u64::from(sets) * u64::from(ways) * u64::from(line);
         let l1s = u64::from(config.num_sms) * bytes(config.l1.sets, config.l1.ways, config.l1.line_bytes);
         let l2 = u64::from(config.num_partitions) * bytes(config.l2.sets, config.l2.ways, config.l2.line_bytes);

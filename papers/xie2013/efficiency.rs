@@ -1,13 +1,13 @@
 //! xie2013 section 6: run time of the compiler framework, a few seconds for every benchmark.
 
-use compiler::characterise::Bypassed;
+use compiler::characterise::BypassTrafficModel;
 use compiler::solve::Method;
 use miette::{Report, miette};
 
 use super::speedup::{BENCHMARKS, Benchmark, SIZES};
-use crate::Desk;
-use crate::Halt;
-use crate::judge::{Class, Row};
+use crate::FigureError;
+use crate::Session;
+use crate::judge::{Class, ComparisonRow};
 use crate::page::{Page, comma_separated};
 use crate::progress::progress_bar;
 use warpsieve::config::Resolved;
@@ -36,7 +36,7 @@ struct Found {
     seconds: Option<u64>,
 }
 
-pub(in super::super) fn efficiency(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn efficiency(desk: &Session) -> Result<Page, FigureError> {
     let bar = progress_bar(desk.is_quiet, BENCHMARKS.len());
     // Benchmarks run one at a time because CPU time is measured for the whole process.
     let one = |benchmark| {
@@ -49,13 +49,13 @@ pub(in super::super) fn efficiency(desk: &Desk) -> Result<Page, Halt> {
     draw(desk.is_quick, &found)
 }
 
-fn optimised(desk: &Desk, benchmark: &'static Benchmark) -> Result<Found, Report> {
+fn optimised(desk: &Session, benchmark: &'static Benchmark) -> Result<Found, Report> {
     let point = benchmark.point(desk, &SIZES[0]);
     let resolved = Resolved::new(&point.request)?;
     let stopwatch = Stopwatch::start();
     let subject = Subject::new(open(&point.launch, None)?, &resolved.config)?;
     let profile = desk.runner.pool().install(|| subject.characterise(&|| ()));
-    let optimised = Optimised::new(&subject, profile, Bypassed::Uniform);
+    let optimised = Optimised::new(&subject, profile, BypassTrafficModel::Uniform);
     let decisions = optimised.decisions(Method::Heuristic).map_err(|why| miette!("{why}"))?;
     optimised.text(&decisions)?;
     let seconds = stopwatch.time().cpu.as_secs_f64();
@@ -63,23 +63,23 @@ fn optimised(desk: &Desk, benchmark: &'static Benchmark) -> Result<Found, Report
     Ok(Found { benchmark, loads: optimised.graph.len(), runs: subject.runs(), seconds })
 }
 
-fn draw(quick: bool, found: &[Found]) -> Result<Page, Halt> {
+fn draw(quick: bool, found: &[Found]) -> Result<Page, FigureError> {
     let told = |seconds: Option<u64>| seconds.map_or(format!("more than {FEW}"), |seconds| seconds.to_string());
     let longest = |found: &mut dyn Iterator<Item = &Found>| {
         let seconds = found.map(|found| found.seconds.unwrap_or(u64::MAX)).max().unwrap_or_default();
         (seconds <= FEW).then_some(seconds)
     };
     let row = |what: &str, longest: Option<u64>, theirs: &str| {
-        Row::claim(Class::Sign, what, &told(longest), theirs, longest.is_some())
+        ComparisonRow::claim(Class::Sign, what, &told(longest), theirs, longest.is_some())
     };
     let large = longest(&mut found.iter().filter(|found| found.loads >= MANY));
     let rows = vec![
         row("longest of all, seconds", longest(&mut found.iter()), "a few; here at most 60"),
         row(&format!("longest with {MANY} loads or more, seconds"), large, "at most 60")
-            .no_evidence("it is not longer than the longest of all"),
+            .mark_no_evidence("it is not longer than the longest of all"),
     ];
     let title = "xie2013, section 6: seconds to optimise a kernel";
-    let mut page = Page::held("xie2013/efficiency", quick, title, TEXT, rows);
+    let mut page = Page::with_comparison("xie2013/efficiency", quick, title, TEXT, rows);
     let cells = |found: &Found| {
         let Benchmark { theirs, kernel, .. } = found.benchmark;
         vec![format!("{kernel} ({theirs})"), found.loads.to_string(), found.runs.to_string(), told(found.seconds)]

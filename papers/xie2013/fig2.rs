@@ -8,14 +8,14 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use serde::{Deserialize, Serialize};
 
 use super::speedup::{SIZES, benchmark, gain, percent};
-use crate::Desk;
-use crate::Halt;
-use crate::judge::{Class, Row};
+use crate::FigureError;
+use crate::Session;
+use crate::judge::{Class, ComparisonRow};
 use crate::page::{Page, comma_separated};
 use warpsieve::config::Resolved;
 use warpsieve::optimize::{Clocked, Subject};
 use warpsieve::run::{RunError, open};
-use warpsieve::text::grouped;
+use warpsieve::text::format_thousands;
 
 /// Number of loads of which all subsets are bypassed; all other loads are cached.
 const LOADS: usize = 6;
@@ -49,7 +49,7 @@ struct Set {
     l2_bytes: u64,
 }
 
-pub(in super::super) fn fig2(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn fig2(desk: &Session) -> Result<Page, FigureError> {
     let subject = benchmark("PFFL").ok_or_else(|| miette!("table 2 has no PFFL"))?;
     let points = [subject.point(desk, &SIZES[0])];
     let found = desk.runner.measure("fig2", &points, &|launch, resolved| Ok(measure(launch, resolved)?))?;
@@ -80,15 +80,21 @@ fn measure(launch: &Path, machine: &Resolved) -> Result<Found, RunError> {
     Ok(Found { candidates: loads.iter().map(candidate).collect(), sets })
 }
 
-fn draw(quick: bool, found: &Found) -> Result<Page, Halt> {
+fn draw(quick: bool, found: &Found) -> Result<Page, FigureError> {
     let Found { candidates, sets } = found;
     let of = |at: Option<&Set>| at.map_or(0, |set| set.cycles);
     let (all_cached, all_bypassed) = (of(sets.first()), of(sets.last()));
     let least = of(sets.iter().min_by_key(|set| set.cycles));
-    let ours = format!("none {}, all {}, best {}", grouped(all_cached), grouped(all_bypassed), grouped(least));
+    let ours = format!(
+        "none {}, all {}, best {}",
+        format_thousands(all_cached),
+        format_thousands(all_bypassed),
+        format_thousands(least)
+    );
     let holds = least < all_cached.min(all_bypassed);
-    let rows = vec![Row::claim(Class::Sign, "cycles by bypassed loads", &ours, "neither extreme is best", holds)];
-    let mut page = Page::held("xie2013/fig2", quick, "xie2013, figure 2: the particle filter", TEXT, rows);
+    let rows =
+        vec![ComparisonRow::claim(Class::Sign, "cycles by bypassed loads", &ours, "neither extreme is best", holds)];
+    let mut page = Page::with_comparison("xie2013/fig2", quick, "xie2013, figure 2: the particle filter", TEXT, rows);
     let named =
         |of: &Candidate| vec![of.load.to_string(), of.line.to_string(), of.kernel.clone(), format!("`{}`", of.text)];
     page.text("## The six loads");
@@ -96,7 +102,12 @@ fn draw(quick: bool, found: &Found) -> Result<Page, Halt> {
     let names = |set: &Set| set.bypassed.iter().map(usize::to_string).collect::<Vec<_>>().join(" ");
     let row = |set: &Set| {
         let names = if set.bypassed.is_empty() { "none".to_owned() } else { names(set) };
-        vec![names, grouped(set.cycles), percent(gain(all_bypassed, set.cycles)), grouped(set.l2_bytes)]
+        vec![
+            names,
+            format_thousands(set.cycles),
+            percent(gain(all_bypassed, set.cycles)),
+            format_thousands(set.l2_bytes),
+        ]
     };
     page.text("## All sets");
     let head = ["bypassed", "cycles", "over bypassing all six, %", "L2 bytes"];

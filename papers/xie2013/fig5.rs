@@ -3,21 +3,21 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use compiler::characterise::Bypassed;
+use compiler::characterise::BypassTrafficModel;
 use compiler::solve::Method;
 use rtl::l1::watch::Fail;
 use serde::{Deserialize, Serialize};
 
 use super::speedup::{BENCHMARKS, Benchmark, SIZES, chosen, cycles, gain, mean, percent};
-use crate::Desk;
-use crate::Halt;
-use crate::judge::{Class, Effect, Row};
+use crate::FigureError;
+use crate::Session;
+use crate::judge::{Class, ComparisonRow, Effect};
 use crate::page::{Page, comma_separated};
 use warpsieve::config::Resolved;
 use warpsieve::launch::LaunchFile;
 use warpsieve::optimize::{Clocked, Optimised, Subject};
 use warpsieve::run::{RunError, open};
-use warpsieve::text::grouped;
+use warpsieve::text::format_thousands;
 
 const TEXT: &str = "Cycles of `kepler` with every load bypassed, over those with every load cached, with the
 loads cached that the heuristic picks, and with those that integer programming picks. Both pick from one profile on caches
@@ -47,7 +47,7 @@ impl Found {
     }
 }
 
-pub(in super::super) fn fig5(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn fig5(desk: &Session) -> Result<Page, FigureError> {
     // Points are ordered by L1 size first, like the tables.
     let has_size = |size: usize| BENCHMARKS.iter().filter(move |benchmark| size < benchmark.sizes);
     let jobs = || (0..SIZES.len()).flat_map(|size| has_size(size).map(move |benchmark| (size, benchmark)));
@@ -61,7 +61,7 @@ pub(in super::super) fn fig5(desk: &Desk) -> Result<Page, Halt> {
 fn measure(launch: &Path, machine: &Resolved) -> Result<Found, RunError> {
     let config = &machine.config;
     let subject = Subject::new(open(launch, None)?, config)?;
-    let optimised = Optimised::new(&subject, subject.characterise(&|| ()), Bypassed::Uniform);
+    let optimised = Optimised::new(&subject, subject.characterise(&|| ()), BypassTrafficModel::Uniform);
     let all: BTreeSet<usize> = optimised.graph.loads().iter().copied().collect();
     let heuristic = chosen(&optimised, Method::Heuristic, launch)?;
     let (loads, cached) = (all.len(), heuristic.len());
@@ -94,7 +94,7 @@ impl Bar<'_> {
         let Found { launch, loads, cached, bypass_all, .. } = self.found;
         let name = format!("{kernel} ({theirs})");
         let [loads, cached] = [loads, cached].map(usize::to_string);
-        let cells = [name, launch.clone(), format!("{ctas} x {threads}"), loads, cached, grouped(*bypass_all)];
+        let cells = [name, launch.clone(), format!("{ctas} x {threads}"), loads, cached, format_thousands(*bypass_all)];
         cells.into_iter().chain(self.found.gains().map(percent)).collect()
     }
 
@@ -118,7 +118,7 @@ const HEAD: [&str; 9] = [
     "ILP, %",
 ];
 
-fn draw(desk: &Desk, bars: &[Bar<'_>]) -> Result<Page, Halt> {
+fn draw(desk: &Session, bars: &[Bar<'_>]) -> Result<Page, FigureError> {
     let mut page = Page::new("xie2013/fig5", desk.is_quick, "xie2013, figure 5: cached loads at three sizes of the L1");
     page.text(TEXT);
     let mut means = Vec::new();
@@ -136,7 +136,7 @@ fn draw(desk: &Desk, bars: &[Bar<'_>]) -> Result<Page, Halt> {
     }
     let mut rows = verdicts(&means, || losing(desk, bars))?;
     rows.push(most(bars));
-    page.judged(rows);
+    page.add_rows(rows);
     let head = ["l1_kb", "benchmark", "bypass_all_cycles", "cache_all_cycles", "heuristic_cycles", "ilp_cycles"];
     page.csv = comma_separated(&head, &bars.iter().map(Bar::numbers).collect::<Vec<_>>())?;
     Ok(page)
@@ -168,7 +168,7 @@ fn cache_all(launch: &Path, machine: &Resolved) -> Result<CachedAll, RunError> {
 
 /// Explains why caching all loads loses at 16 KB, from runs of [`LOSING`] with linear and with hashed set
 /// indexes.
-fn losing(desk: &Desk, bars: &[Bar<'_>]) -> Result<String, Halt> {
+fn losing(desk: &Session, bars: &[Bar<'_>]) -> Result<String, FigureError> {
     let size = &SIZES[0];
     let at_size = || bars.iter().filter(|bar| bar.size == 0);
     let Some(bar) = at_size().find(|bar| bar.benchmark.theirs == LOSING) else { return Ok(String::new()) };
@@ -182,29 +182,32 @@ fn losing(desk: &Desk, bars: &[Bar<'_>]) -> Result<String, Halt> {
         "{LOSING} reads 900 elements that are 2 KB apart and fall into two of the 32 sets: of its {} cycles at {} KB, {} \
          pass without a way to reserve. With hashed sets (`{HASHED}`) it takes {}, bypassed {}. Without \
          {LOSING} the mean at {} KB is {}",
-        grouped(found[0].cycles),
+        format_thousands(found[0].cycles),
         size.kilobytes,
-        grouped(found[0].without_way),
-        grouped(found[1].cycles),
-        grouped(bar.found.bypass_all),
+        format_thousands(found[0].without_way),
+        format_thousands(found[1].cycles),
+        format_thousands(bar.found.bypass_all),
         size.kilobytes,
         percent(mean(&others.collect::<Vec<_>>()))
     ))
 }
 
 /// Compares the highest speedup of the heuristic over all benchmarks and sizes.
-fn most(bars: &[Bar<'_>]) -> Row {
+fn most(bars: &[Bar<'_>]) -> ComparisonRow {
     let gain = |bar: &Bar<'_>| bar.found.gains()[1];
     let most = bars.iter().max_by(|one, other| gain(one).total_cmp(&gain(other)));
     let (times, name) = most.map_or((f64::NAN, ""), |bar| (1.0 + gain(bar) / 100.0, bar.benchmark.theirs));
     let others = bars.iter().filter(|bar| bar.benchmark.theirs != name).map(gain);
     let next = 1.0 + others.fold(f64::NEG_INFINITY, f64::max) / 100.0;
-    Row::factor("heuristic over bypass all, most of all", times, MOST, 1.0)
-        .because(&format!("{name}; {next:.2} without it"))
+    ComparisonRow::factor("heuristic over bypass all, most of all", times, MOST, 1.0)
+        .with_reason(&format!("{name}; {next:.2} without it"))
 }
 
 /// Checks the paper's statements about the means.
-fn verdicts(means: &[[f64; 3]], losing: impl FnOnce() -> Result<String, Halt>) -> Result<Vec<Row>, Halt> {
+fn verdicts(
+    means: &[[f64; 3]],
+    losing: impl FnOnce() -> Result<String, FigureError>,
+) -> Result<Vec<ComparisonRow>, FigureError> {
     let list = |numbers: &mut dyn Iterator<Item = f64>| numbers.map(percent).collect::<Vec<_>>().join(", ");
     let listed = |of: &dyn Fn(&[f64; 3]) -> f64| list(&mut means.iter().map(of));
     let all = |holds: &dyn Fn(&[f64; 3]) -> bool| means.iter().all(holds);
@@ -213,16 +216,16 @@ fn verdicts(means: &[[f64; 3]], losing: impl FnOnce() -> Result<String, Halt>) -
         let what = format!("{what} over bypass all, geometric means in percent");
         let mut pairs = means.iter().map(|means| means[which]).zip(published());
         let holds = pairs.all(|(ours, theirs)| Effect::PERCENT.shows(ours, theirs));
-        Row::claim(Class::Sign, &what, &listed(&|means| means[which]), &list(&mut published()), holds)
+        ComparisonRow::claim(Class::Sign, &what, &listed(&|means| means[which]), &list(&mut published()), holds)
     };
     let cache_all = gains("cache all", 0);
-    let cache_all = if cache_all.passed { cache_all } else { cache_all.because(&losing()?) };
+    let cache_all = if cache_all.passed { cache_all } else { cache_all.with_reason(&losing()?) };
     let lead = |[cache_all, heuristic, _]: &[f64; 3]| heuristic - cache_all;
     let shrinks = means.windows(2).all(|sizes| lead(&sizes[1]) <= lead(&sizes[0]));
     let over_better = |[cache_all, heuristic, _]: &[f64; 3]| heuristic - cache_all.max(0.0);
     let over_ilp = |[_, heuristic, ilp]: &[f64; 3]| 100.0 * ((100.0 + heuristic) / (100.0 + ilp) - 1.0);
     let row = |class, what: &str, of: &dyn Fn(&[f64; 3]) -> f64, published: &str, holds| {
-        Row::claim(class, what, &listed(of), published, holds)
+        ComparisonRow::claim(class, what, &listed(of), published, holds)
     };
     Ok(vec![
         cache_all,

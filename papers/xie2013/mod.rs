@@ -14,9 +14,9 @@ use compiler::solve::{exhaustive, heuristic, ilp};
 use miette::Report;
 use ptx::Source;
 
-use crate::judge::Row;
+use crate::judge::ComparisonRow;
 use crate::page::{Page, comma_separated, table};
-use crate::{Figure, Halt};
+use crate::{Figure, FigureError};
 
 use efficiency::efficiency;
 use fig2::fig2;
@@ -28,21 +28,21 @@ use profiles::profiles;
 pub(super) const FIGURES: &[Figure] = &[
     Figure {
         name: "xie2013/fig2",
-        shows: "Particle filter: cycles and L2 traffic of 64 sets of cached loads",
+        description: "Particle filter: cycles and L2 traffic of 64 sets of cached loads",
         draw: fig2,
     },
-    Figure { name: "xie2013/fig4", shows: "The worked example of the heuristic", draw: |_| fig4() },
-    Figure { name: "xie2013/fig5", shows: "Speedup of cached loads at three sizes of the L1", draw: fig5 },
-    Figure { name: "xie2013/mrq", shows: "MRQ beside a rule that looks at one load at a time", draw: mrq },
+    Figure { name: "xie2013/fig4", description: "The worked example of the heuristic", draw: |_| fig4() },
+    Figure { name: "xie2013/fig5", description: "Speedup of cached loads at three sizes of the L1", draw: fig5 },
+    Figure { name: "xie2013/mrq", description: "MRQ beside a rule that looks at one load at a time", draw: mrq },
     Figure {
         name: "xie2013/profiles",
-        shows: "Loads profiled on caches without time and on the clocked machine",
+        description: "Loads profiled on caches without time and on the clocked machine",
         draw: profiles,
     },
-    Figure { name: "xie2013/efficiency", shows: "How long it takes to optimise each kernel", draw: efficiency },
+    Figure { name: "xie2013/efficiency", description: "How long it takes to optimise each kernel", draw: efficiency },
     Figure {
         name: "xie2013/listings",
-        shows: "A PTX text before and after its loads get operators",
+        description: "A PTX text before and after its loads get operators",
         draw: |_| listings(),
     },
 ];
@@ -67,12 +67,12 @@ impl Check {
 
 /// Creates a page of checks, each of which must match the paper. `none` explains why the checks count as no
 /// evidence.
-fn page(name: &str, text: &str, checks: &[Check], none: &str) -> Result<Page, Halt> {
+fn page(name: &str, text: &str, checks: &[Check], none: &str) -> Result<Page, FigureError> {
     let head = ["what", "paper", "here", "verdict"];
     let rows: Vec<_> = checks.iter().map(Check::row).collect();
     let judged = |check: &Check| {
         let Check { what, theirs, ours } = check;
-        Row::exact(what, ours, theirs).no_evidence(none)
+        ComparisonRow::exact(what, ours, theirs).mark_no_evidence(none)
     };
     let csv = comma_separated(&head, &rows)?;
     let markdown = format!("{text}\n{}", table(&head, rows, head.len()));
@@ -90,7 +90,7 @@ that is stated: V1 3, V2 2, V4 4; V1-V2 6, V1-V4 -2, V2-V4 1. What the paper lea
 all sixteen sets.
 ";
 
-pub(super) fn fig4() -> Result<Page, Halt> {
+pub(super) fn fig4() -> Result<Page, FigureError> {
     let edges = [((0, 1), 6.0), ((0, 2), -5.0), ((0, 3), -2.0), ((1, 2), -5.0), ((1, 3), 1.0), ((2, 3), -4.0)];
     let weight = |pair| edges.iter().find(|(edge, _)| *edge == pair).map_or(0.0, |(_, weight)| *weight);
     let graph = Graph::new(vec![3.0, 2.0, 1.0, 4.0], Triangle::new(4, weight));
@@ -122,7 +122,7 @@ Two loads of global memory with a store and a source line mark between them, as 
 the first is bypassed, the second cached. Every line of the text must come out as listing 2 has it, all others unchanged.
 ";
 
-pub(super) fn listings() -> Result<Page, Halt> {
+pub(super) fn listings() -> Result<Page, FigureError> {
     let before = [
         ".version 7.0",
         ".target sm_35",

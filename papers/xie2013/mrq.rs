@@ -4,20 +4,20 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use compiler::characterise::{Bypassed, Characterisation};
+use compiler::characterise::{BypassTrafficModel, KernelMetrics};
 use compiler::solve::Method;
 use miette::miette;
 use serde::{Deserialize, Serialize};
 
 use super::speedup::{SIZES, Size, benchmark, chosen, cycles, gain, percent};
-use crate::Desk;
-use crate::Halt;
-use crate::judge::{Class, Effect, Row};
+use crate::FigureError;
+use crate::Session;
+use crate::judge::{Class, ComparisonRow, Effect};
 use crate::page::{Page, comma_separated};
 use warpsieve::config::Resolved;
 use warpsieve::optimize::{Clocked, Optimised, Subject};
 use warpsieve::run::{RunError, open, ratio};
-use warpsieve::text::grouped;
+use warpsieve::text::format_thousands;
 
 const TEXT: &str = "`mriq_global` on `kepler`, 4 CTAs of 32 threads as in table 2. Every lane reads the same sample, word by word, from
 global memory: four loads in turn find the same line, and eight turns of the loop do. The suite's `mriq` has its samples in
@@ -56,7 +56,7 @@ const WARP: u32 = 32;
 const LOADS: [&str; 8] =
     ["line", "load", "lines asked", "hits alone", "Jia et al.: bytes cached", "bytes bypassed", "choice", "heuristic"];
 
-pub(in super::super) fn mrq(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn mrq(desk: &Session) -> Result<Page, FigureError> {
     let subject = benchmark("MRQ").ok_or_else(|| miette!("table 2 has no MRQ"))?;
     let points = SIZES.each_ref().map(|size| subject.point(desk, size));
     let found = desk.runner.measure("mrq", &points, &|launch, resolved| Ok(measure(launch, resolved)?))?;
@@ -72,18 +72,18 @@ fn waits(found: &Found, warps: u64) -> String {
     format!(
         "a warp asks for {} words one after the other, alone on its SM: {bypassed:.0} cycles for each from the L2 and {cached:.0} from the L1. Nothing else \
          is issued meanwhile",
-        grouped(lines)
+        format_thousands(lines)
     )
 }
 
 fn measure(launch: &Path, machine: &Resolved) -> Result<Found, RunError> {
     let config = &machine.config;
     let subject = Subject::new(open(launch, None)?, config)?;
-    let optimised = Optimised::new(&subject, subject.characterise(&|| ()), Bypassed::Uniform);
+    let optimised = Optimised::new(&subject, subject.characterise(&|| ()), BypassTrafficModel::Uniform);
     let heuristic = chosen(&optimised, Method::Heuristic, launch)?;
     let of_kernel =
         optimised.kernels.iter().flat_map(|kernel| kernel.loads.iter().enumerate().map(move |at| (kernel, at)));
-    let load = |(kernel, (i, number)): (&Characterisation, (usize, &usize))| {
+    let load = |(kernel, (i, number)): (&KernelMetrics, (usize, &usize))| {
         let expected = kernel.bytes_without_reuse(i);
         Load {
             line: subject.loads[*number].line,
@@ -104,7 +104,7 @@ fn measure(launch: &Path, machine: &Resolved) -> Result<Found, RunError> {
     Ok(Found { loads, cycles })
 }
 
-fn draw(quick: bool, found: &[Found], warps: u64) -> Result<Page, Halt> {
+fn draw(quick: bool, found: &[Found], warps: u64) -> Result<Page, FigureError> {
     let gains = |found: &Found| {
         let [bypass_all, others @ ..] = found.cycles;
         others.map(|cycles| gain(bypass_all, cycles))
@@ -112,15 +112,15 @@ fn draw(quick: bool, found: &[Found], warps: u64) -> Result<Page, Halt> {
     let list = |numbers: &mut dyn Iterator<Item = f64>| numbers.map(percent).collect::<Vec<_>>().join(", ");
     let [rule, _, heuristic] = [0, 1, 2].map(|which| move |found: &Found| gains(found)[which]);
     let rows = vec![
-        Row::claim(
+        ComparisonRow::claim(
             Class::Sign,
             "heuristic over bypass all at 16, 32, 48 KB, percent",
             &list(&mut found.iter().map(heuristic)),
             &list(&mut SIZES.iter().map(|size| size.mrq)),
             found.iter().zip(&SIZES).all(|(found, size)| Effect::PERCENT.shows(heuristic(found), size.mrq)),
         )
-        .because(&found.first().map_or_else(String::new, |found| waits(found, warps))),
-        Row::claim(
+        .with_reason(&found.first().map_or_else(String::new, |found| waits(found, warps))),
+        ComparisonRow::claim(
             Class::Sign,
             "rule of Jia et al. over bypass all, percent",
             &list(&mut found.iter().map(rule)),
@@ -129,11 +129,11 @@ fn draw(quick: bool, found: &[Found], warps: u64) -> Result<Page, Halt> {
         ),
     ];
     let title = "xie2013, section 6: MRQ beside the rule of Jia et al.";
-    let mut page = Page::held("xie2013/mrq", quick, title, TEXT, rows);
+    let mut page = Page::with_comparison("xie2013/mrq", quick, title, TEXT, rows);
     let row = |(size, found): (&Size, &Found)| {
         let kilobytes = format!("{} KB", size.kilobytes);
         let [rule, cache_all, heuristic] = gains(found).map(percent);
-        vec![kilobytes, grouped(found.cycles[0]), rule, cache_all, heuristic, percent(size.mrq)]
+        vec![kilobytes, format_thousands(found.cycles[0]), rule, cache_all, heuristic, percent(size.mrq)]
     };
     page.text("## Speedup");
     let head = ["L1", "cycles, bypass all", "Jia et al., %", "cache all, %", "heuristic, %", "in the paper, %"];
@@ -141,7 +141,7 @@ fn draw(quick: bool, found: &[Found], warps: u64) -> Result<Page, Halt> {
     page.text(&format!("## Loads at {} KB", SIZES[0].kilobytes));
     let decision = |is_cached| if is_cached { "cached" } else { "bypassed" }.to_owned();
     let row = |load: &Load| {
-        let counts = [load.accesses, load.hits_alone, load.expected[0], load.expected[1]].map(grouped);
+        let counts = [load.accesses, load.hits_alone, load.expected[0], load.expected[1]].map(format_thousands);
         let named = [load.line.to_string(), format!("`{}`", load.text)];
         named.into_iter().chain(counts).chain([load.is_cached_by_rule, load.is_cached].map(decision)).collect()
     };

@@ -3,19 +3,19 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use compiler::characterise::{Bypassed, Characterisation};
+use compiler::characterise::{BypassTrafficModel, KernelMetrics};
 use compiler::solve::Method;
 use serde::{Deserialize, Serialize};
 
 use super::speedup::{MACHINE, chosen, cycles, gain, percent};
-use crate::Desk;
-use crate::Halt;
+use crate::FigureError;
+use crate::Session;
 use crate::page::{Page, comma_separated};
 use crate::runs::Point;
 use warpsieve::config::Resolved;
 use warpsieve::optimize::{Clocked, Optimised, Subject};
 use warpsieve::run::{RunError, open};
-use warpsieve::text::grouped;
+use warpsieve::text::format_thousands;
 
 /// Kernels and sizes whose profiles take only seconds, with one run per load and per pair of loads.
 const SUBJECTS: [(&str, &str); 6] = [
@@ -49,7 +49,7 @@ struct Found {
     cycles: [u64; 3],
 }
 
-pub(in super::super) fn profiles(desk: &Desk) -> Result<Page, Halt> {
+pub(in super::super) fn profiles(desk: &Session) -> Result<Page, FigureError> {
     let points = SUBJECTS.map(|(kernel, size)| Point::new(&desk.launch(kernel, size), MACHINE, &[], &[]));
     let found = desk.runner.measure("profiles", &points, &|launch, resolved| Ok(measure(launch, resolved)?))?;
     draw(desk.is_quick, &found)
@@ -59,9 +59,8 @@ fn measure(launch: &Path, machine: &Resolved) -> Result<Found, RunError> {
     let config = &machine.config;
     let subject = Subject::new(open(launch, None)?, config)?;
     let clocked = Clocked { subject: &subject, launch, config };
-    let hits =
-        |kernels: &[Characterisation]| kernels.iter().flat_map(|kernel| &kernel.alone).map(|load| load.hits).sum();
-    let solved = |kernels| Optimised::new(&subject, kernels, Bypassed::Uniform);
+    let hits = |kernels: &[KernelMetrics]| kernels.iter().flat_map(|kernel| &kernel.alone).map(|load| load.hits).sum();
+    let solved = |kernels| Optimised::new(&subject, kernels, BypassTrafficModel::Uniform);
     let both = [solved(subject.characterise(&|| ())), solved(clocked.characterise(&|| ())?)];
     let choice = |optimised| chosen(optimised, Method::Heuristic, launch);
     let sets = [BTreeSet::new(), choice(&both[0])?, choice(&both[1])?];
@@ -87,12 +86,12 @@ const HEAD: [&str; 9] = [
     "clocked, %",
 ];
 
-fn draw(quick: bool, found: &[Found]) -> Result<Page, Halt> {
+fn draw(quick: bool, found: &[Found]) -> Result<Page, FigureError> {
     let mut page = Page::new("xie2013/profiles", quick, "xie2013, section 4.3: profiles with and without time");
     page.text(TEXT);
     let row = |((kernel, _), found): (&(&str, &str), &Found)| {
         let Found { loads, runs, accesses, hits, differ, cycles: [bypass_all, chosen @ ..] } = found;
-        let counts = [*accesses, hits[0], hits[1]].map(grouped);
+        let counts = [*accesses, hits[0], hits[1]].map(format_thousands);
         let named = [(*kernel).to_owned(), loads.to_string(), runs.to_string()];
         let gains = chosen.map(|cycles| percent(gain(*bypass_all, cycles)));
         named.into_iter().chain(counts).chain([differ.to_string()]).chain(gains).collect()

@@ -11,7 +11,7 @@ use crate::runs::Point;
 use warpsieve::optimize::{Clocked, Optimised};
 use warpsieve::run::{RunError, ratio};
 
-use crate::Desk;
+use crate::Session;
 
 /// Benchmark of Table 2, with our kernel for it.
 pub(super) struct Benchmark {
@@ -51,7 +51,7 @@ pub(super) fn benchmark(theirs: &str) -> Option<&'static Benchmark> {
 
 impl Benchmark {
     /// Returns the point that runs the benchmark with an L1 of this size.
-    pub fn point(&self, desk: &Desk, size: &Size) -> Point {
+    pub fn point(&self, desk: &Session, size: &Size) -> Point {
         Point::new(&desk.launch(self.kernel, self.launch), MACHINE, &[size.design], &[])
     }
 }

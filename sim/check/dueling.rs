@@ -44,7 +44,7 @@ impl DuelLockstep {
         while let Some((heard, leader, missed)) =
             self.on_their_way.pop_front_if(|(heard, ..)| *heard + verdict <= cycle)
         {
-            self.twin.see(heard, leader, missed);
+            self.twin.record(heard, leader, missed);
         }
         self.twin.advance(cycle.saturating_sub(verdict));
     }

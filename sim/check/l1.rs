@@ -7,13 +7,13 @@ use std::fmt;
 
 use golden::index::SetIndex;
 use golden::l1::bypass::give_way::BypassOnStall;
-use golden::l1::bypass::{Bypass, Place, Scheme};
+use golden::l1::bypass::{Bypass, CacheInfo, Scheme};
 use golden::l1::cache::{Cache, Config};
 use golden::l1::coalescer;
 use golden::l1::decoupled::Config as Filter;
 use golden::l1::event::{
     Event, Fail as TwinFail, FailOrder as TwinOrder, Fails, Load, LoadOutcome, Mismatch as Difference,
-    Outcome as TwinOutcome, Parts, RecallOutcome, Space, Victim, WriteOutcome,
+    Outcome as TwinOutcome, RecallOutcome, Sectors, Space, Victim, WriteOutcome,
 };
 use golden::l1::mshr::{Replay, Waits};
 use golden::l1::replacement::{self, Replacement};
@@ -56,7 +56,7 @@ struct Waiting {
 }
 
 impl Waits for Waiting {
-    fn part(mut self, parts: Parts) -> Self {
+    fn part(mut self, parts: Sectors) -> Self {
         let is_in = |lane: usize| parts.0 >> self.part_of[lane] & 1 != 0;
         self.waiter.lanes &= (0..LANES).filter(|&lane| is_in(lane)).fold(0, |lanes, lane| lanes | 1 << lane);
         self
@@ -168,7 +168,7 @@ impl Lockstep {
 
     /// Test hook: the L1D keeps lines that a store overtook while their fill was in flight.
     pub fn keep_overtaken(&mut self) {
-        self.twins[CacheId::L1d as usize].keep_overtaken();
+        self.twins[CacheId::L1d as usize].test_keep_overtaken_fills();
     }
 
     /// Declares that the L1D serves a sharing tracker.
@@ -198,7 +198,7 @@ impl Lockstep {
 
     /// Sets the number of ways of the L1D for all later events.
     pub fn set_ways(&mut self, ways: usize) {
-        self.twins[CacheId::L1d as usize].set_ways(ways);
+        self.twins[CacheId::L1d as usize].resize(ways);
     }
 
     /// Restricts the L1D to these lines for all later events.
@@ -249,16 +249,16 @@ impl Lockstep {
     }
 
     /// Converts a mask of sectors to the twin's mask of line parts.
-    fn parts_of(&self, cache: CacheId, sectors: u8) -> Parts {
+    fn parts_of(&self, cache: CacheId, sectors: u8) -> Sectors {
         match cache {
-            CacheId::L1d if self.by_sectors => Parts(sectors),
+            CacheId::L1d if self.by_sectors => Sectors(sectors),
             // Line that is fetched whole.
-            _ => Parts(u8::from(sectors != 0)),
+            _ => Sectors(u8::from(sectors != 0)),
         }
     }
 
     /// Returns the line parts that a request accesses.
-    fn wanted(&self, cache: CacheId, waiter: Waiter) -> Parts {
+    fn wanted(&self, cache: CacheId, waiter: Waiter) -> Sectors {
         let lanes = (0..LANES).filter(|lane| waiter.lanes >> lane & 1 != 0);
         let part_of = self.part_of[usize::from(waiter.slot)];
         self.parts_of(cache, lanes.fold(0, |parts, lane| parts | 1 << part_of[lane]))
@@ -361,7 +361,7 @@ fn policy(l1: &L1Config) -> Result<Box<dyn Replacement>, String> {
 /// Creates the twins of the L1D's bypass schemes. Decoupled tags are excluded, since the cache's twin
 /// implements them.
 fn schemes(l1: &L1Config, own_periods: bool) -> Result<Vec<Box<dyn Bypass>>, String> {
-    let place = Place { lines: (l1.sets * l1.ways) as usize, own_periods };
+    let place = CacheInfo { lines: (l1.sets * l1.ways) as usize, own_periods };
     let scheme: Box<dyn Scheme> = twin(&l1.bypass).map_err(|reason| format!("l1.bypass: {reason}"))?;
     let covered = match l1.mrpb.bypass {
         StallBypass::None => None,
@@ -410,7 +410,7 @@ fn filter(config: &DecoupledConfig, starts_original: bool) -> Filter {
 /// # Errors
 /// Fails if the function has no twin or does not fit the geometry.
 pub fn set_index(index: &IndexConfig, sets: u32, line_bytes: u32) -> Result<SetIndex, String> {
-    let scheme: Box<dyn golden::index::Scheme> = twin(index)?;
+    let scheme: Box<dyn golden::index::IndexScheme> = twin(index)?;
     let (function, address_bits) = scheme.function(sets.ilog2());
     SetIndex::new(function, line_bytes.ilog2(), address_bits).map_err(|e| e.to_string())
 }

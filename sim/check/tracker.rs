@@ -1,7 +1,7 @@
 //! # Sharing-tracker bank in lockstep with its golden twin
 //! Replays the events that a bank reports for an edge in its untimed twin and compares the outcomes.
 
-use golden::hybrid::bank::{Asked, Bank, Found as TwinFound, Goes};
+use golden::hybrid::bank::{Bank, Destination, SupplierResponse, TrackedRequest};
 use golden::hybrid::{self, SharerList, TrackerConfig as TwinConfig};
 use golden::index::{Function, IndexError, SetIndex};
 use golden::untimed::Geometry;
@@ -56,9 +56,9 @@ impl TrackerLockstep {
         let BankObservation { answer, reply, resent, request } = *seen;
         if let Some((sm, ticket, supplier, found)) = answer {
             let found = match found {
-                Found::Here => TwinFound::Here,
-                Found::Coming => TwinFound::Coming,
-                Found::Gone => TwinFound::Gone,
+                Found::Here => SupplierResponse::Here,
+                Found::Coming => SupplierResponse::Coming,
+                Found::Gone => SupplierResponse::Gone,
             };
             self.twin.answer(sm.into(), ticket, supplier.into(), found)?;
         }
@@ -73,20 +73,20 @@ impl TrackerLockstep {
         }
         let Some((sm, line, ticket, kind, sharing, chosen)) = request else { return Ok(()) };
         let asked = match (kind, sharing) {
-            (RequestKind::Write, _) => Asked::Stores,
-            (RequestKind::Atomic | RequestKind::Reduce, _) | (_, Sharing::Coherent) => Asked::Coherent,
-            (_, Sharing::Keeps) => Asked::Keeps,
-            (_, Sharing::Takes) if self.probes == Probes::All => Asked::Takes,
-            (_, Sharing::Drops) => Asked::Drops,
+            (RequestKind::Write, _) => TrackedRequest::Stores,
+            (RequestKind::Atomic | RequestKind::Reduce, _) | (_, Sharing::Coherent) => TrackedRequest::Coherent,
+            (_, Sharing::Keeps) => TrackedRequest::Keeps,
+            (_, Sharing::Takes) if self.probes == Probes::All => TrackedRequest::Takes,
+            (_, Sharing::Drops) => TrackedRequest::Drops,
             (_, Sharing::Aside | Sharing::Takes) if chosen == Chosen::Memory => return Ok(()),
             (_, Sharing::Aside | Sharing::Takes) => {
                 return Err(format!("line {line:#x}, not to be looked up: {chosen:?}"));
             }
         };
         let expected = match self.twin.ask(sm.into(), self.interleave.local(line), ticket, asked)? {
-            Goes::Supplier(supplier) => Chosen::Supplier(supplier as u8),
-            Goes::Memory => Chosen::Memory,
-            Goes::Nowhere => Chosen::Nowhere,
+            Destination::Supplier(supplier) => Chosen::Supplier(supplier as u8),
+            Destination::Memory => Chosen::Memory,
+            Destination::Nowhere => Chosen::Nowhere,
         };
         if expected == chosen {
             return Ok(());

@@ -5,7 +5,7 @@ use toml::Value;
 use super::fields::{Field, Fields, shown};
 use super::load::is_word;
 use super::meta::About;
-use super::source::{Giver, Sources};
+use super::source::{Origin, Sources};
 
 /// Checks a design, which states `stated`, against the designs `taken`, from which `fields` result. If they
 /// conflict, returns the message and the help text.
@@ -28,7 +28,7 @@ pub(super) fn between(
         |field: &&Field| now(field).is_none_or(|now| now.path != field.path || !holds(&now.value, &field.value));
     let changed: Vec<&Field> = stated.iter().filter(differs).collect();
     let by_design =
-        |field: &&&Field| now(field).is_some_and(|now| matches!(sources.of(&now.place).giver, Giver::Design(_)));
+        |field: &&&Field| now(field).is_some_and(|now| matches!(sources.of(&now.place).giver, Origin::Design(_)));
     let help = if let Some(both) = changed.iter().find(by_design) {
         let path = &both.path;
         format!("both give `{path}`, which has one value: take one, or `compare --design-set {other},{name}`")

@@ -4,7 +4,7 @@ use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Value};
 
 use super::problem::Problems;
-use super::source::{Giver, Place, Sources};
+use super::source::{Origin, Sources, TextPlace};
 use super::suggest::suggestion;
 use super::units;
 
@@ -62,7 +62,7 @@ pub(super) struct Field {
     /// Current value, after the stages applied so far.
     pub value: Value,
     /// Place that gave the value.
-    pub place: Place,
+    pub place: TextPlace,
     /// Value in the machine file, if a design or `--set` overrides it.
     pub machine_value: Option<Value>,
     /// True if no paper states the value, so that it was chosen.
@@ -152,12 +152,12 @@ impl Fields {
     }
 
     /// Returns the place that gave `path`; for a group, that of its first field.
-    pub fn place_of(&self, path: &str) -> Place {
-        self.known_place_of(path).unwrap_or(Place { source: 0, span: 0..0 })
+    pub fn place_of(&self, path: &str) -> TextPlace {
+        self.known_place_of(path).unwrap_or(TextPlace { source: 0, span: 0..0 })
     }
 
     /// Returns the place that gave `path`, or `None` if there is no such field or group.
-    pub fn known_place_of(&self, path: &str) -> Option<Place> {
+    pub fn known_place_of(&self, path: &str) -> Option<TextPlace> {
         let below = || self.0.iter().find(|field| is_within(&field.path, path));
         self.holder_of(path).or_else(below).map(|field| field.place.clone())
     }
@@ -196,7 +196,7 @@ impl Fields {
                 _ => self.0.push(Field {
                     path,
                     value: plain(value.get_ref()),
-                    place: Place { source, span: value.span() },
+                    place: TextPlace { source, span: value.span() },
                     machine_value: None,
                     assumed: false,
                 }),
@@ -280,9 +280,9 @@ impl Overlay<'_> {
             return;
         }
         let Some(value) = self.replacement(field, given) else { return };
-        let place = Place { source: self.source, span: first_change(given).span() };
+        let place = TextPlace { source: self.source, span: first_change(given).span() };
         let giver = &self.sources.get(self.source).giver;
-        if let (Giver::Design(earlier), Giver::Design(_)) = (&self.sources.of(&field.place).giver, giver)
+        if let (Origin::Design(earlier), Origin::Design(_)) = (&self.sources.of(&field.place).giver, giver)
             && field.value != value
         {
             let (value, other) = (shown(&value), shown(&field.value));
@@ -291,7 +291,7 @@ impl Overlay<'_> {
             self.refuse(given.span(), message, Some(help));
             return;
         }
-        let is_machine = *giver == Giver::Machine;
+        let is_machine = *giver == Origin::Machine;
         if let Some(field) = fields.get_mut(path) {
             let old = std::mem::replace(&mut field.value, value);
             field.machine_value = if is_machine { None } else { field.machine_value.take().or(Some(old)) };
@@ -389,7 +389,7 @@ impl Overlay<'_> {
 
     /// Reports a problem at a place in the text.
     pub fn refuse(&mut self, span: std::ops::Range<usize>, message: String, help: Option<String>) {
-        self.problems.add(self.sources, &Place { source: self.source, span }, message, help);
+        self.problems.add(self.sources, &TextPlace { source: self.source, span }, message, help);
     }
 }
 

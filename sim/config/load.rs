@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use input::counted;
+use input::format_count;
 use toml::de::{DeTable, DeValue};
 
 use super::as_file;
@@ -12,7 +12,7 @@ use super::clash;
 use super::fields::{Fields, Overlay};
 use super::meta::{About, DESIGN_KEYS, MACHINE_KEYS, Meta};
 use super::problem::{ConfigError, Problems};
-use super::source::{Asked, Giver, Place, Sources};
+use super::source::{Origin, RequestedName, Sources, TextPlace};
 use super::suggest::suggestion;
 use super::typed;
 use super::units;
@@ -28,7 +28,7 @@ impl About {
     /// Fails if the file is malformed, which the tests rule out.
     pub fn of(file: &Builtin) -> Result<Self, ConfigError> {
         let (mut sources, mut problems) = (Sources::default(), Problems::default());
-        let source = sources.add(Giver::Machine, file.path, file.text);
+        let source = sources.add(Origin::Machine, file.path, file.text);
         let document = parse(&sources, source, file.text, &mut problems).unwrap_or_default();
         let about = Meta { sources: &sources, source, table: &document, problems: &mut problems }.about(file.name);
         problems.or(about)
@@ -71,7 +71,7 @@ impl Loader {
         let schema = Fields::default();
         let mut loader = Self { sources, schema, problems, lacks_file: false, files: Vec::new(), text: None };
         for file in builtin::machines().iter().filter(|file| file.name == SCHEMA) {
-            let source = loader.sources.add(Giver::Machine, file.path, file.text);
+            let source = loader.sources.add(Origin::Machine, file.path, file.text);
             let Some(document) = loader.parse(source, file.text) else { continue };
             let mut schema = Fields::flatten(&document, source, MACHINE_KEYS);
             loader.meta(source, &document).mark_assumed(&mut schema);
@@ -82,14 +82,14 @@ impl Loader {
 
     /// Loads the machine given by `--machine`. If it does not exist, returns the schema instead.
     pub fn machine(&mut self, name: &str) -> Machine {
-        let asked = self.sources.ask(&Asked::alone("--machine", name));
+        let asked = self.sources.add_option(&RequestedName::alone("--machine", name));
         let unknown = Machine { about: About::unknown(name), fields: self.schema.clone() };
         self.machine_at(name, as_file(name), &asked, 0).unwrap_or(unknown)
     }
 
     /// Loads a machine; `None` if it or a machine that it is based on cannot be read.
-    fn machine_at(&mut self, name: &str, file: Option<PathBuf>, asked: &Place, depth: usize) -> Option<Machine> {
-        let file = self.open("machine", name, file, builtin::machines(), asked, Giver::Machine)?;
+    fn machine_at(&mut self, name: &str, file: Option<PathBuf>, asked: &TextPlace, depth: usize) -> Option<Machine> {
+        let file = self.open("machine", name, file, builtin::machines(), asked, Origin::Machine)?;
         let text = self.sources.get(file.source).text.clone();
         let document = self.parse(file.source, text.text())?;
         let mut meta = self.meta(file.source, &document);
@@ -113,7 +113,7 @@ impl Loader {
         if !is_based {
             let missing: Vec<_> = fields.iter().filter(|f| f.place.source != file.source).map(|f| &*f.path).collect();
             if let Some(message) = missing_message(&missing) {
-                let place = Place { source: file.source, span: 0..0 };
+                let place = TextPlace { source: file.source, span: 0..0 };
                 let help = format!("state all fields, or start from another machine: based-on = \"{SCHEMA}\"");
                 self.problems.add(&self.sources, &place, message, Some(help));
             }
@@ -123,7 +123,7 @@ impl Loader {
     }
 
     /// Applies the designs in order and returns their names.
-    pub fn designs(&mut self, designs: &[Asked], fields: &mut Fields) -> Vec<String> {
+    pub fn designs(&mut self, designs: &[RequestedName], fields: &mut Fields) -> Vec<String> {
         let mut taken: Vec<About> = Vec::new();
         for asked in designs {
             taken.extend(self.design(asked, &taken, fields));
@@ -132,9 +132,9 @@ impl Loader {
     }
 
     /// Applies a design. Returns `None` if it cannot be read or conflicts with a design in `taken`.
-    fn design(&mut self, asked: &Asked, taken: &[About], fields: &mut Fields) -> Option<About> {
-        let (place, name) = (self.sources.ask(asked), asked.name());
-        let giver = Giver::Design(name.to_owned());
+    fn design(&mut self, asked: &RequestedName, taken: &[About], fields: &mut Fields) -> Option<About> {
+        let (place, name) = (self.sources.add_option(asked), asked.name());
+        let giver = Origin::Design(name.to_owned());
         let file = self.open("design", name, as_file(name), builtin::designs(), &place, giver)?;
         let text = self.sources.get(file.source).text.clone();
         let document = self.parse(file.source, text.text())?;
@@ -151,7 +151,7 @@ impl Loader {
     /// Applies the `--set` options in order. Each key may be given only once.
     pub fn sets(&mut self, sets: &[String], fields: &mut Fields) {
         let texts: Vec<_> = sets.iter().map(|text| with_quotes(text)).collect();
-        let sources: Vec<_> = texts.iter().map(|text| self.sources.add(Giver::Set, "--set", text)).collect();
+        let sources: Vec<_> = texts.iter().map(|text| self.sources.add(Origin::Set, "--set", text)).collect();
         let legal = fields.clone();
         let mut overlay = self.overlay(0, &[]);
         for (text, source) in texts.iter().zip(sources) {
@@ -187,10 +187,10 @@ impl Loader {
         name: &str,
         file: Option<PathBuf>,
         builtins: &[Builtin],
-        asked: &Place,
-        giver: Giver,
+        asked: &TextPlace,
+        giver: Origin,
     ) -> Option<Opened> {
-        let content = if matches!(giver, Giver::Design(_)) { Content::Design } else { Content::Machine };
+        let content = if matches!(giver, Origin::Design(_)) { Content::Design } else { Content::Machine };
         let (message, help) = match file {
             Some(path) => match self.text_of(&path, content) {
                 Ok(text) => {
@@ -263,7 +263,7 @@ fn parse<'t>(sources: &Sources, source: usize, text: &'t str, problems: &mut Pro
         Ok(document) => return Some(document.into_inner()),
         Err(error) => error,
     };
-    let place = Place { source, span: error.span().unwrap_or_default() };
+    let place = TextPlace { source, span: error.span().unwrap_or_default() };
     problems.add(sources, &place, format!("not TOML: {}", error.message()), None);
     None
 }
@@ -295,7 +295,7 @@ fn missing_message(missing: &[&str]) -> Option<String> {
     match missing.len() {
         0 => None,
         more if more > SHOWN => {
-            let more = counted((more - SHOWN) as u64, "more field", "more fields");
+            let more = format_count((more - SHOWN) as u64, "more field", "more fields");
             Some(format!("the file leaves out {} and {more}", names.join(", ")))
         }
         _ => Some(format!("the file leaves out {}", names.join(", "))),

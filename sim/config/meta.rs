@@ -6,7 +6,7 @@ use toml::de::DeTable;
 
 use super::fields::{Fields, plain, shown};
 use super::problem::Problems;
-use super::source::{Place, Sources};
+use super::source::{Sources, TextPlace};
 use super::suggest::suggestion;
 
 /// Keys of a machine file that are not fields.
@@ -122,9 +122,9 @@ impl Meta<'_> {
     }
 
     /// Reads an optional key that must be a string.
-    pub fn text(&mut self, key: &str) -> Option<(String, Place)> {
+    pub fn text(&mut self, key: &str) -> Option<(String, TextPlace)> {
         let value = self.table.get(key)?;
-        let place = Place { source: self.source, span: value.span() };
+        let place = TextPlace { source: self.source, span: value.span() };
         let Some(text) = value.get_ref().as_str() else {
             let message = format!("`{key}` is {}, expected a string", shown(&plain(value.get_ref())));
             self.problems.add(self.sources, &place, message, None);
@@ -137,13 +137,13 @@ impl Meta<'_> {
     pub fn mark_assumed(&mut self, fields: &mut Fields) {
         let Some(value) = self.table.get("assumed") else { return };
         let Some(paths) = value.get_ref().as_array() else {
-            let place = Place { source: self.source, span: value.span() };
+            let place = TextPlace { source: self.source, span: value.span() };
             let message = "`assumed` is no array, expected dotted paths of fields".to_owned();
             self.problems.add(self.sources, &place, message, None);
             return;
         };
         for path in paths.iter() {
-            let place = Place { source: self.source, span: path.span() };
+            let place = TextPlace { source: self.source, span: path.span() };
             let name = path.get_ref().as_str().unwrap_or_default();
             let mut marked = 0;
             for field in fields.below_mut(name).filter(|_| !name.is_empty()) {

@@ -37,7 +37,7 @@ use std::path::{Path, PathBuf};
 
 pub use builtin::{Builtin, add_designs, designs, machines};
 pub use meta::{About, Slot};
-pub use print::{Stated, fnv1a};
+pub use print::{PrintedField, fnv1a};
 pub use problem::{ConfigError, Problem};
 pub use suggest::{near, suggestion};
 
@@ -46,7 +46,7 @@ use rtl::machine::MachineConfig;
 use fields::Fields;
 use load::Loader;
 use problem::Problems;
-use source::{Asked, Sources};
+use source::{RequestedName, Sources};
 
 /// Machine, designs and settings requested on the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,7 +92,7 @@ impl Resolved {
     }
 
     fn of(request: &Request, loader: Loader) -> Result<Self, ConfigError> {
-        let designs: Vec<_> = request.designs.iter().map(|name| Asked::alone("--design", name)).collect();
+        let designs: Vec<_> = request.designs.iter().map(|name| RequestedName::alone("--design", name)).collect();
         Self::with(loader, &request.machine, &designs, &request.sets)
     }
 
@@ -105,11 +105,11 @@ impl Resolved {
     /// # Panics
     /// Panics if `set` has no element with a request's number.
     pub fn compared(requests: &[(Request, usize)], set: &[String]) -> Result<Vec<Self>, ConfigError> {
-        let set = Asked::list("--design-set", set);
+        let set = RequestedName::list("--design-set", set);
         let mut problems = Problems::default();
         let mut all = Vec::new();
         for (Request { machine, designs, sets }, number) in requests {
-            let under = designs.iter().map(|name| Asked::alone("--design", name));
+            let under = designs.iter().map(|name| RequestedName::alone("--design", name));
             let designs: Vec<_> = under.chain([set[*number].clone()]).collect();
             match Self::with(Loader::new(), machine, &designs, sets) {
                 Ok(resolved) => all.push(resolved),
@@ -119,7 +119,12 @@ impl Resolved {
         problems.or(all)
     }
 
-    fn with(mut loader: Loader, machine: &str, designs: &[Asked], sets: &[String]) -> Result<Self, ConfigError> {
+    fn with(
+        mut loader: Loader,
+        machine: &str,
+        designs: &[RequestedName],
+        sets: &[String],
+    ) -> Result<Self, ConfigError> {
         let load::Machine { about, mut fields } = loader.machine(machine);
         let designs = loader.designs(designs, &mut fields);
         loader.sets(sets, &mut fields);

@@ -7,11 +7,11 @@ use toml::Value;
 
 use super::Resolved;
 use super::fields::{Field, shown};
-use super::source::Giver;
+use super::source::Origin;
 
 /// Field in printable form.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stated {
+pub struct PrintedField {
     /// Dotted path, such as `l1.sets`.
     pub path: String,
     /// Value of the field as TOML.
@@ -26,16 +26,16 @@ pub struct Stated {
 
 impl Resolved {
     /// Iterates over all fields with the place that gave each.
-    pub fn stated(&self) -> impl Iterator<Item = Stated> {
+    pub fn printed_fields(&self) -> impl Iterator<Item = PrintedField> {
         self.fields.iter().map(|field| {
             let source = self.sources.of(&field.place);
             let place = match source.giver {
-                Giver::Machine | Giver::Design(_) => {
+                Origin::Machine | Origin::Design(_) => {
                     format!("{}, line {}", source.text.name(), source.text.place(field.place.span.start).0)
                 }
-                Giver::Set | Giver::Option => format!("{} {}", source.text.name(), source.text.text()),
+                Origin::Set | Origin::Option => format!("{} {}", source.text.name(), source.text.text()),
             };
-            Stated {
+            PrintedField {
                 path: field.path.clone(),
                 value: shown(&field.value),
                 place,
@@ -105,9 +105,9 @@ impl Resolved {
 
     fn remark(&self, field: &Field) -> Option<String> {
         let by = match &self.sources.of(&field.place).giver {
-            Giver::Design(name) => format!("design {name}"),
-            Giver::Set => "--set".to_owned(),
-            Giver::Machine | Giver::Option => return field.assumed.then(|| "assumed".to_owned()),
+            Origin::Design(name) => format!("design {name}"),
+            Origin::Set => "--set".to_owned(),
+            Origin::Machine | Origin::Option => return field.assumed.then(|| "assumed".to_owned()),
         };
         let mut remark = by;
         if let Some(old) = &field.machine_value {

@@ -7,7 +7,7 @@ use input::Text;
 use miette::{Diagnostic, SourceSpan};
 use thiserror::Error;
 
-use super::source::{Place, Sources};
+use super::source::{Sources, TextPlace};
 
 /// Error with every problem of a configuration. Printed through `miette`, each problem shows its line.
 #[derive(Debug, Error, Diagnostic)]
@@ -76,7 +76,7 @@ impl Problems {
     }
 
     /// Adds a problem at a place.
-    pub fn add(&mut self, sources: &Sources, place: &Place, message: String, help: Option<String>) {
+    pub fn add(&mut self, sources: &Sources, place: &TextPlace, message: String, help: Option<String>) {
         let text = Arc::clone(&sources.of(place).text);
         self.0.push(Problem { message, help, text, span: place.span.clone().into() });
     }

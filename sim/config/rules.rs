@@ -5,7 +5,7 @@ use rtl::machine::MachineConfig;
 
 use super::fields::{Field, Fields};
 use super::load::Loader;
-use super::source::Giver;
+use super::source::Origin;
 use super::typed;
 
 impl Loader {
@@ -14,23 +14,23 @@ impl Loader {
     pub fn checked(&mut self, fields: &Fields) -> MachineConfig {
         let config = self.typed(&mut fields.clone());
         if !self.lacks_file {
-            self.report(self.broken(&config, fields), fields);
+            self.report(self.violations(&config, fields), fields);
         }
         config
     }
 
     /// Returns the violated rules. A rule about several fields is attributed to the field that was given
     /// last.
-    fn broken(&self, config: &MachineConfig, fields: &Fields) -> Vec<Violation> {
+    fn violations(&self, config: &MachineConfig, fields: &Fields) -> Vec<Violation> {
         let rank = |path: &str| {
             // A field that this machine does not have cannot cause the violation.
             let source = fields.known_place_of(path)?.source;
             // A machine file is read before the one that it is based on, so a lower index means a later
             // value.
             match self.sources.get(source).giver {
-                Giver::Set => Some((2, source)),
-                Giver::Design(_) => Some((1, source)),
-                Giver::Machine | Giver::Option => Some((0, usize::MAX - source)),
+                Origin::Set => Some((2, source)),
+                Origin::Design(_) => Some((1, source)),
+                Origin::Machine | Origin::Option => Some((0, usize::MAX - source)),
             }
         };
         config.validate().into_iter().map(|violation| violation.blaming(rank)).collect()
@@ -54,14 +54,14 @@ impl Loader {
 
     /// Returns the paths of the rules that are violated if the field that contains `path` has a legal value.
     fn broken_without(&mut self, path: &str, fields: &Fields) -> Vec<String> {
-        let mut mended = self.mended(path, fields);
+        let mut mended = self.with_legal_value(path, fields);
         mended.follow();
         let config = self.typed(&mut mended);
-        self.broken(&config, &mended).into_iter().map(|violation| violation.path).collect()
+        self.violations(&config, &mended).into_iter().map(|violation| violation.path).collect()
     }
 
     /// Returns the fields with a legal value for `path`. For a key next to a kind, this is its default.
-    fn mended(&self, path: &str, fields: &Fields) -> Fields {
+    fn with_legal_value(&self, path: &str, fields: &Fields) -> Fields {
         let mut mended = fields.clone();
         let holder = fields.holder_of(path).map(|field| field.path.clone()).unwrap_or_default();
         let inner = path.strip_prefix(&holder).and_then(|inner| inner.strip_prefix('.'));

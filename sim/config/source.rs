@@ -7,7 +7,7 @@ use input::Text;
 
 /// Origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Giver {
+pub(super) enum Origin {
     /// Machine file.
     Machine,
     /// Design, by name.
@@ -21,14 +21,14 @@ pub(super) enum Giver {
 /// Text with its origin.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
-    pub giver: Giver,
+    pub giver: Origin,
     /// Contents, named by the path of the file or by the option.
     pub text: Arc<Text>,
 }
 
 /// Place in one of the texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct TextPlace {
     /// Index of the text in [`Sources`].
     pub source: usize,
     /// Range in the text, in bytes.
@@ -37,13 +37,13 @@ pub(super) struct Place {
 
 /// Name given by an option, alone or in a list.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
+pub(super) struct RequestedName {
     option: &'static str,
     text: String,
     span: Range<usize>,
 }
 
-impl Asked {
+impl RequestedName {
     /// Creates the name from an option with a single name.
     pub fn alone(option: &'static str, name: &str) -> Self {
         Self { option, text: name.to_owned(), span: 0..name.len() }
@@ -71,18 +71,18 @@ pub(super) struct Sources(Vec<Source>);
 
 impl Sources {
     /// Adds a text and returns its index for a [`Place`].
-    pub fn add(&mut self, giver: Giver, name: &str, text: &str) -> usize {
+    pub fn add(&mut self, giver: Origin, name: &str, text: &str) -> usize {
         self.0.push(Source { giver, text: Arc::new(Text::new(name, text)) });
         self.0.len() - 1
     }
 
     /// Adds the text of an option and returns the place of the name in it.
-    pub fn ask(&mut self, asked: &Asked) -> Place {
-        Place { source: self.add(Giver::Option, asked.option, &asked.text), span: asked.span.clone() }
+    pub fn add_option(&mut self, asked: &RequestedName) -> TextPlace {
+        TextPlace { source: self.add(Origin::Option, asked.option, &asked.text), span: asked.span.clone() }
     }
 
     /// Returns the text that contains a place.
-    pub fn of(&self, place: &Place) -> &Source {
+    pub fn of(&self, place: &TextPlace) -> &Source {
         &self.0[place.source]
     }
 

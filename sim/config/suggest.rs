@@ -1,6 +1,6 @@
 //! Suggestions for a name that does not exist.
 
-use input::{listed, nearest};
+use input::{join_names, nearest};
 
 /// Formats `did you mean ..?` for a misspelled name, and otherwise the list of candidates, introduced by
 /// `what`.
@@ -8,7 +8,7 @@ pub fn suggestion(name: &str, what: &str, candidates: &[&str]) -> String {
     match near(name, candidates) {
         Some(near) => format!("did you mean `{near}`?"),
         None if candidates.is_empty() => format!("there are no {what}"),
-        None => format!("{what}: {}", listed(candidates)),
+        None => format!("{what}: {}", join_names(candidates)),
     }
 }
 

@@ -68,7 +68,7 @@ pub struct Served {
 
 /// Result of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ended {
+pub struct RunResult {
     /// Cycle after the data of the last request, or the cycle of the interruption.
     pub cycles: u64,
     /// Counters of each channel.
@@ -239,7 +239,7 @@ pub fn run<E>(
     trace: &[TraceRequest],
     interrupt: &AtomicUsize,
     tell: &mut impl FnMut(Event<'_>) -> Result<(), E>,
-) -> Result<Ended, E> {
+) -> Result<RunResult, E> {
     let mut bench = Bench::new(config, trace);
     let mut sim = Simulator::new(&PERIODS, &bench, Mode::default());
     let mut window = Window::default();
@@ -304,5 +304,5 @@ pub fn run<E>(
     if unserved > 0 && interrupt.load(Ordering::Relaxed) != 0 {
         cycles = cycles.max(sim.tick().saturating_sub(LEAD));
     }
-    Ok(Ended { cycles, channels, commands, unserved })
+    Ok(RunResult { cycles, channels, commands, unserved })
 }

@@ -15,24 +15,24 @@ use super::trace::TraceRequest;
 
 /// Commands and requests of all channels while a trace runs.
 #[derive(Clone, Debug)]
-pub struct Witness<'a> {
+pub struct CommandRecorder<'a> {
     config: &'a MachineConfig,
     trace: &'a [TraceRequest],
-    channels: Vec<Seen>,
+    channels: Vec<ChannelLog>,
 }
 
 /// Commands and requests of one channel.
 #[derive(Clone, Debug, Default)]
-struct Seen {
+struct ChannelLog {
     commands: Vec<Judged>,
     requests: Vec<Request>,
 }
 
-impl<'a> Witness<'a> {
+impl<'a> CommandRecorder<'a> {
     /// Creates an empty record.
     #[must_use]
     pub fn new(config: &'a MachineConfig, trace: &'a [TraceRequest]) -> Self {
-        Self { config, trace, channels: vec![Seen::default(); config.num_channels() as usize] }
+        Self { config, trace, channels: vec![ChannelLog::default(); config.num_channels() as usize] }
     }
 
     /// Records an event.
@@ -63,7 +63,7 @@ impl<'a> Witness<'a> {
         let dram = &self.config.dram;
         let checker = Checker::new(timing(dram), dram.refresh != Refresh::Off);
         let mapping = mapping(dram);
-        let found = (0..).zip(&self.channels).flat_map(|(channel, Seen { commands, requests }): (u32, _)| {
+        let found = (0..).zip(&self.channels).flat_map(|(channel, ChannelLog { commands, requests }): (u32, _)| {
             let mut found = checker.check(commands);
             found.extend(checker.check_requests(&mapping, requests, commands));
             found.into_iter().map(move |violation| format!("channel {channel}: {violation}"))

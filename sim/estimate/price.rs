@@ -34,7 +34,7 @@ pub(super) fn arrays(counts: &Counts, technology: &Technology, node: Node) -> Ve
         (BEATS.to_owned(), Memory { kind: Kind::Sram, entries, width, ports, banks: 1 })
     });
     let priced = memories.chain(channels).map(|(name, memory)| {
-        let memory = Memory { kind: technology.built_as(&memory), ..memory };
+        let memory = Memory { kind: technology.implementation(&memory), ..memory };
         Array { name, bits: memory.bits(), cost: technology.memory(node, &memory), memory }
     });
     priced.collect()

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use cpp_demangle::{DemangleOptions, Symbol};
-use input::listed;
+use input::join_names;
 
 use super::model::{KernelLaunch, LaunchFile};
 use super::problem::{LaunchError, Problems};
@@ -39,7 +39,7 @@ struct Kernels<'k> {
     all: &'k [String],
     /// Demangled names, whole and parsed. Computed at the first launch that does not use a name from the PTX
     /// file.
-    spelled: OnceCell<Vec<(&'k str, String, Spelling)>>,
+    spelled: OnceCell<Vec<(&'k str, String, ParsedName)>>,
 }
 
 impl<'k> Kernels<'k> {
@@ -47,10 +47,10 @@ impl<'k> Kernels<'k> {
         Self { names: all.iter().map(String::as_str).collect(), all, spelled: OnceCell::new() }
     }
 
-    fn spelled(&self) -> &[(&'k str, String, Spelling)] {
+    fn demangled_names(&self) -> &[(&'k str, String, ParsedName)] {
         let spell = |name: &'k String| {
             let full = demangled(name);
-            let parts = Spelling::new(&full);
+            let parts = ParsedName::new(&full);
             (name.as_str(), full, parts)
         };
         self.spelled.get_or_init(|| self.all.iter().map(spell).collect())
@@ -61,8 +61,8 @@ impl<'k> Kernels<'k> {
         if self.names.contains(asked.as_str()) {
             return Some(asked.clone());
         }
-        let asked_for = Spelling::new(asked);
-        let fitting: Vec<_> = self.spelled().iter().filter(|(_, _, parts)| parts.fits(&asked_for)).collect();
+        let asked_for = ParsedName::new(asked);
+        let fitting: Vec<_> = self.demangled_names().iter().filter(|(_, _, parts)| parts.fits(&asked_for)).collect();
         match fitting.as_slice() {
             [(name, _, _)] => Some((*name).to_owned()),
             [] => {
@@ -72,7 +72,7 @@ impl<'k> Kernels<'k> {
             several => {
                 let names: Vec<_> = several.iter().map(|(_, full, _)| full.as_str()).collect();
                 let expected = format!("the name of one kernel: {} of {} fit", names.len(), launch.ptx.display());
-                let help = problems.wants_help().then(|| format!("kernels: {}", listed(&names)));
+                let help = problems.wants_help().then(|| format!("kernels: {}", join_names(&names)));
                 problems.refuse_with_help(&launch.kernel_place, expected, help);
                 None
             }
@@ -81,12 +81,12 @@ impl<'k> Kernels<'k> {
 
     fn refuse(&self, launch: &KernelLaunch, problems: &mut Problems<'_>) {
         let is_whole = launch.kernel.contains('(');
-        let short = |(_, full, parts): &(&str, String, Spelling)| match is_whole {
+        let short = |(_, full, parts): &(&str, String, ParsedName)| match is_whole {
             true => full.clone(),
             false => parts.path.join("::"),
         };
         let help = problems.wants_help().then(|| {
-            let names: Vec<_> = self.spelled().iter().map(short).collect();
+            let names: Vec<_> = self.demangled_names().iter().map(short).collect();
             let names: Vec<_> = names.iter().map(String::as_str).collect();
             suggestion(&launch.kernel, "kernels", &names)
         });
@@ -105,7 +105,7 @@ fn demangled(name: &str) -> String {
 
 /// Components of a demangled name.
 #[derive(Debug, PartialEq, Eq)]
-struct Spelling {
+struct ParsedName {
     /// Namespaces, then the name.
     path: Vec<String>,
     /// Template arguments; `None` without an argument list.
@@ -113,7 +113,7 @@ struct Spelling {
     parameters: Option<Vec<String>>,
 }
 
-impl Spelling {
+impl ParsedName {
     fn new(text: &str) -> Self {
         let text = text.trim();
         let text = text.strip_prefix("void ").unwrap_or(text);

@@ -31,8 +31,8 @@ mod view;
 
 pub use arguments::{KernelShape, ParameterShape};
 pub use model::{
-    Action, Argument, Buffer, BufferId, Comparison, Expect, Init, KernelLaunch, LaunchFile, Number, Output, Outside,
-    Repeat, Sequence, Step, TextureShape,
+    Action, AddressMode, Argument, Buffer, BufferId, Comparison, Expect, Init, KernelLaunch, LaunchFile, Number,
+    Output, Repeat, Sequence, Step, TextureShape,
 };
 pub use node::{Node, Place, Table};
 pub use npy::{NpyError, read_npy, read_npy_bytes, write_npy};

@@ -4,7 +4,7 @@ use std::iter;
 use std::path::{Path, PathBuf};
 
 use golden::reference::{Array, ElementType, ParameterValue, Reference, Rule};
-pub use isa::texture::Outside;
+pub use isa::texture::AddressMode;
 
 use super::node::Place;
 use super::structs::Field;
@@ -83,7 +83,7 @@ pub struct TextureShape {
     /// Number of elements per texel: 1, 2 or 4.
     pub channels: u32,
     /// Addressing mode outside the texture.
-    pub outside: Outside,
+    pub outside: AddressMode,
     /// True if coordinates range from 0 to 1.
     pub normalized: bool,
     /// True if integers are read as real numbers from 0 to 1.

@@ -8,7 +8,7 @@ use golden::reference::{Array, ElementType};
 use half::f16;
 use npyz::{AutoSerialize, DType, Deserialize, NpyFile, Order, TypeChar, WriterBuilder};
 use thiserror::Error;
-use waves::part_file::PartFile;
+use waves::part_file::AtomicFile;
 
 use crate::content::Content;
 
@@ -188,7 +188,7 @@ fn read_as<T: Deserialize, const N: usize>(
 /// Fails if the file cannot be written; no partial file remains.
 pub fn write_npy(path: &Path, array: &Array) -> Result<(), NpyError> {
     let write = || -> io::Result<()> {
-        let mut out = BufWriter::new(PartFile::create(path)?);
+        let mut out = BufWriter::new(AtomicFile::create(path)?);
         match array.element() {
             ElementType::U8 => write_as(&mut out, array, u8::from_le_bytes),
             ElementType::I8 => write_as(&mut out, array, i8::from_le_bytes),
@@ -202,7 +202,7 @@ pub fn write_npy(path: &Path, array: &Array) -> Result<(), NpyError> {
             ElementType::F32 => write_as(&mut out, array, f32::from_le_bytes),
             ElementType::F64 => write_as(&mut out, array, f64::from_le_bytes),
         }?;
-        out.into_inner().map_err(IntoInnerError::into_error)?.keep().map(drop)
+        out.into_inner().map_err(IntoInnerError::into_error)?.commit().map(drop)
     };
     write().map_err(|source| NpyError::Write { path: path.to_owned(), source })
 }

@@ -2,7 +2,7 @@
 
 use golden::reference::ElementType;
 
-use super::model::{Outside, TextureShape};
+use super::model::{AddressMode, TextureShape};
 use super::node::Node;
 use super::problem::Problems;
 use crate::config::suggestion;
@@ -25,7 +25,7 @@ pub(super) fn read_texture(
         name: Some(name.to_owned()).filter(|name| !name.is_empty()),
         extent: [elements as u32, 1, 1],
         channels: 1,
-        outside: Outside::Clamp,
+        outside: AddressMode::Clamp,
         normalized: false,
         unit: false,
     };
@@ -56,13 +56,13 @@ pub(super) fn read_texture(
         None => None,
     };
     let outside = match table.get("outside") {
-        None => Outside::Clamp,
+        None => AddressMode::Clamp,
         Some(node) => {
             let all = [
-                ("clamp", Outside::Clamp),
-                ("wrap", Outside::Wrap),
-                ("mirror", Outside::Mirror),
-                ("zero", Outside::Zero),
+                ("clamp", AddressMode::Clamp),
+                ("wrap", AddressMode::Wrap),
+                ("mirror", AddressMode::Mirror),
+                ("zero", AddressMode::Zero),
             ];
             let word = node.text("what is read outside", problems)?;
             match all.iter().find(|(name, _)| *name == word) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use compiler::characterise::Characterisation;
+use compiler::characterise::KernelMetrics;
 use compiler::rewrite::{Operator, StaticLoad, loads, rewrite};
 use ptx::Source;
 use rtl::kernel::Mode;
@@ -40,7 +40,7 @@ impl Clocked<'_> {
     ///
     /// # Errors
     /// Returns the errors of [`Self::run`].
-    pub fn characterise(&self, tick: &(dyn Fn() + Sync)) -> Result<Vec<Characterisation>, RunError> {
+    pub fn characterise(&self, tick: &(dyn Fn() + Sync)) -> Result<Vec<KernelMetrics>, RunError> {
         self.subject.characterise_by(&|kernel, cached| {
             let cached = BTreeSet::from(cached);
             let text = self.text(&cached)?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use compiler::characterise::{Bypassed, Characterisation};
+use compiler::characterise::{BypassTrafficModel, KernelMetrics};
 use compiler::graph::Graph;
 use compiler::rewrite::{Operator, rewrite};
 use compiler::solve::{Choice, MOST_EXHAUSTIVE, Method, Step, exhaustive, heuristic, ilp};
@@ -16,9 +16,9 @@ pub struct Optimised<'a> {
     /// PTX file that was measured.
     pub subject: &'a Subject,
     /// Measurements of each kernel.
-    pub kernels: Vec<Characterisation>,
+    pub kernels: Vec<KernelMetrics>,
     /// Model for the traffic of bypassed loads.
-    pub how: Bypassed,
+    pub how: BypassTrafficModel,
     /// Graph of all selectable loads.
     pub graph: Graph,
     /// Steps of the heuristic.
@@ -54,8 +54,8 @@ pub struct Decision {
 impl<'a> Optimised<'a> {
     /// Builds the graph of the measurements and solves it with every method.
     #[must_use]
-    pub fn new(subject: &'a Subject, kernels: Vec<Characterisation>, how: Bypassed) -> Self {
-        let graph = Graph::measured(&kernels, how);
+    pub fn new(subject: &'a Subject, kernels: Vec<KernelMetrics>, how: BypassTrafficModel) -> Self {
+        let graph = Graph::from_kernels(&kernels, how);
         let (by_heuristic, steps) = heuristic(&graph);
         let too_many = || format!("more than {MOST_EXHAUSTIVE} loads depend on each other: too many sets to try");
         let solved =

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use compiler::Triangle;
-use compiler::characterise::{Bypassed, Characterisation};
+use compiler::characterise::{BypassTrafficModel, KernelMetrics};
 use compiler::rewrite::Operator;
 use compiler::solve::Method;
 use serde::Serialize;
@@ -21,7 +21,7 @@ pub struct Report<'a> {
     designs: &'a [String],
     config_hash: String,
     method: Method,
-    t_off: Bypassed,
+    t_off: BypassTrafficModel,
     profile: &'static str,
     l1: L1,
     loads: Vec<Load<'a>>,
@@ -131,7 +131,7 @@ impl<'a> Report<'a> {
         optimised: &'a Optimised<'a>,
         method: Method,
         decisions: &'a [Decision],
-        untimed: Option<&[Characterisation]>,
+        untimed: Option<&[KernelMetrics]>,
     ) -> Self {
         let (subject, graph) = (optimised.subject, &optimised.graph);
         let l1 = &resolved.config.l1;
@@ -179,7 +179,7 @@ impl<'a> Report<'a> {
 }
 
 impl<'a> Kernel<'a> {
-    fn new(kernel: &'a str, measured: &Characterisation, untimed: Option<&Characterisation>) -> Self {
+    fn new(kernel: &'a str, measured: &KernelMetrics, untimed: Option<&KernelMetrics>) -> Self {
         let load = |(i, &load): (usize, &usize)| Measured {
             load,
             accesses: measured.alone[i].accesses,
@@ -187,8 +187,8 @@ impl<'a> Kernel<'a> {
             untimed_hits: untimed.map(|untimed| untimed.alone[i].hits),
             sectors: measured.alone[i].sectors,
             t_on: measured.cached_bytes(i),
-            t_off_uniform: measured.bypassed_bytes(i, Bypassed::Uniform),
-            t_off_exact: measured.bypassed_bytes(i, Bypassed::Exact),
+            t_off_uniform: measured.bypassed_bytes(i, BypassTrafficModel::Uniform),
+            t_off_exact: measured.bypassed_bytes(i, BypassTrafficModel::Exact),
         };
         let loads = &measured.loads;
         let pair = |(i, j): (usize, usize)| Pair {

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
 use compiler::Triangle;
-use compiler::characterise::{Characterisation, LoadMetrics, Moved};
+use compiler::characterise::{KernelMetrics, LoadMetrics, TransferCounts};
 use compiler::rewrite::{StaticLoad, loads};
-use golden::untimed::{Asked, Geometry, Recording, SECTOR_BYTES};
+use golden::untimed::{Geometry, LoadRequests, Recording, SECTOR_BYTES};
 use ptx::Source;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rtl::machine::MachineConfig;
@@ -62,7 +62,7 @@ impl Subject {
             .map(|(number, load)| ((load.line, load.column), number))
             .collect();
         let kernels = recordings.kernels.into_iter().map(|kernel| {
-            let number = |asked: &Asked| of_place.get(&kernel.places[asked.pc as usize]).copied();
+            let number = |asked: &LoadRequests| of_place.get(&kernel.places[asked.pc as usize]).copied();
             let numbered = |recording: Recording| {
                 let numbers = recording.loads().iter().map(number).collect();
                 Launch { recording, numbers }
@@ -98,7 +98,7 @@ impl Subject {
 
     /// Measures the metrics of every kernel on the untimed model. `tick` is called after each run.
     #[must_use]
-    pub fn characterise(&self, tick: &(dyn Fn() + Sync)) -> Vec<Characterisation> {
+    pub fn characterise(&self, tick: &(dyn Fn() + Sync)) -> Vec<KernelMetrics> {
         let untimed = |kernel: &Kernel| {
             let hits = |cached: [usize; 2]| {
                 let hits = kernel.launches.iter().map(|launch| launch.hits(self.l1, &cached)).sum();
@@ -116,7 +116,7 @@ impl Subject {
     ///
     /// # Errors
     /// Returns the first error of `hits`.
-    pub fn characterise_by<E, F>(&self, hits: &F) -> Result<Vec<Characterisation>, E>
+    pub fn characterise_by<E, F>(&self, hits: &F) -> Result<Vec<KernelMetrics>, E>
     where
         E: Send,
         F: Fn(&str, [usize; 2]) -> Result<u64, E> + Sync,
@@ -146,12 +146,12 @@ impl Kernel {
         &self,
         line_bytes: u64,
         hits: &(dyn Fn([usize; 2]) -> Result<u64, E> + Sync),
-    ) -> Result<Characterisation, E> {
+    ) -> Result<KernelMetrics, E> {
         let mut hits: Vec<u64> = self.runs().into_par_iter().map(hits).collect::<Result<_, E>>()?;
         let pair_hits = hits.split_off(self.candidates.len());
         let mut alone: Vec<LoadMetrics> =
             hits.into_iter().map(|hits| LoadMetrics { hits, ..Default::default() }).collect();
-        let (mut all_cached, mut all_bypassed) = (Moved::default(), Moved::default());
+        let (mut all_cached, mut all_bypassed) = (TransferCounts::default(), TransferCounts::default());
         for (number, asked) in self.launches.iter().flat_map(Launch::chosen) {
             let load = &mut alone[self.candidates.partition_point(|&other| other < number)];
             load.accesses += asked.transactions;
@@ -164,13 +164,13 @@ impl Kernel {
         let loads = self.candidates.clone();
         let mut pair_hits = pair_hits.into_iter();
         let pair_hits = Triangle::new(loads.len(), |_| pair_hits.next().unwrap_or_default());
-        Ok(Characterisation { line_bytes, loads, alone, pair_hits, all_cached, all_bypassed })
+        Ok(KernelMetrics { line_bytes, loads, alone, pair_hits, all_cached, all_bypassed })
     }
 }
 
 impl Launch {
     /// Iterates over the selectable loads, with number and requests.
-    fn chosen(&self) -> impl Iterator<Item = (usize, &Asked)> {
+    fn chosen(&self) -> impl Iterator<Item = (usize, &LoadRequests)> {
         self.numbers.iter().zip(self.recording.loads()).filter_map(|(number, asked)| Some(((*number)?, asked)))
     }
 
@@ -194,7 +194,7 @@ impl Launch {
     fn l2_bytes(&self, l1: Geometry, line_bytes: u64, cached: &BTreeSet<usize>) -> u64 {
         let cached = self.cached(|number| cached.contains(&number));
         let hits = self.recording.hits(l1, &cached);
-        let bytes = |((asked, hits), cached): ((&Asked, u64), bool)| match cached {
+        let bytes = |((asked, hits), cached): ((&LoadRequests, u64), bool)| match cached {
             true => (asked.transactions - hits) * line_bytes,
             false => asked.sectors * SECTOR_BYTES as u64,
         };

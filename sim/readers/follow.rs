@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use super::places::{Asker, Place, places};
+use super::places::{RequestPort, SmSource, places};
 use super::readback::{Readback, Unreadable};
 
 /// Stay of a request at one port or queue.
@@ -91,9 +91,9 @@ pub fn follow(wave: Readback, request: u64, sm: Option<u64>) -> Result<Life, Fol
     let mut uncertain = Vec::new();
     let mut sms = BTreeSet::new();
     let mut range = None;
-    let fixed = |place: &Place| match place.sm {
-        Asker::Fixed(sm) => Some(sm),
-        Asker::Signal(_) | Asker::Unknown => None,
+    let fixed = |place: &RequestPort| match place.sm {
+        SmSource::Fixed(sm) => Some(sm),
+        SmSource::Signal(_) | SmSource::Unknown => None,
     };
     let mut known: BTreeSet<u64> = dump.places.iter().filter_map(fixed).collect();
     for place in &dump.places {
@@ -133,7 +133,7 @@ pub fn follow(wave: Readback, request: u64, sm: Option<u64>) -> Result<Life, Fol
 
 /// Dump with the places at which requests are visible.
 struct Signals {
-    places: Vec<Place>,
+    places: Vec<RequestPort>,
     dump: Readback,
 }
 
@@ -141,11 +141,11 @@ impl Signals {
     fn read(mut dump: Readback) -> Result<Self, Unreadable> {
         let places = places(&dump.paths);
         let mut needed = BTreeSet::new();
-        for Place { id, valid, sm, .. } in &places {
+        for RequestPort { id, valid, sm, .. } in &places {
             needed.extend([*id, *valid]);
             needed.extend(match sm {
-                Asker::Signal(at) => Some(*at),
-                Asker::Fixed(_) | Asker::Unknown => None,
+                SmSource::Signal(at) => Some(*at),
+                SmSource::Fixed(_) | SmSource::Unknown => None,
             });
         }
         dump.load(needed)?;
@@ -153,11 +153,11 @@ impl Signals {
     }
 
     /// Returns the request number, SM and duration of every stay at a place.
-    fn stays(&self, place: &Place) -> Vec<(u64, Option<u64>, Stay)> {
+    fn stays(&self, place: &RequestPort) -> Vec<(u64, Option<u64>, Stay)> {
         let signal = |at: usize| self.dump.changes(at);
         let asker = match place.sm {
-            Asker::Signal(at) => signal(at),
-            Asker::Fixed(_) | Asker::Unknown => &[],
+            SmSource::Signal(at) => signal(at),
+            SmSource::Fixed(_) | SmSource::Unknown => &[],
         };
         let moments: BTreeSet<u64> =
             [signal(place.id), signal(place.valid), asker].into_iter().flatten().map(|(time, _)| *time).collect();
@@ -166,9 +166,9 @@ impl Signals {
         for time in moments {
             let is_valid = self.dump.value(place.valid, time).is_some_and(|valid| valid != 0);
             let sm = match place.sm {
-                Asker::Fixed(sm) => Some(sm),
-                Asker::Signal(at) => self.dump.value(at, time),
-                Asker::Unknown => None,
+                SmSource::Fixed(sm) => Some(sm),
+                SmSource::Signal(at) => self.dump.value(at, time),
+                SmSource::Unknown => None,
             };
             let now = self.dump.value(place.id, time).filter(|_| is_valid).map(|id| (id, sm));
             if now == here {
@@ -178,7 +178,7 @@ impl Signals {
                 stay.to = Some(time);
             }
             if let Some((id, sm)) = now {
-                let is_certain = place.sm != Asker::Unknown;
+                let is_certain = place.sm != SmSource::Unknown;
                 stays.push((id, sm, Stay { path: place.path.clone(), from: time, to: None, is_certain }));
             }
             here = now;

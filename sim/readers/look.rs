@@ -31,7 +31,7 @@ pub(super) fn look(field: &Field) -> Display {
         _ if !field.names.is_empty() => Display::Enum(field.names),
         1 => Display::Bit,
         width if width <= SHORT_SET && is_set => Display::Binary,
-        _ if is_counted => Display::Members,
+        _ if is_counted => Display::MemberCount,
         _ if is_raw || is_set => Display::Hex,
         _ => Display::Unsigned,
     }
@@ -45,7 +45,7 @@ pub(super) fn text(field: &Field) -> String {
             Some(name) => (*name).to_owned(),
             None => format!("{value} (no such state)"),
         },
-        Display::Hex | Display::Members => format!("{value:#x}"),
+        Display::Hex | Display::MemberCount => format!("{value:#x}"),
         Display::Binary => format!("{value:#0width$b}", width = field.width as usize + 2),
         Display::Bit | Display::Unsigned | Display::Count => value.to_string(),
     }

@@ -12,7 +12,7 @@
 //! dump of one SM elaborates no other SM.
 
 use rtl::kernel::{ArrayView, Blocks, Describe, Field, Fields, Logic};
-use waves::scope::{Glob, Selection, Trail};
+use waves::scope::{Glob, GlobMatches, Selection};
 use waves::signal::{Display, Kind, SignalId, Tree, TreeBuilder};
 
 use super::look::look;
@@ -138,10 +138,10 @@ impl Outline {
 
     /// Describes every block once, adds signals at the root, and skips scopes that no glob can match.
     pub(super) fn of_reached(blocks: &impl Blocks, globs: &[Glob], extra: &[(String, u32)]) -> Self {
-        Self::along(blocks, globs, extra, Some(&Trail::new(globs, ROOT)))
+        Self::along(blocks, globs, extra, Some(&GlobMatches::new(globs, ROOT)))
     }
 
-    fn along(blocks: &impl Blocks, globs: &[Glob], extra: &[(String, u32)], trail: Option<&Trail<'_>>) -> Self {
+    fn along(blocks: &impl Blocks, globs: &[Glob], extra: &[(String, u32)], trail: Option<&GlobMatches<'_>>) -> Self {
         let globs: Vec<String> = globs.iter().map(ToString::to_string).collect();
         let mut drafts: Vec<Vec<Draft>> = vec![Vec::new(); blocks.population().len()];
         let mut scopes = Scopes::new();
@@ -276,7 +276,7 @@ struct Elaborator<'a> {
     scopes: &'a mut Scopes<Signals>,
     globs: &'a [String],
     /// Match states of the globs at the root and in each entered scope; empty if no scope is skipped.
-    trails: Vec<Trail<'a>>,
+    trails: Vec<GlobMatches<'a>>,
     draft: Draft,
     /// Spans of the open scopes, except those inside a skipped scope.
     open: Vec<usize>,

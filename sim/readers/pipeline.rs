@@ -23,7 +23,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use rtl::kernel::{Blocks, Clocks};
-use waves::part_file::PartFile;
+use waves::part_file::AtomicFile;
 use waves::scope::{Glob, Selection};
 use waves::signal::{SignalId, Tree};
 use waves::sink::Sink;
@@ -68,7 +68,7 @@ impl Pipeline {
         let cores: Vec<Core> = (0..).map_while(|sm| Core::find(tree, sm, operand_read.into())).collect();
         let mut selection = Selection::none(tree);
         cores.iter().flat_map(|core| core.signals.all()).for_each(|id| selection.add(id));
-        let mut out = BufWriter::new(PartFile::create(path)?);
+        let mut out = BufWriter::new(AtomicFile::create(path)?);
         out.write_all(b"Kanata\t0004\n")?;
         Ok(Self {
             walker: Walker::new(&outline, &selection),
@@ -111,7 +111,7 @@ impl Pipeline {
     pub fn finish(mut self) -> io::Result<PathBuf> {
         self.settle()?;
         self.log.end()?;
-        self.log.out.into_inner().map_err(io::IntoInnerError::into_error)?.keep()
+        self.log.out.into_inner().map_err(io::IntoInnerError::into_error)?.commit()
     }
 
     /// Processes a cycle after all its samples have arrived.
@@ -428,7 +428,7 @@ enum Event {
 
 /// Writer that sorts events by cycle.
 struct Log {
-    out: BufWriter<PartFile>,
+    out: BufWriter<AtomicFile>,
     /// Events of future cycles, each with its line.
     due: BTreeMap<u64, Vec<(u64, Event)>>,
     /// Current stage of each line.
@@ -441,7 +441,7 @@ struct Log {
 }
 
 impl Log {
-    fn new(out: BufWriter<PartFile>) -> Self {
+    fn new(out: BufWriter<AtomicFile>) -> Self {
         Self {
             out,
             due: BTreeMap::new(),

@@ -6,7 +6,7 @@
 /// Place that carries a request number, with the signals that qualify it. Signals are given by their index in
 /// the list of paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct RequestPort {
     /// Path without the root and the name `id`, such as `sm0.l1.mem_rsp`.
     pub(super) path: String,
     /// Signal with the request number.
@@ -14,12 +14,12 @@ pub(super) struct Place {
     /// Signal that is nonzero while a request is present.
     pub(super) valid: usize,
     /// SM to which the number belongs.
-    pub(super) sm: Asker,
+    pub(super) sm: SmSource,
 }
 
 /// Source of the SM of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asker {
+pub(super) enum SmSource {
     /// Constant: always this SM.
     Fixed(u64),
     /// Value of this signal.
@@ -29,7 +29,7 @@ pub(super) enum Asker {
 }
 
 /// Finds all places, given the paths of all signals, which begin with the root's name.
-pub(super) fn places(paths: &[String]) -> Vec<Place> {
+pub(super) fn places(paths: &[String]) -> Vec<RequestPort> {
     let by_path: std::collections::HashMap<&str, usize> =
         paths.iter().enumerate().map(|(at, path)| (path.as_str(), at)).collect();
     let find = |path: String| by_path.get(path.as_str()).copied();
@@ -52,11 +52,11 @@ pub(super) fn places(paths: &[String]) -> Vec<Place> {
         let own = short.split('.').next().and_then(|first| first.strip_prefix("sm")).and_then(|sm| sm.parse().ok());
         let sm = match (own, find(format!("{scope}.sm"))) {
             // An L1 that supplies other L1s receives their requests at a separate port with an SM signal.
-            (_, Some(signal)) => Asker::Signal(signal),
-            (Some(sm), None) => Asker::Fixed(sm),
-            (None, None) => Asker::Unknown,
+            (_, Some(signal)) => SmSource::Signal(signal),
+            (Some(sm), None) => SmSource::Fixed(sm),
+            (None, None) => SmSource::Unknown,
         };
-        Some(Place { path: short.to_owned(), id, valid, sm })
+        Some(RequestPort { path: short.to_owned(), id, valid, sm })
     };
     paths.iter().enumerate().filter_map(place).collect()
 }
@@ -83,13 +83,13 @@ mod tests {
             "sm3.l1.forward.sm",
         ];
         let paths = names.map(|name| format!("machine.{name}"));
-        let place = |path: &str, id, valid, sm| Place { path: path.to_owned(), id, valid, sm };
+        let place = |path: &str, id, valid, sm| RequestPort { path: path.to_owned(), id, valid, sm };
         let expected = [
-            place("sm3.l1", 0, 1, Asker::Fixed(3)),
-            place("partition0.l2.req", 4, 3, Asker::Signal(5)),
-            place("partition0.dram.command", 7, 6, Asker::Unknown),
-            place("partition0.dram.queue.oldest", 9, 8, Asker::Unknown),
-            place("sm3.l1.forward", 11, 10, Asker::Signal(12)),
+            place("sm3.l1", 0, 1, SmSource::Fixed(3)),
+            place("partition0.l2.req", 4, 3, SmSource::Signal(5)),
+            place("partition0.dram.command", 7, 6, SmSource::Unknown),
+            place("partition0.dram.queue.oldest", 9, 8, SmSource::Unknown),
+            place("sm3.l1.forward", 11, 10, SmSource::Signal(12)),
         ];
         assert_eq!(places(&paths), expected);
     }

@@ -127,7 +127,7 @@ impl Readback {
 
 /// Calls the library that reads dumps and converts its panics, which damaged files can cause, to errors.
 fn asserted<T>(path: &Path, work: impl FnOnce() -> T) -> Result<T, Unreadable> {
-    crash::caught(work).map_err(|_| unreadable(path, "it is damaged".to_owned()))
+    crash::catch_panic(work).map_err(|_| unreadable(path, "it is damaged".to_owned()))
 }
 
 /// Checks that the sizes claimed in a dump are plausible.

@@ -16,13 +16,13 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use rtl::kernel::{Blocks, Clocks};
-use waves::part_file::PartFile;
+use waves::part_file::AtomicFile;
 use waves::scope::Selection;
 use waves::signal::{Display, EnumNames, SignalId, Tree};
 use waves::sink::Sink;
 
 use super::outline::Outline;
-use super::places::{Asker, Place, places};
+use super::places::{RequestPort, SmSource, places};
 use super::scopes::ROOT;
 use super::walk::{Changed, Walker};
 
@@ -53,7 +53,7 @@ impl Timeline {
         let tracks = Tracks::of(tree);
         tracks.signals().for_each(|id| selection.add(id));
         let mut events = Events {
-            out: BufWriter::new(PartFile::create(path)?),
+            out: BufWriter::new(AtomicFile::create(path)?),
             text: String::new(),
             values: vec![None; tree.len()],
             roles: tracks.roles(tree),
@@ -88,7 +88,7 @@ impl Timeline {
     /// Fails if the file cannot be written.
     pub fn finish(mut self, tick: u64) -> io::Result<PathBuf> {
         self.events.end(tick)?;
-        self.events.out.into_inner().map_err(io::IntoInnerError::into_error)?.keep()
+        self.events.out.into_inner().map_err(io::IntoInnerError::into_error)?.commit()
     }
 }
 
@@ -97,7 +97,7 @@ struct Tracks {
     /// Process number and name of each thread. Threads are numbered by their index in this list.
     threads: Vec<(u32, String)>,
     processes: Vec<String>,
-    places: Vec<Place>,
+    places: Vec<RequestPort>,
     states: Vec<(SignalId, EnumNames)>,
     levels: Vec<(SignalId, String)>,
     ids: Vec<SignalId>,
@@ -144,10 +144,10 @@ impl Tracks {
     }
 
     fn signals(&self) -> impl Iterator<Item = SignalId> + '_ {
-        let of_place = |place: &Place| {
+        let of_place = |place: &RequestPort| {
             let asker = match place.sm {
-                Asker::Signal(at) => at,
-                Asker::Fixed(_) | Asker::Unknown => place.id,
+                SmSource::Signal(at) => at,
+                SmSource::Fixed(_) | SmSource::Unknown => place.id,
             };
             [place.id, place.valid, asker].map(|at| self.ids[at])
         };
@@ -160,7 +160,7 @@ impl Tracks {
         for (at, place) in self.places.iter().enumerate() {
             roles[place.id].push(Role::Place(at));
             roles[place.valid].push(Role::Place(at));
-            if let Asker::Signal(sm) = place.sm {
+            if let SmSource::Signal(sm) = place.sm {
                 roles[sm].push(Role::Place(at));
             }
         }
@@ -184,7 +184,7 @@ struct Stay {
 
 /// Converter of samples to events.
 struct Events {
-    out: BufWriter<PartFile>,
+    out: BufWriter<AtomicFile>,
     /// Buffer for the event under construction.
     text: String,
     /// Last value of each signal and the tick since which it holds.
@@ -262,9 +262,9 @@ impl Events {
             let value = |signal: usize| self.values[signal].map(|(value, _)| value);
             let is_valid = value(place.valid).is_some_and(|valid| valid != 0);
             let sm = match place.sm {
-                Asker::Fixed(sm) => Some(sm),
-                Asker::Signal(signal) => value(signal),
-                Asker::Unknown => None,
+                SmSource::Fixed(sm) => Some(sm),
+                SmSource::Signal(signal) => value(signal),
+                SmSource::Unknown => None,
             };
             let new = value(place.id).filter(|_| is_valid).map(|id| Stay { since: self.now, id, sm });
             let old = self.stays[at];

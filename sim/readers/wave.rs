@@ -23,7 +23,7 @@ use rtl::kernel::{Blocks, Clocks};
 use waves::dump::{Dump, Format};
 use waves::gtkw::{Item, MAX_MARKERS, Marker, SaveFile, by_block, save_path};
 use waves::history::History;
-use waves::part_file::PartFile;
+use waves::part_file::AtomicFile;
 use waves::scope::{Glob, GlobError, NoMatch, Selection, Window};
 use waves::signal::{SignalId, Tree};
 use waves::sink::Sink;
@@ -262,13 +262,13 @@ impl Recorded {
     }
 }
 
-impl Waveform<PartFile> {
+impl Waveform<AtomicFile> {
     /// Starts a dump. The file appears under this name when the dump is finished.
     ///
     /// # Errors
     /// Fails if a glob selects nothing, the trigger is invalid, or the file cannot be created.
     pub fn create(path: &Path, blocks: &impl Blocks, spec: WaveSpec<'_>) -> Result<Self, WaveError> {
-        Self::start(blocks, spec, || PartFile::create(path))
+        Self::start(blocks, spec, || AtomicFile::create(path))
     }
 
     /// Ends the dump at `tick`, the end of the run, and renames the file to its final name. Returns `None`,
@@ -291,7 +291,7 @@ impl Waveform<PartFile> {
         });
         let Self { outline, selection, markers, period, .. } = self;
         let cut = self.cut.filter(|&(cycle, why)| why == Cut::Limit || tick / period > cycle);
-        Ok(Some(Recorded { path: file.keep()?, tree: outline.tree, selection, sight, markers, cut }))
+        Ok(Some(Recorded { path: file.commit()?, tree: outline.tree, selection, sight, markers, cut }))
     }
 }
 
@@ -405,7 +405,7 @@ impl<W: Write + Seek> Waveform<W> {
                 }
                 let Some(Start::Condition(trigger)) = start else { return Ok(()) };
                 let count = self.ticker.cycle;
-                if !trigger.at(cycle, |id| if id == count { Some(cycle) } else { history.value(id) }) {
+                if !trigger.evaluate(cycle, |id| if id == count { Some(cycle) } else { history.value(id) }) {
                     return Ok(());
                 }
                 let label = format!("trigger: {}", trigger.text());

@@ -23,7 +23,7 @@ use lz4_flex::frame::{FrameDecoder, FrameEncoder, FrameInfo};
 use rtl::kernel::Simulator;
 use rtl::machine::Machine;
 use serde::{Deserialize, Serialize};
-use waves::part_file::{PartFile, Unhurried};
+use waves::part_file::{AtomicFile, CompletionGuard};
 
 use super::drive::{IdleCycles, Watches};
 use super::history::History;
@@ -131,15 +131,15 @@ pub(super) fn write(
 ) -> Result<(), RunError> {
     let written = || -> io::Result<()> {
         // An interrupted run leaves nothing else, so the process must not exit before the file is complete.
-        let _unhurried = Unhurried::begin();
-        let mut file = PartFile::create(path)?;
+        let _unhurried = CompletionGuard::begin();
+        let mut file = AtomicFile::create(path)?;
         writeln!(file, "{FORM}")?;
         serde_json::to_writer(&mut file, &Header { identity: identity.clone(), cycle })?;
         writeln!(file)?;
         let checked = FrameInfo::new().content_checksum(true);
         let packed = AtMost { inner: FrameEncoder::with_frame_info(checked, file), left: MOST_STATE_BYTES };
         let packed = postcard::to_io(state, packed).map_err(io::Error::other)?;
-        packed.inner.finish()?.keep().map(drop)
+        packed.inner.finish()?.commit().map(drop)
     };
     written().map_err(|error| {
         let error = error.to_string();
@@ -168,7 +168,7 @@ pub fn goes_on(path: &Path, bytes: &[u8], identity: &Identity) -> Result<(), Run
 fn read_state(path: &Path, mut file: impl BufRead, identity: &Identity) -> Result<State, RunError> {
     let bad = |reason: String| RunError::input(path, &reason);
     let unread = |error| bad(unread(&error));
-    let mistaken = Content::Checkpoint.mistaken(file.fill_buf().map_err(unread)?);
+    let mistaken = Content::Checkpoint.mismatch_message(file.fill_buf().map_err(unread)?);
     let form = line(&mut file).map_err(unread)?;
     if form != FORM.as_bytes() {
         return Err(bad(match mistaken {

@@ -13,7 +13,7 @@
 
 use std::hash::{BuildHasher, BuildHasherDefault};
 
-use golden::consistency::{Checker, Loading, Violation};
+use golden::consistency::{Checker, PendingLoad, Violation};
 use golden::memory::FlatMemory;
 use golden::mix::{Mix, MixMap, MixSet};
 use isa::lanes::AtomicFn;
@@ -73,9 +73,9 @@ impl Piece {
 /// Pending result of a lane, with the state of its check.
 enum Wanted {
     /// Value of the word or of some of its bytes.
-    Word(Loading),
+    Word(PendingLoad),
     /// Value of the byte with this index in a word with partial stores.
-    Byte(Loading, u64),
+    Byte(PendingLoad, u64),
     /// Result of an atomic, with the number that identifies its operation.
     Result(u64),
 }
@@ -326,11 +326,11 @@ impl MemoryModel {
         for (word, _, bytes) in self.written(request) {
             if self.is_split(word) {
                 for cell in (0..WORD).filter(|number| bytes >> number & 1 != 0).map(|number| word + number) {
-                    if self.checker.is_under_way(sm, cell) {
+                    if self.checker.has_pending_store(sm, cell) {
                         self.checker.perform(sm, cell);
                     }
                 }
-            } else if self.checker.is_under_way(sm, word) {
+            } else if self.checker.has_pending_store(sm, word) {
                 self.checker.perform(sm, word);
             }
         }

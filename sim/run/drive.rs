@@ -33,12 +33,12 @@ const IDLE_LOOKS: u32 = 8;
 const DRAIN_CYCLES: u64 = 1_000_000;
 
 /// Reason why a launch stopped early.
-pub(super) enum Stop {
+pub(super) enum StopReason {
     Outcome(Outcome),
     Error(RunError),
 }
 
-impl From<RunError> for Stop {
+impl From<RunError> for StopReason {
     fn from(error: RunError) -> Self {
         Self::Error(error)
     }
@@ -198,13 +198,13 @@ impl<'o> Drive<'o> {
     /// to check and the files that it has written.
     pub(super) fn finish(
         mut self,
-        ran: Result<(), Stop>,
+        ran: Result<(), StopReason>,
         conclude: impl FnOnce(&Machine, &mut Vec<String>) -> Result<(bool, Vec<PathBuf>), RunError>,
     ) -> Result<RunReport, RunError> {
         let outcome = match ran {
             Ok(()) => Outcome::Finished,
-            Err(Stop::Outcome(outcome)) => outcome,
-            Err(Stop::Error(error)) => return Err(self.failed(error)),
+            Err(StopReason::Outcome(outcome)) => outcome,
+            Err(StopReason::Error(error)) => return Err(self.failed(error)),
         };
         let is_done = outcome == Outcome::Finished;
         let (cycles, tick) = match outcome {
@@ -309,7 +309,11 @@ impl<'o> Drive<'o> {
 
     /// Runs a kernel like [`Self::until_done`]. If an assertion of the model fails, the waveform is written
     /// before the panic continues.
-    fn run_kernel(&mut self, is_broken: &dyn Fn() -> bool, progress: &mut dyn FnMut(Progress)) -> Result<(), Stop> {
+    fn run_kernel(
+        &mut self,
+        is_broken: &dyn Fn() -> bool,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), StopReason> {
         // A machine that stopped within a cycle is inconsistent; from here on it is only described.
         panic::catch_unwind(AssertUnwindSafe(|| self.until_done(is_broken, progress))).unwrap_or_else(|broken| {
             let rule = broken.downcast_ref::<String>().map_or("", String::as_str);
@@ -326,7 +330,7 @@ impl<'o> Drive<'o> {
         launch: &Launch<'_>,
         progress: &mut dyn FnMut(Progress),
         compare: impl FnOnce(&mut Shadow, &Machine) -> Result<(), String>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), StopReason> {
         let Launch { name, image, is_broken, .. } = *launch;
         if std::mem::take(&mut self.goes_on) {
             self.machine.take_up(image);
@@ -359,7 +363,7 @@ impl<'o> Drive<'o> {
         }
         let cycle = self.cycles();
         if !self.machine.is_idle() || self.machine.end_kernel(cycle).is_err() {
-            return Err(Stop::Outcome(Outcome::NoProgress(self.stuck())));
+            return Err(StopReason::Outcome(Outcome::NoProgress(self.stuck())));
         }
         if let Some(shadow) = &mut self.observers.shadow {
             shadow.flushed(cycle);
@@ -384,7 +388,11 @@ impl<'o> Drive<'o> {
         Ok(())
     }
 
-    fn until_done(&mut self, is_broken: &dyn Fn() -> bool, progress: &mut dyn FnMut(Progress)) -> Result<(), Stop> {
+    fn until_done(
+        &mut self,
+        is_broken: &dyn Fn() -> bool,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), StopReason> {
         let is_looked_at = self.observers.look_at_edges();
         let end = self.options.max_cycles.map_or(u64::MAX, |cycles| cycles.saturating_mul(self.core_period()));
         let mut looks = self.every(Some(CYCLES_BETWEEN_LOOKS));
@@ -402,7 +410,7 @@ impl<'o> Drive<'o> {
             let moved = self.sim.step_before(end, &mut self.machine).is_some();
             if !moved && self.sim.next_tick().is_some() {
                 self.save()?;
-                return Err(Stop::Outcome(Outcome::CycleLimit(self.options.max_cycles.unwrap_or(0))));
+                return Err(StopReason::Outcome(Outcome::CycleLimit(self.options.max_cycles.unwrap_or(0))));
             }
             if is_looked_at {
                 self.observers.look_after(&mut self.sim, &mut self.machine)?;
@@ -416,7 +424,7 @@ impl<'o> Drive<'o> {
             }
             if let signal @ 1.. = self.options.interrupt.load(Ordering::Relaxed) {
                 self.save()?;
-                return Err(Stop::Outcome(Outcome::Interrupted(signal)));
+                return Err(StopReason::Outcome(Outcome::Interrupted(signal)));
             }
             if polls.come(self.sim.tick()) {
                 if is_broken() {
@@ -440,7 +448,7 @@ impl<'o> Drive<'o> {
     /// Stops a run that makes no progress: nothing is due anymore, or all warps are in a livelock. At every
     /// progress check, also stops it if neither instructions nor DRAM accesses have occurred for several
     /// checks.
-    fn expect_progress(&mut self, moved: bool, looks: bool) -> Result<(), Stop> {
+    fn expect_progress(&mut self, moved: bool, looks: bool) -> Result<(), StopReason> {
         let Watches { idle, circles } = &mut self.watches;
         let mut why = "";
         let mut is_stuck = !moved;
@@ -452,7 +460,7 @@ impl<'o> Drive<'o> {
             circles.look(&self.machine);
             is_stuck = idle.looks(&self.machine) >= IDLE_LOOKS;
         }
-        if is_stuck { Err(Stop::Outcome(Outcome::NoProgress(why.to_owned() + &self.stuck()))) } else { Ok(()) }
+        if is_stuck { Err(StopReason::Outcome(Outcome::NoProgress(why.to_owned() + &self.stuck()))) } else { Ok(()) }
     }
 
     /// Runs until the memory system is idle after a launch.

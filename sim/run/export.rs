@@ -18,7 +18,7 @@ use isa::recorded::{Code, Cta, Header, Operands, Operation, Warp};
 use isa::types::Space;
 use rtl::machine::MachineConfig;
 use trace::{Packer, Packing, TraceWriter};
-use waves::part_file::PartFile;
+use waves::part_file::AtomicFile;
 
 use super::functional::Functional;
 use super::prepare::{Kernel, Prepared, Task, prepare};
@@ -100,22 +100,22 @@ pub fn export_into(
         let id = exported().files.len() as u64 + 1;
         let name = name_of_kernel(id, form.packing);
         let path = folder.join(&name);
-        let out = PartFile::create(&path).map_err(|e| bad(&path, e))?;
+        let out = AtomicFile::create(&path).map_err(|e| bad(&path, e))?;
         let (out, steps) = write(kernel, id, &prepared, memory, out, form).map_err(|e| match e {
             Failed::Write(e) => bad(&path, e),
             Failed::Run(e) => RunError::of_kernel(&e),
         })?;
         // Lock before the rename, so that a reader of `exported` sees every file that exists.
         let mut exported = exported();
-        exported.files.push(out.keep().map_err(|e| bad(&path, e))?);
+        exported.files.push(out.commit().map_err(|e| bad(&path, e))?);
         exported.warp_instructions += steps;
         list.push_str(&name);
         list.push('\n');
         Ok(())
     })?;
     let path = folder.join(LIST);
-    let mut out = PartFile::create(&path).map_err(|e| bad(&path, e))?;
-    out.write_all(list.as_bytes()).and_then(|()| out.keep()).map_err(|e| bad(&path, e))?;
+    let mut out = AtomicFile::create(&path).map_err(|e| bad(&path, e))?;
+    out.write_all(list.as_bytes()).and_then(|()| out.commit()).map_err(|e| bad(&path, e))?;
     exported().files.push(path);
     Ok(())
 }
@@ -169,9 +169,9 @@ fn write(
     id: u64,
     prepared: &Prepared,
     memory: &mut FlatMemory,
-    out: PartFile,
+    out: AtomicFile,
     form: Form,
-) -> Result<(PartFile, u64), Failed> {
+) -> Result<(AtomicFile, u64), Failed> {
     let image = &kernel.image;
     let header = Header {
         name: kernel.name.clone(),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use rtl::machine::{Machine, MachineConfig};
 
 use super::checkpoint::{self, Checkpoints};
-use super::drive::{Drive, Launch, Stop};
+use super::drive::{Drive, Launch, StopReason};
 use super::prepare::{Kernel, Prepared, Task};
 use super::profiled::{Admitted, profiled};
 use super::steps::{self, Device, Place};
@@ -116,9 +116,9 @@ struct Launches<'a> {
 }
 
 impl Device for Launches<'_> {
-    type Stop = Stop;
+    type Stop = StopReason;
 
-    fn launch(&mut self, kernel: &Kernel, place: Place) -> Result<(), Stop> {
+    fn launch(&mut self, kernel: &Kernel, place: Place) -> Result<(), StopReason> {
         let prepared = self.prepared;
         let (name, image, path) = (&*kernel.name, &kernel.image, &*prepared.file.path);
         if !std::mem::take(&mut self.goes_on)

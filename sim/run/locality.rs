@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use golden::untimed::{Found, Locality};
+use golden::untimed::{Locality, LocalityCounts};
 use rtl::machine::MachineConfig;
 
 use super::prepare::prepare;
@@ -16,7 +16,7 @@ use super::{RunError, open};
 ///
 /// # Errors
 /// Fails on bad input or an illegal access by a kernel.
-pub fn locality(launch: &Path, config: &MachineConfig) -> Result<Found, RunError> {
+pub fn locality(launch: &Path, config: &MachineConfig) -> Result<LocalityCounts, RunError> {
     let prepared = prepare(open(launch, None)?, config)?;
     let mut caches = Locality::new(caches(config).map_err(|e| RunError::input(launch, &e))?);
     each_launch(&prepared, config, &mut |launch, sms, memory| caches.run(launch, sms.ctas, memory))?;

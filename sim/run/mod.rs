@@ -67,7 +67,7 @@ pub use loads::LoadCounters;
 pub use locality::locality;
 pub use profile::{KernelProfile, L2, l2, profile, profile_into};
 pub use record::{KernelRecording, Recordings, record};
-pub use replay::{Recording, replay};
+pub use replay::{Trace, replay};
 pub use reuse::reuse;
 pub use series::COLUMNS as SERIES_COLUMNS;
 pub use sharing::{AccessSharing, KernelSharing, sharing};

@@ -14,7 +14,7 @@ const LONGER: u64 = 8;
 const AT_LEAST: u64 = 1 << 22;
 
 /// Section of a buffer or variable in which the machine and the interpreter differ.
-pub(super) struct Disputed {
+pub(super) struct Difference {
     /// Name of the buffer or variable in memory.
     name: String,
     /// Kind of object in messages: buffer or variable.
@@ -28,7 +28,7 @@ pub(super) struct Disputed {
     varies: Vec<bool>,
 }
 
-impl Disputed {
+impl Difference {
     /// Compares a section of the machine's contents with the expected one. Returns `None` if they agree.
     pub(super) fn new(what: &'static str, name: &str, part: Part, got: &[u8], whole: &[u8]) -> Option<Self> {
         let [got, expected] = [got, whole].map(|contents| part.of(contents.to_vec(), whole));
@@ -40,7 +40,7 @@ impl Disputed {
     }
 
     /// Records the contents that another order leaves.
-    fn learn(&mut self, bytes: &[u8]) {
+    fn record_order(&mut self, bytes: &[u8]) {
         let other = self.part.of(bytes.to_vec(), &self.whole);
         let rule = &self.part.rule;
         if *rule == Rule::Multiset {
@@ -85,7 +85,7 @@ impl Disputed {
 
 /// Repeats a launch in other orders, on the memory contents before it, until every difference is explained or
 /// no order is left. `instructions` is the number of thread instructions of the first order.
-pub(super) fn ask(disputed: &mut [Disputed], launch: &Launch<'_>, sms: Sms, before: &FlatMemory, instructions: u64) {
+pub(super) fn ask(disputed: &mut [Difference], launch: &Launch<'_>, sms: Sms, before: &FlatMemory, instructions: u64) {
     let max_instructions = instructions.saturating_mul(LONGER).saturating_add(AT_LEAST).min(launch.max_instructions);
     let launch = Launch { max_instructions, ..*launch };
     for order in Order::OTHERS {
@@ -97,7 +97,7 @@ pub(super) fn ask(disputed: &mut [Disputed], launch: &Launch<'_>, sms: Sms, befo
         if interp::run_in(order, &launch, sms, &mut memory).is_ok() {
             for one in &mut *disputed {
                 if let Some(buffer) = memory.buffer(&one.name) {
-                    one.learn(&buffer.bytes);
+                    one.record_order(&buffer.bytes);
                 }
             }
         }

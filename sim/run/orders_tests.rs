@@ -24,7 +24,7 @@ fn memory() -> FlatMemory {
 
 /// Returns the difference after a launch of two warps in which the machine has `words` in place of the
 /// expected ones, if there is one.
-fn settled(words: &[(usize, u32)], rule: &Rule) -> Option<Disputed> {
+fn settled(words: &[(usize, u32)], rule: &Rule) -> Option<Difference> {
     let (program, params) = (racing(), OUT.to_le_bytes());
     let (grid, block) = ([1; 3], [64, 1, 1]);
     let launch =
@@ -37,7 +37,7 @@ fn settled(words: &[(usize, u32)], rule: &Rule) -> Option<Disputed> {
         got[4 * at..][..4].copy_from_slice(&word.to_le_bytes());
     }
     let part = Part::words("out", rule, expected.len() / 4);
-    let mut disputed = Vec::from_iter(Disputed::new("buffer", "out", part, &got, &expected));
+    let mut disputed = Vec::from_iter(Difference::new("buffer", "out", part, &got, &expected));
     ask(&mut disputed, &launch, SMS, &memory(), ran.thread_instructions);
     disputed.pop()
 }

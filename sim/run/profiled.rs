@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use golden::untimed::{Counted, Recording};
+use golden::untimed::{CountScope, Recording};
 use rtl::l1::bypass::profiled::{ProfileScope, ProfiledConfig};
 use rtl::machine::MachineConfig;
 
@@ -18,9 +18,9 @@ pub(super) type Admitted = Vec<Arc<[u64]>>;
 pub(super) fn profiled(prepared: &Prepared, config: &MachineConfig) -> Result<Vec<Admitted>, RunError> {
     let Some(&ProfiledConfig { scope, threshold }) = config.l1.bypass.profile() else { return Ok(Vec::new()) };
     let counted = match scope {
-        ProfileScope::Local => Counted::Local,
-        ProfileScope::Global => Counted::Global,
-        ProfileScope::Either => Counted::Either,
+        ProfileScope::Local => CountScope::Local,
+        ProfileScope::Global => CountScope::Global,
+        ProfileScope::Either => CountScope::Either,
     };
     let mut launches = Vec::new();
     each_launch(prepared, config, &mut |launch, sms, memory| {

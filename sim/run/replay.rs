@@ -13,7 +13,7 @@ use trace::{Command, KernelTrace, KernelsList, Limits, Warning};
 
 use super::checkpoint::{self, Checkpoints};
 use super::code::TracedCode;
-use super::drive::{Drive, Launch, Stop};
+use super::drive::{Drive, Launch, StopReason};
 use super::steps::Place;
 use super::verify::Shadow;
 use super::{Outcome, Progress, RunError, RunOptions, RunReport};
@@ -26,7 +26,7 @@ const READ_AHEAD: usize = 16 << 20;
 
 /// Trace whose kernels have been opened and checked.
 #[derive(Debug)]
-pub struct Recording {
+pub struct Trace {
     path: PathBuf,
     kernels: Vec<PathBuf>,
     /// Highest address that a host copy or the first CTA of a kernel accesses.
@@ -34,7 +34,7 @@ pub struct Recording {
     warnings: Vec<Warning>,
 }
 
-impl Recording {
+impl Trace {
     /// Opens a trace: reads a list (given directly or by its folder), and the header and first CTA of every
     /// kernel in it. A path to a single kernel's trace is accepted too.
     ///
@@ -140,7 +140,7 @@ impl Recording {
 /// Fails if the trace cannot be read to its end or does not fit the machine, or if a waveform cannot be
 /// written.
 pub fn replay(
-    recording: &Recording,
+    recording: &Trace,
     config: &MachineConfig,
     options: &RunOptions,
     progress: &mut dyn FnMut(Progress),
@@ -186,10 +186,10 @@ pub fn replay(
 }
 
 /// Reads the rest of a kernel's trace after the kernel has run, and returns all warnings about it.
-fn read_to_end(source: &TraceSource, interrupt: &AtomicUsize) -> Result<Vec<Warning>, Stop> {
+fn read_to_end(source: &TraceSource, interrupt: &AtomicUsize) -> Result<Vec<Warning>, StopReason> {
     let signal = || interrupt.load(Ordering::Relaxed);
     let warnings = source.finish(|| signal() != 0).map_err(RunError::from)?;
-    warnings.ok_or_else(|| Stop::Outcome(Outcome::Interrupted(signal())))
+    warnings.ok_or_else(|| StopReason::Outcome(Outcome::Interrupted(signal())))
 }
 
 /// Kernel of a trace that is being read.
@@ -212,7 +212,7 @@ fn launch(
     Opened { header, source }: Opened,
     code: u64,
     progress: &mut dyn FnMut(Progress),
-) -> Result<(), Stop> {
+) -> Result<(), StopReason> {
     let image = KernelImage::recorded(&header, &path.display().to_string(), source.clone());
     let image = Arc::new(image.map_err(|e| RunError::input(path, &e))?.with_code(code));
     let place = Place::default();

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use rtl::kernel::Paths;
 use rtl::machine::Machine;
 use serde::{Deserialize, Serialize};
-use waves::part_file::PartFile;
+use waves::part_file::AtomicFile;
 
 use super::{Has, RunError, SeriesOptions, Totals};
 use crate::config::near;
@@ -51,7 +51,7 @@ pub(super) struct Counted {
 /// Time series file under construction.
 pub(super) struct Series {
     path: PathBuf,
-    writer: csv::Writer<PartFile>,
+    writer: csv::Writer<AtomicFile>,
     has: Has,
     /// Index of each column among all counters.
     places: Vec<usize>,
@@ -86,7 +86,7 @@ impl Series {
             })
         };
         let places = columns.iter().map(place).collect::<Result<_, _>>()?;
-        let file = PartFile::create(path).map_err(|e| RunError::input(path, &e))?;
+        let file = AtomicFile::create(path).map_err(|e| RunError::input(path, &e))?;
         let mut writer = csv::Writer::from_writer(file);
         let head = ["from_cycle", "to_cycle"].map(str::to_owned).into_iter();
         let head = head.chain(columns.iter().map(|name| name.replace('.', "_")));
@@ -129,7 +129,7 @@ impl Series {
             self.row(cycle, machine)?;
         }
         let Self { path, writer, .. } = self;
-        let kept = writer.into_inner().map_err(csv::IntoInnerError::into_error).and_then(PartFile::keep);
+        let kept = writer.into_inner().map_err(csv::IntoInnerError::into_error).and_then(AtomicFile::commit);
         kept.map_err(|e: io::Error| RunError::input(&path, &e))
     }
 

@@ -20,7 +20,7 @@ use rtl::sm::{InstructionStore, KernelImage, SharedConfig, occupancy};
 
 use super::compared::{self, Part};
 use super::consistency::MemoryModel;
-use super::orders::{self, Disputed};
+use super::orders::{self, Difference};
 use super::prepare::{Kernel, Prepared};
 use crate::check::dueling::DuelLockstep;
 use crate::check::icache::FetchLockstep;
@@ -121,9 +121,9 @@ impl Shadow {
                 }
                 for (line, _) in watch.accepted_loads() {
                     let [all, served] = &mut self.streams[i];
-                    all.see(line);
+                    all.record(line);
                     if !watch.is_bypass() {
-                        served.see(line);
+                        served.record(line);
                     }
                 }
                 if let Some(Err(mismatch)) = self.duel.as_mut().map(|duel| duel.step(cycle, i, &watch)) {
@@ -336,7 +336,7 @@ pub(super) fn interpret(
 }
 
 /// Returns the sections in which the machine and `memory` differ.
-fn disputed(memory: &FlatMemory, machine: &Machine, prepared: &Prepared) -> Result<Vec<Disputed>, String> {
+fn disputed(memory: &FlatMemory, machine: &Machine, prepared: &Prepared) -> Result<Vec<Difference>, String> {
     let mut disputed = Vec::new();
     for (i, buffer) in prepared.file.buffers.iter().enumerate() {
         let read = machine.read_memory(prepared.addresses[i], buffer.bytes()).map_err(|e| e.to_string())?;
@@ -345,13 +345,13 @@ fn disputed(memory: &FlatMemory, machine: &Machine, prepared: &Prepared) -> Resu
             continue;
         }
         for part in compared::parts(&prepared.file, i) {
-            disputed.extend(Disputed::new("buffer", &buffer.name, part, &read, &golden.bytes));
+            disputed.extend(Difference::new("buffer", &buffer.name, part, &read, &golden.bytes));
         }
     }
     for region in &prepared.regions {
         let Some(golden) = memory.buffer(&region.name) else { continue };
         let read = machine.read_memory(region.address, region.bytes.len()).map_err(|e| e.to_string())?;
-        disputed.extend(Disputed::new("variable", &region.name, Part::whole(&region.name), &read, &golden.bytes));
+        disputed.extend(Difference::new("variable", &region.name, Part::whole(&region.name), &read, &golden.bytes));
     }
     Ok(disputed)
 }

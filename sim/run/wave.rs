@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rtl::machine::{CLOCKS, CORE, Machine};
 use waves::dump::Format;
-use waves::part_file::PartFile;
+use waves::part_file::AtomicFile;
 use waves::scope::{Glob, Window};
 
 use super::{RunError, WaveOptions, without_name};
@@ -19,7 +19,7 @@ pub(super) struct Wave {
     from: u64,
     /// True if the waveform starts at a trigger or a failure.
     waits: bool,
-    dump: Waveform<PartFile>,
+    dump: Waveform<AtomicFile>,
 }
 
 impl Wave {

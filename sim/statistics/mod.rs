@@ -11,4 +11,4 @@ mod of_run;
 mod sheet;
 
 pub use of_run::{SCHEMA, dictionary, of_run};
-pub use sheet::{Entry, Sheet};
+pub use sheet::{Entry, StatisticsTable};

@@ -4,7 +4,7 @@ use golden::l1::reuse::Histograms;
 use rtl::kernel::{Counted, CounterReader, Key, Opened, Quantity, Value, count_classes, count_units};
 use rtl::l1::stats::L1Has;
 
-use super::sheet::{Entry, Sheet};
+use super::sheet::{Entry, StatisticsTable};
 use crate::config::Resolved;
 use crate::estimate::{Energy, Events, Unit};
 use crate::run::{Counters, Has, LoadCounters, Outcome, RunReport, Verdict};
@@ -17,8 +17,8 @@ const IDLE: &str = "Scheduler cycles of SMs in launches in which they had no war
 
 /// Collects the statistics of a run, with its energy if that was estimated.
 #[must_use]
-pub fn of_run(resolved: &Resolved, report: &RunReport, energy: Option<&Energy>) -> Sheet {
-    let mut sheet = Sheet::new(false);
+pub fn of_run(resolved: &Resolved, report: &RunReport, energy: Option<&Energy>) -> StatisticsTable {
+    let mut sheet = StatisticsTable::new(false);
     let run = Run {
         machine: &resolved.machine.name,
         designs: &resolved.designs,
@@ -56,7 +56,7 @@ pub fn dictionary() -> Vec<Entry> {
         report: &report,
         energy: Some(&energy),
     };
-    let mut sheet = Sheet::new(true);
+    let mut sheet = StatisticsTable::new(true);
     run.list(&mut sheet);
     sheet.entries()
 }

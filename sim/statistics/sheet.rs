@@ -17,7 +17,7 @@ enum Node {
 
 /// All keys in their order, with their values.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sheet {
+pub struct StatisticsTable {
     root: Vec<(Key, Node)>,
     open: Vec<(Key, Node)>,
     lists_all: bool,
@@ -42,7 +42,7 @@ pub struct Entry {
     pub is_list: bool,
 }
 
-impl Sheet {
+impl StatisticsTable {
     /// Creates an empty tree. `lists_all` requests every key that a machine may have.
     #[must_use]
     pub const fn new(lists_all: bool) -> Self {
@@ -69,9 +69,9 @@ impl Sheet {
 }
 
 /// Groups listed so far, with their paths.
-type Listed<'a> = Vec<(&'a [(Key, Node)], String)>;
+type ListedGroups<'a> = Vec<(&'a [(Key, Node)], String)>;
 
-fn list<'a>(members: &'a [(Key, Node)], path: &str, entries: &mut Vec<Entry>, listed: &mut Listed<'a>) {
+fn list<'a>(members: &'a [(Key, Node)], path: &str, entries: &mut Vec<Entry>, listed: &mut ListedGroups<'a>) {
     for (key, node) in members {
         let path = if path.is_empty() { key.name.to_owned() } else { format!("{path}.{}", key.name) };
         let (inside, is_list) = match node {
@@ -102,7 +102,7 @@ fn is_alike(one: &[(Key, Node)], other: &[(Key, Node)]) -> bool {
     !one.is_empty() && one.iter().map(|(key, _)| key).eq(other.iter().map(|(key, _)| key))
 }
 
-impl CounterReader for Sheet {
+impl CounterReader for StatisticsTable {
     fn enter(&mut self, key: &Key, opened: Opened) -> bool {
         let node = match opened {
             Opened::Absent if !self.lists_all => {
@@ -138,7 +138,7 @@ impl CounterReader for Sheet {
     }
 }
 
-impl Serialize for Sheet {
+impl Serialize for StatisticsTable {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         group(&self.root, to)
     }

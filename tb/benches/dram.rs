@@ -8,13 +8,13 @@ use std::time::Duration;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rtl::machine::MachineConfig;
 use warpsieve::config::{Request, Resolved};
-use warpsieve::dram::alone::{self, Ended};
+use warpsieve::dram::alone::{self, RunResult};
 use warpsieve::dram::trace::TraceRequest;
 
 /// Number of requests per run.
 const REQUESTS: u64 = 100_000;
 
-fn once(config: &MachineConfig, trace: &[TraceRequest]) -> Ended {
+fn once(config: &MachineConfig, trace: &[TraceRequest]) -> RunResult {
     let Ok(ended) = alone::run(config, trace, &AtomicUsize::new(0), &mut |_| Ok::<(), Infallible>(()));
     ended
 }

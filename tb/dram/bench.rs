@@ -34,13 +34,13 @@ pub fn preset(machine: &str) -> DramConfig {
 
 /// Request with the first cycle in which it is offered.
 #[derive(Clone)]
-pub struct Offer {
+pub struct TimedRequest {
     pub cycle: u64,
     pub request: DramRequest,
 }
 
 /// Prints a single line, since a failing random test prints hundreds of requests.
-impl fmt::Debug for Offer {
+impl fmt::Debug for TimedRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let DramRequest { write, burst, byte_mask, data, .. } = &self.request;
         let op = if *write { 'W' } else { 'R' };
@@ -50,9 +50,9 @@ impl fmt::Debug for Offer {
 
 /// Creates a full-burst request to a byte address.
 #[cfg(test)]
-pub fn offer(cycle: u64, write: bool, address: u64) -> Offer {
+pub fn offer(cycle: u64, write: bool, address: u64) -> TimedRequest {
     let byte_mask = if write { u64::MAX } else { 0 };
-    Offer { cycle, request: DramRequest { write, burst: address / 64, byte_mask, ..DramRequest::default() } }
+    TimedRequest { cycle, request: DramRequest { write, burst: address / 64, byte_mask, ..DramRequest::default() } }
 }
 
 /// Returns the bytes of a burst before the run.
@@ -74,9 +74,9 @@ const SINK: BlockId = BlockId { domain: 0, slot: 2 };
 const PERIODS: [u32; 1] = [50];
 
 impl Bench {
-    fn new(config: &DramConfig, offers: &[Offer], sink: Stall) -> Self {
+    fn new(config: &DramConfig, offers: &[TimedRequest], sink: Stall) -> Self {
         let mut dut = DramChannel::new(config, "dram0");
-        for Offer { request, .. } in offers {
+        for TimedRequest { request, .. } in offers {
             let burst = request.burst;
             dut.store_mut().map(burst..burst + 1).unwrap();
             let bytes = config.burst_bytes() as usize;
@@ -149,7 +149,7 @@ pub struct Run {
 ///
 /// # Panics
 /// If the channel hangs.
-pub fn run(config: &DramConfig, offers: &[Offer], sink: Stall, mode: Mode) -> Run {
+pub fn run(config: &DramConfig, offers: &[TimedRequest], sink: Stall, mode: Mode) -> Run {
     let mut bench = Bench::new(config, offers, sink);
     let mut sim = BenchSimulator::new(&PERIODS, &bench, mode);
     let limit = offers.last().map_or(0, |offer| offer.cycle) + 2000 * (offers.len() as u64 + 10);
@@ -178,7 +178,7 @@ pub fn run(config: &DramConfig, offers: &[Offer], sink: Stall, mode: Mode) -> Ru
 }
 
 /// Runs a list of offers, and checks commands and data.
-pub fn run_checked(config: &DramConfig, offers: &[Offer], sink: Stall) -> Run {
+pub fn run_checked(config: &DramConfig, offers: &[TimedRequest], sink: Stall) -> Run {
     let on_time = matches!(sink, Stall::Never);
     let run = run(config, offers, sink, Mode::default());
     let found = violations(config, offers, &run, on_time);
@@ -188,16 +188,16 @@ pub fn run_checked(config: &DramConfig, offers: &[Offer], sink: Stall) -> Run {
 }
 
 /// Converts the commands of a run to the checker's form.
-pub fn judged(config: &DramConfig, run: &Run) -> Vec<judged::Command> {
+pub fn checker_commands(config: &DramConfig, run: &Run) -> Vec<judged::Command> {
     run.commands.iter().filter_map(|command| judge::command(config, command)).collect()
 }
 
 /// Returns the checker's violations in a run, by the rules of `config`. The times of replies are checked only
 /// if `on_time`, that is, if the sink never stalled.
-pub fn violations(config: &DramConfig, offers: &[Offer], run: &Run, on_time: bool) -> Vec<Violation> {
+pub fn violations(config: &DramConfig, offers: &[TimedRequest], run: &Run, on_time: bool) -> Vec<Violation> {
     let refresh = config.refresh == Refresh::AllBank;
     let checker = Checker::new(judge::timing(config), refresh);
-    let commands = judged(config, run);
+    let commands = checker_commands(config, run);
     let mut complete = HashMap::new();
     if on_time {
         complete.extend(run.replies.iter().map(|(cycle, reply)| (u64::from(reply.id), *cycle)));
@@ -219,11 +219,11 @@ pub fn violations(config: &DramConfig, offers: &[Offer], run: &Run, on_time: boo
 }
 
 /// Checks that every read returns the data of the earlier writes in the trace, exactly once.
-fn check_data(config: &DramConfig, offers: &[Offer], run: &Run) {
+fn check_data(config: &DramConfig, offers: &[TimedRequest], run: &Run) {
     let bytes = config.burst_bytes() as usize;
     let mut memory: HashMap<u64, [u8; BURST_BYTES]> = HashMap::new();
     let mut expected = HashMap::new();
-    for (id, Offer { request, .. }) in (0u32..).zip(offers) {
+    for (id, TimedRequest { request, .. }) in (0u32..).zip(offers) {
         let cell = memory.entry(request.burst).or_insert_with(|| initial(request.burst));
         if request.write {
             let masked = (0..bytes).filter(|i| request.byte_mask >> i & 1 != 0);

@@ -10,13 +10,13 @@ use rtl::dram::counts::Counts;
 use rtl::dram::message::{DramReply, DramRequest, DramShape};
 use rtl::kernel::{Block, BlockId, Chan, ChanSpec, Edge, Mode, Payload, RxBank, Sleep, TxBank, Wake};
 
-use super::bench::{LEAD, Offer, Run, judged, offer, reference, run, run_checked};
+use super::bench::{LEAD, Run, TimedRequest, checker_commands, offer, reference, run, run_checked};
 use crate::kit::Stall;
 
 /// Request of a script: first cycle, `R` or `W`, and [group, bank, row, column].
 pub type Step = (u64, char, [u64; 4]);
 
-pub fn offers(steps: &[Step]) -> Vec<Offer> {
+pub fn offers(steps: &[Step]) -> Vec<TimedRequest> {
     let byte = |[group, bank, row, column]: [u64; 4]| row << 16 | bank << 14 | group << 12 | column << 6;
     steps.iter().map(|&(cycle, op, place)| offer(cycle, op == 'W', byte(place))).collect()
 }
@@ -28,7 +28,7 @@ pub fn bus(config: &DramConfig, run: &Run) -> Vec<String> {
         let bank = judged.bank.map_or(String::new(), |bank| format!(" {}.{}", bank.group, bank.bank));
         format!("{} {name}{bank}", judged.cycle)
     };
-    judged(config, run).into_iter().map(line).collect()
+    checker_commands(config, run).into_iter().map(line).collect()
 }
 
 pub fn commands(config: &DramConfig, steps: &[Step]) -> Vec<String> {
@@ -118,7 +118,7 @@ fn first_come_first_served_closes_a_row_that_a_younger_request_would_hit() {
 }
 
 /// Returns a request to row 2 behind one to row 1, followed by a stream of hits on row 1.
-fn starving(op: char) -> Vec<Offer> {
+fn starving(op: char) -> Vec<TimedRequest> {
     let mut steps = vec![(0, op, [0, 0, 1, 0]), (0, op, [0, 0, 2, 0])];
     steps.extend((0..200).map(|i| (0, op, [0, 0, 1, 1 + i % 63])));
     offers(&steps)
@@ -172,7 +172,7 @@ fn an_idle_channel_is_refreshed_at_every_interval() {
 
 #[test]
 fn refreshes_keep_their_number_under_a_stream_of_hits() {
-    let offers: Vec<Offer> = (0..8000).map(|i| offer(0, i % 5 == 0, i % 64 * 64)).collect();
+    let offers: Vec<TimedRequest> = (0..8000).map(|i| offer(0, i % 5 == 0, i % 64 * 64)).collect();
     let run = run_checked(&refreshing(), &offers, Stall::Never);
     assert!(run.cycles > 5 * 3604);
     assert_eq!(run.counts.refreshes, run.cycles / 3604);
@@ -242,7 +242,7 @@ impl ByHand {
     }
 
     /// Evaluates one edge of the channel, and sends the next request if there is room.
-    fn edge(&mut self, cycle: u64, requests: &mut Peekable<impl Iterator<Item = Offer>>) -> Sleep {
+    fn edge(&mut self, cycle: u64, requests: &mut Peekable<impl Iterator<Item = TimedRequest>>) -> Sleep {
         let Self { dut, req, rsp, wake } = self;
         let mut at = Edge::new(cycle, cycle, wake);
         let sleep = dut.eval(DramIo { req: RxBank::of(from_mut(req)), rsp: TxBank::of(from_mut(rsp)) }, &mut at);
@@ -335,7 +335,7 @@ fn statistics_count_what_the_command_bus_shows() {
 
 #[test]
 fn a_32_bit_channel_gives_the_same_commands_with_half_the_bytes() {
-    let offers: Vec<Offer> = (0..64).map(|i| offer(0, i % 3 == 0, i * 1024)).collect();
+    let offers: Vec<TimedRequest> = (0..64).map(|i| offer(0, i % 3 == 0, i * 1024)).collect();
     let narrow = DramConfig { bus_bits: 32, ..reference() };
     let [wide, narrow] = [reference(), narrow].map(|config| run(&config, &offers, Stall::Never, Mode::default()));
     assert_eq!(wide.commands, narrow.commands);

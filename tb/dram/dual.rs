@@ -6,7 +6,7 @@ use rtl::dram::command::CommandKind;
 use rtl::dram::config::{AddressMapping, CommandBus, DramConfig, DramTiming, GroupBits, Policy};
 use rtl::kernel::Mode;
 
-use super::bench::{Offer, Run, judged, preset, run, run_checked};
+use super::bench::{Run, TimedRequest, checker_commands, preset, run, run_checked};
 use super::directed::{Step, commands, offers};
 use crate::kit::{Random, Stall};
 use warpsieve::dram::judge;
@@ -71,7 +71,7 @@ fn of_two_columns_that_are_ready_at_once_neither_is_lost() {
 }
 
 /// Draws requests to few rows of all banks, with pauses.
-fn traffic(requests: usize) -> Vec<Offer> {
+fn traffic(requests: usize) -> Vec<TimedRequest> {
     let mut random = Random::new(11);
     let mut cycle = 0;
     let mut step = || {
@@ -124,10 +124,10 @@ fn neighbouring_reads_of_short_rows_fill_a_data_bus_that_one_command_bus_cannot(
 }
 
 /// Records a stream of the dual bus, with a checker that accepts it.
-fn recorded() -> (Checker, Vec<Judged>) {
+fn record_stream() -> (Checker, Vec<Judged>) {
     let config = hbm2(CommandBus::Dual);
     let run = run(&config, &traffic(500), Stall::Never, Mode::default());
-    let (checker, commands) = (Checker::new(judge::timing(&config), false), judged(&config, &run));
+    let (checker, commands) = (Checker::new(judge::timing(&config), false), checker_commands(&config, &run));
     assert_eq!(checker.check(&commands), []);
     (checker, commands)
 }
@@ -135,8 +135,8 @@ fn recorded() -> (Checker, Vec<Judged>) {
 /// Changes the recorded stream with `moved` at every index, and checks that the checker reports one of
 /// `rules` each time.
 #[track_caller]
-fn caught(rules: &[u8], moved: impl Fn(&[Judged], usize) -> Option<(usize, u64)>) {
-    let (checker, commands) = recorded();
+fn assert_caught(rules: &[u8], moved: impl Fn(&[Judged], usize) -> Option<(usize, u64)>) {
+    let (checker, commands) = record_stream();
     let mut tried = 0;
     for place in 0..commands.len() {
         let Some((which, cycle)) = moved(&commands, place) else { continue };
@@ -152,7 +152,7 @@ fn caught(rules: &[u8], moved: impl Fn(&[Judged], usize) -> Option<(usize, u64)>
 
 #[test]
 fn a_second_column_command_in_a_cycle_is_caught() {
-    caught(&[1], |commands, place| {
+    assert_caught(&[1], |commands, place| {
         let next = (place + 1..commands.len()).find(|&at| commands[at].kind.is_column())?;
         commands[place].kind.is_column().then_some((next, commands[place].cycle))
     });
@@ -160,7 +160,7 @@ fn a_second_column_command_in_a_cycle_is_caught() {
 
 #[test]
 fn a_second_row_command_in_a_cycle_is_caught() {
-    caught(&[1], |commands, place| {
+    assert_caught(&[1], |commands, place| {
         let next = (place + 1..commands.len()).find(|&at| !commands[at].kind.is_column())?;
         (!commands[place].kind.is_column()).then_some((next, commands[place].cycle))
     });
@@ -168,7 +168,7 @@ fn a_second_row_command_in_a_cycle_is_caught() {
 
 #[test]
 fn a_read_or_write_beside_the_activate_of_its_row_is_caught() {
-    caught(&[7], |commands, place| {
+    assert_caught(&[7], |commands, place| {
         let Judged { kind, bank, cycle, .. } = commands[place];
         let column = (place + 1..commands.len()).find(|&at| commands[at].bank == bank)?;
         (kind == Kind::Act).then_some((column, cycle))
@@ -177,7 +177,7 @@ fn a_read_or_write_beside_the_activate_of_its_row_is_caught() {
 
 #[test]
 fn a_precharge_beside_the_last_read_or_write_of_its_row_is_caught() {
-    caught(&[9, 10], |commands, place| {
+    assert_caught(&[9, 10], |commands, place| {
         let Judged { kind, bank, .. } = commands[place];
         let last = (0..place).rfind(|&at| commands[at].bank == bank)?;
         (kind == Kind::Pre).then(|| (place, commands[last].cycle))
@@ -186,7 +186,7 @@ fn a_precharge_beside_the_last_read_or_write_of_its_row_is_caught() {
 
 #[test]
 fn what_two_buses_carry_breaks_the_rule_of_one() {
-    let (_, commands) = recorded();
+    let (_, commands) = record_stream();
     let checker = Checker::new(judge::timing(&hbm2(CommandBus::Single)), false);
     let found = checker.check(&commands);
     let shared = commands.windows(2).filter(|pair| pair[0].cycle == pair[1].cycle).count();

@@ -21,11 +21,11 @@
 use rtl::dram::command::{Command, CommandKind};
 use rtl::dram::config::{DramConfig, Policy, Refresh, WriteDrain};
 
-use super::bench::{Offer, offer, reference, run_checked};
+use super::bench::{TimedRequest, offer, reference, run_checked};
 use crate::kit::Stall;
 use warpsieve::config::{Request, Resolved};
 
-fn commands(config: &DramConfig, offers: &[Offer]) -> Vec<Command> {
+fn commands(config: &DramConfig, offers: &[TimedRequest]) -> Vec<Command> {
     run_checked(config, offers, Stall::Never).commands
 }
 
@@ -39,7 +39,7 @@ fn refreshing() -> DramConfig {
 
 #[test]
 fn few_writes_and_no_read_are_served_under_every_policy() {
-    let offers: Vec<Offer> = (0..5).map(|i| offer(i, true, i * 0x1_4040)).collect();
+    let offers: Vec<TimedRequest> = (0..5).map(|i| offer(i, true, i * 0x1_4040)).collect();
     let drains = [WriteDrain::None, WriteDrain::Watermarks { high: 16, low: 0, idle: 0 }];
     let lazy = WriteDrain::Watermarks { high: 16, low: 8, idle: 4000 };
     for write_drain in drains.into_iter().chain([lazy]) {
@@ -56,7 +56,7 @@ fn activates_and_columns_of_different_groups_keep_their_distance() {
     let mut config = reference();
     (config.timing.faw, config.timing.ccd_s, config.timing.ccd_l) = (40, 3, 3);
     // One request to each of five banks, with adjacent requests in different bank groups.
-    let offers: Vec<Offer> = (0..5).map(|i| offer(0, false, i << 12)).collect();
+    let offers: Vec<TimedRequest> = (0..5).map(|i| offer(0, false, i << 12)).collect();
     let commands = commands(&config, &offers);
     let acts = cycles_of(&commands, CommandKind::Act);
     assert!(acts.windows(2).all(|pair| pair[1] - pair[0] >= 6), "{acts:?}");
@@ -77,7 +77,8 @@ fn a_refresh_waits_for_the_recovery_of_the_last_write() {
 
 #[test]
 fn nothing_follows_a_refresh_before_it_is_over() {
-    let offers: Vec<Offer> = (0..3000).map(|i| offer(2 * i, false, ((i % 4) << 16) | ((i % 16) << 12))).collect();
+    let offers: Vec<TimedRequest> =
+        (0..3000).map(|i| offer(2 * i, false, ((i % 4) << 16) | ((i % 16) << 12))).collect();
     let commands = commands(&refreshing(), &offers);
     let refreshes = commands.windows(2).filter(|pair| pair[0].kind == CommandKind::Ref);
     let gaps: Vec<u64> = refreshes.map(|pair| pair[1].cycle - pair[0].cycle).collect();
@@ -98,13 +99,13 @@ fn every_organisation_is_refreshed_once_an_interval() {
 #[test]
 fn a_row_is_not_closed_while_a_request_hits_it() {
     // The requests alternate between two rows of one bank. Each row is opened once for the whole queue.
-    let offers: Vec<Offer> = (0..16).map(|i| offer(0, false, ((i % 2) << 16) | ((i / 2) << 6))).collect();
+    let offers: Vec<TimedRequest> = (0..16).map(|i| offer(0, false, ((i % 2) << 16) | ((i / 2) << 6))).collect();
     assert_eq!(cycles_of(&commands(&reference(), &offers), CommandKind::Act).len(), 2);
 }
 
 #[test]
 fn neighbouring_rows_of_a_stream_lie_in_different_bank_groups() {
-    let offers: Vec<Offer> = (0..16).map(|i| offer(0, false, i << 12)).collect();
+    let offers: Vec<TimedRequest> = (0..16).map(|i| offer(0, false, i << 12)).collect();
     let commands = commands(&reference(), &offers);
     let mut banks: Vec<u8> =
         commands.iter().filter(|command| command.kind == CommandKind::Act).map(|command| command.bank).collect();

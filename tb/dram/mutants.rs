@@ -9,13 +9,13 @@ use golden::dram::rules::{Form, RULES};
 use rtl::dram::config::{CommandBus, DramConfig, DramTiming, Refresh};
 use rtl::kernel::Mode;
 
-use super::bench::{Offer, Run, judged, offer, preset, reference, run};
+use super::bench::{Run, TimedRequest, checker_commands, offer, preset, reference, run};
 use crate::kit::{Random, Stall};
 use warpsieve::dram::judge;
 
 /// Draws requests to few rows of all banks, with pauses, for hits, conflicts and bus turnarounds. Then
 /// follows a stream in which each request opens a row, for the windows of activates.
-fn traffic() -> Vec<Offer> {
+fn traffic() -> Vec<TimedRequest> {
     let mut random = Random::new(7);
     let mut cycle = 0;
     let mut request = |_| {
@@ -25,7 +25,7 @@ fn traffic() -> Vec<Offer> {
         let (row, bank, column) = (random.below(3), random.below(16), random.below(8));
         offer(cycle, random.percent(40), row << 16 | bank << 12 | column << 6)
     };
-    let mixed: Vec<Offer> = (0..6000).map(&mut request).collect();
+    let mixed: Vec<TimedRequest> = (0..6000).map(&mut request).collect();
     let opening = (0..400).map(|i| offer(cycle, false, (i << 16) | ((i % 16) << 12)));
     mixed.into_iter().chain(opening).collect()
 }
@@ -46,10 +46,10 @@ fn strict_on(command_bus: CommandBus) -> DramConfig {
 }
 
 /// Returns the numbers of the rules of `right` that a run of `config` breaks.
-fn broken(right: &DramConfig, config: &DramConfig, offers: &[Offer]) -> BTreeSet<u8> {
+fn broken(right: &DramConfig, config: &DramConfig, offers: &[TimedRequest]) -> BTreeSet<u8> {
     let run = run(config, offers, Stall::Never, Mode::default());
     let checker = Checker::new(judge::timing(right), true);
-    checker.check(&judged(config, &run)).iter().map(|violation| violation.rule).collect()
+    checker.check(&checker_commands(config, &run)).iter().map(|violation| violation.rule).collect()
 }
 
 /// Number of a rule, and a function that shortens a distance it guards by one cycle.
@@ -105,7 +105,7 @@ fn the_checker_with_any_distance_a_cycle_longer_finds_fault_with_a_right_control
     // Two columns are one cycle apart only in HBM.
     let runs = [strict(), reference(), preset("hbm2")].map(|config| {
         let run = run(&config, &offers, Stall::Never, Mode::default());
-        (Checker::new(judge::timing(&config), config.refresh != Refresh::Off), judged(&config, &run))
+        (Checker::new(judge::timing(&config), config.refresh != Refresh::Off), checker_commands(&config, &run))
     });
     // The controller does not use auto-precharge. Between an ACT and a REF come another ACT and a PRE, which
     // together take longer than rule 18 requires.

@@ -12,7 +12,7 @@ use golden::dram::checker::Checker;
 use golden::dram::command::{BankId, Command, Kind};
 use golden::dram::timing::{Bus, Timing};
 
-use crate::kit::coverage::{Axis, Cross, Excluded, hit, is_collected};
+use crate::kit::coverage::{Axis, Cross, Excluded, hit, is_collecting};
 
 const PAIRS: &str = "DRAM command pairs at their least distance";
 
@@ -58,7 +58,7 @@ pub(crate) fn cross() -> Cross {
 
 /// Counts the pairs of a legal stream that occur at their least distance.
 pub(crate) fn observe(timing: &Timing, commands: &[Command]) {
-    if !is_collected() {
+    if !is_collecting() {
         return;
     }
     let least = Least::new(timing);

@@ -4,14 +4,14 @@
 use rtl::dram::config::{AddressMapping, CommandBus, DramConfig, DramTiming, GroupBits, Policy, Refresh, WriteDrain};
 use rtl::dram::message::DramRequest;
 
-use super::bench::{Offer, preset, reference};
+use super::bench::{TimedRequest, preset, reference};
 use crate::kit::{Random, Stall};
 
 /// Controller, requests to it, and stalls of its replies.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub config: DramConfig,
-    pub offers: Vec<Offer>,
+    pub offers: Vec<TimedRequest>,
     pub sink: Stall,
 }
 
@@ -33,7 +33,7 @@ impl Case {
                 6..9 => 1 + random.below(7),
                 _ => 20 + random.below(380),
             };
-            Offer { cycle, request: request(&mut random) }
+            TimedRequest { cycle, request: request(&mut random) }
         });
         Self { config, offers: offers.collect(), sink }
     }

@@ -2,7 +2,7 @@
 
 use golden::dram::command::{BankId, Command as Judged, Kind};
 
-use super::bench::{Offer, Run, judged, offer, reference, run_checked};
+use super::bench::{Run, TimedRequest, checker_commands, offer, reference, run_checked};
 use crate::kit::Stall;
 
 /// Yields the fields of each line of a CSV table, without its header line.
@@ -32,21 +32,21 @@ fn commands(text: &str) -> Vec<Judged> {
 }
 
 /// Returns the offers of a request table, and the completion cycles of its reads by request id.
-fn requests(text: &str) -> (Vec<Offer>, Vec<(u32, u64)>) {
+fn requests(text: &str) -> (Vec<TimedRequest>, Vec<(u32, u64)>) {
     let offers = table(text).map(|f| offer(f[3].parse().unwrap(), f[1] == "W", byte_address(f[2])));
     let reads = table(text).filter(|f| f[1] == "R");
     (offers.collect(), reads.map(|f| (f[0].parse().unwrap(), f[5].parse().unwrap())).collect())
 }
 
-fn trace(text: &str) -> Vec<Offer> {
+fn trace(text: &str) -> Vec<TimedRequest> {
     table(text).map(|f| offer(f[0].parse().unwrap(), f[1] == "W", byte_address(f[2]))).collect()
 }
 
-fn matches_stream(offers: &[Offer], expected: &str) -> Run {
+fn matches_stream(offers: &[TimedRequest], expected: &str) -> Run {
     let config = reference();
     let run = run_checked(&config, offers, Stall::Never);
     let expected = commands(expected);
-    for (place, (ours, theirs)) in judged(&config, &run).iter().zip(&expected).enumerate() {
+    for (place, (ours, theirs)) in checker_commands(&config, &run).iter().zip(&expected).enumerate() {
         assert_eq!(ours, theirs, "command {place}");
     }
     assert_eq!(run.commands.len(), expected.len());
@@ -64,13 +64,14 @@ fn matches_stream_and_completions(table: &str, expected: &str) {
 
 #[test]
 fn a_sequential_read_stream_is_served_command_for_command() {
-    let offers: Vec<Offer> = (0..16_384).map(|i| offer(0, false, 64 * i)).collect();
+    let offers: Vec<TimedRequest> = (0..16_384).map(|i| offer(0, false, 64 * i)).collect();
     matches_stream(&offers, include_str!("data/a_seq_read.commands.csv"));
 }
 
 #[test]
 fn two_rows_of_one_bank_in_turn_are_gathered_command_for_command() {
-    let offers: Vec<Offer> = (0..4096).map(|i| offer(0, false, 0x56000 + i % 2 * 0x10000 + i / 2 % 64 * 64)).collect();
+    let offers: Vec<TimedRequest> =
+        (0..4096).map(|i| offer(0, false, 0x56000 + i % 2 * 0x10000 + i / 2 % 64 * 64)).collect();
     matches_stream(&offers, include_str!("data/c1_pingpong2.commands.csv"));
 }
 
@@ -108,7 +109,8 @@ fn trailing_writes_are_served_command_for_command() {
 
 #[test]
 fn two_reads_to_one_write_complete() {
-    let offers: Vec<Offer> = (0..12_288).map(|i| offer(0, i % 3 == 2, i % 3 * 0x0100_5000 + i / 3 * 64)).collect();
+    let offers: Vec<TimedRequest> =
+        (0..12_288).map(|i| offer(0, i % 3 == 2, i % 3 * 0x0100_5000 + i / 3 * 64)).collect();
     let run = run_checked(&reference(), &offers, Stall::Never);
     assert_eq!((run.counts.reads, run.counts.writes), (8192, 4096));
 }

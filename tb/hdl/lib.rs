@@ -76,7 +76,7 @@ mod waves;
 
 use rtl::kernel::{Describe, Edge};
 
-pub use lockstep::{Agreed, Differs, Lockstep, hdl_folder};
+pub use lockstep::{Agreement, Difference, Lockstep, hdl_folder};
 pub use ports::Ports;
 pub use program::end_tools;
 pub use proofs::{CounterExample, Proof, Proven, proofs};

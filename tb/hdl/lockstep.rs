@@ -30,7 +30,7 @@ pub struct Lockstep {
 
 /// Amount of comparison in a run without a difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Agreed {
+pub struct Agreement {
     /// Number of cycles.
     pub cycles: u64,
     /// Number of output values compared. Outputs without a defined value in a cycle do not count.
@@ -41,7 +41,7 @@ pub struct Agreed {
 
 /// First difference of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Differs {
+pub struct Difference {
     /// Cycle of the difference, counted from the start.
     pub cycle: u64,
     /// Name of the output or register in `rtl`.
@@ -54,7 +54,7 @@ pub struct Differs {
     pub driven: String,
 }
 
-impl fmt::Display for Differs {
+impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { cycle, signal, is, expected, driven } = self;
         write!(f, "cycle {cycle}: {signal} is {is}, expected {expected}; driven {driven}")
@@ -99,9 +99,9 @@ impl Lockstep {
     ///
     /// # Errors
     /// If the program ends early.
-    pub fn run(&self, module: usize, cycles: u64) -> Result<Result<Agreed, Differs>, Report> {
+    pub fn run(&self, module: usize, cycles: u64) -> Result<Result<Agreement, Difference>, Report> {
         let register_bits = self.row[..self.registers].iter().map(|signal| u64::from(signal.width)).sum();
-        let mut agreed = Agreed { cycles: 0, outputs: 0, register_bits };
+        let mut agreed = Agreement { cycles: 0, outputs: 0, register_bits };
         let mut differs = None;
         self.batches(module, cycles, |batch, got| {
             differs = batch.position_of_difference(got).map(|at| self.difference(batch, got, at));
@@ -176,7 +176,7 @@ impl Lockstep {
     }
 
     /// Describes the difference at word `at` of a batch.
-    fn difference(&self, batch: &Batch, got: &[u32], at: usize) -> Differs {
+    fn difference(&self, batch: &Batch, got: &[u32], at: usize) -> Difference {
         let row = got.len() / batch.cycles as usize;
         let (cycle, mut word) = (at / row, at % row);
         let mut start = cycle * row;
@@ -199,7 +199,7 @@ impl Lockstep {
         };
         let driven = self.inputs.iter().map(drive).collect::<Vec<_>>().join(" ");
         let cycle = batch.first + cycle as u64;
-        Differs { cycle, signal: signal.name.clone(), is: value(got), expected: value(&batch.expected), driven }
+        Difference { cycle, signal: signal.name.clone(), is: value(got), expected: value(&batch.expected), driven }
     }
 }
 

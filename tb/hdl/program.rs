@@ -108,7 +108,7 @@ impl Source<'_> {
         let mut verilator = Command::new("verilator");
         verilator.args(TO_CPP);
         verilator.args(["--top-module", "top", "--Mdir", ".", "top.sv"]).args(&modules).arg("-y").arg(self.library);
-        done(verilator.current_dir(folder.path()))?;
+        run_tool(verilator.current_dir(folder.path()))?;
         let mut all = String::new();
         let mut sources: Vec<_> =
             fs::read_dir(folder.path()).into_diagnostic()?.flatten().map(|f| f.file_name()).collect();
@@ -119,7 +119,7 @@ impl Source<'_> {
         write("all.cc", &all)?;
         let mut compiler = compiler()?;
         compiler.args([self.effort, "-I.", "all.cc"]).args(runtime()?).arg("-o").arg(program);
-        done(compiler.current_dir(folder.path())).map(drop)
+        run_tool(compiler.current_dir(folder.path())).map(drop)
     }
 }
 
@@ -204,7 +204,7 @@ fn compiler() -> Result<Command, Report> {
 }
 
 fn include() -> Result<PathBuf, Report> {
-    let root = done(Command::new("verilator").args(["--getenv", "VERILATOR_ROOT"]))?;
+    let root = run_tool(Command::new("verilator").args(["--getenv", "VERILATOR_ROOT"]))?;
     Ok(Path::new(root.trim()).join("include"))
 }
 
@@ -215,7 +215,7 @@ fn runtime() -> Result<Vec<PathBuf>, Report> {
     let _guard = ONE_AT_A_TIME.lock();
     let object = |name: &str| {
         kept(name, &[version()?], |to| {
-            done(compiler()?.args(["-O1", "-c"]).arg(include()?.join(name)).arg("-o").arg(to)).map(drop)
+            run_tool(compiler()?.args(["-O1", "-c"]).arg(include()?.join(name)).arg("-o").arg(to)).map(drop)
         })
     };
     ["verilated.cpp", "verilated_threads.cpp"].into_iter().map(object).collect()
@@ -223,7 +223,7 @@ fn runtime() -> Result<Vec<PathBuf>, Report> {
 
 /// Returns the version of Verilator.
 fn version() -> Result<String, Report> {
-    done(Command::new("verilator").arg("--version"))
+    run_tool(Command::new("verilator").arg("--version"))
 }
 
 /// Process ids of the tools that run on behalf of this process.
@@ -241,7 +241,7 @@ pub fn end_tools() {
 }
 
 /// Runs a tool to its end and returns its output.
-pub(super) fn done(command: &mut Command) -> Result<String, Report> {
+pub(super) fn run_tool(command: &mut Command) -> Result<String, Report> {
     let name = command.get_program().to_string_lossy().into_owned();
     let missing = || format!("{name} is needed, and cannot be run: apt-get install {name}");
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
@@ -258,5 +258,5 @@ pub(super) fn done(command: &mut Command) -> Result<String, Report> {
 /// Runs a Yosys script in a folder and returns its output.
 pub(super) fn yosys(folder: &Path, script: &str) -> Result<String, Report> {
     fs::write(folder.join("script.ys"), script).into_diagnostic()?;
-    done(Command::new("yosys").args(["-Q", "-T", "-s", "script.ys"]).current_dir(folder))
+    run_tool(Command::new("yosys").args(["-Q", "-T", "-s", "script.ys"]).current_dir(folder))
 }

@@ -13,7 +13,7 @@ use miette::{IntoDiagnostic, Report, WrapErr, miette};
 use waves::part_file::Scratch;
 
 use super::lockstep::with_mistake;
-use super::program::{done, yosys};
+use super::program::{run_tool, yosys};
 use super::{Mistake, hdl_folder};
 
 /// Property of a module, at sizes small enough to be proven.
@@ -151,7 +151,7 @@ fn read(path: &Path) -> Result<String, Report> {
 /// Runs ABC on the gates and returns its output. The assumptions are folded into the gates.
 fn abc(folder: &Path, commands: &str) -> Result<String, Report> {
     let commands = format!("read_aiger proof.aig; fold; strash; {commands}");
-    done(Command::new("yosys-abc").arg("-c").arg(commands).current_dir(folder))
+    run_tool(Command::new("yosys-abc").arg("-c").arg(commands).current_dir(folder))
 }
 
 fn proven(told: &str) -> Option<Proven> {

@@ -16,7 +16,7 @@ use warpsieve::readers::Counts;
 use waves::part_file::Scratch;
 
 use super::kept::{kept, texts};
-use super::program::{done, yosys};
+use super::program::{run_tool, yosys};
 use super::{Bench, Block, Random, Size, hdl_folder};
 
 /// Marks the end of a list in the output of Yosys.
@@ -154,7 +154,7 @@ pub(super) fn cells(
     let liberty = technology.liberty();
     let text = match name {
         Some(name) => {
-            let version = done(Command::new("yosys").arg("-V"))?;
+            let version = run_tool(Command::new("yosys").arg("-V"))?;
             let from = [&script, &liberty, &version, &texts(&file.with_file_name(""))?];
             let kept = kept(name, &from, |to| fs::write(to, written(&script, &liberty)?).into_diagnostic())?;
             fs::read_to_string(kept).into_diagnostic()?

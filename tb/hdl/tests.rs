@@ -21,7 +21,8 @@ pub(super) fn check(bench: &str) {
         let lockstep = Lockstep::new(block, size, 1, mistakes).unwrap();
         (0..=mistakes.len()).map(|module| lockstep.run(module, CYCLES).unwrap()).collect()
     };
-    let agreed = |run: &Result<Agreed, Differs>| run.as_ref().map(|agreed| agreed.cycles).map_err(ToString::to_string);
+    let agreed =
+        |run: &Result<Agreement, Difference>| run.as_ref().map(|agreed| agreed.cycles).map_err(ToString::to_string);
     if is_thorough() || number % 3 == 0 {
         let fermi = run(Size::Fermi, &[]);
         assert_eq!(agreed(&fermi[0]), Ok(CYCLES), "{} of fermi", block.path());
@@ -29,7 +30,7 @@ pub(super) fn check(bench: &str) {
     let mistakes: Vec<_> = sampled(block.mistakes, 4).copied().collect();
     let small = run(Size::Small, &mistakes);
     assert_eq!(agreed(&small[0]), Ok(CYCLES), "small {}", block.path());
-    let problem = |(run, mistake): (&Result<Agreed, Differs>, &Mistake)| {
+    let problem = |(run, mistake): (&Result<Agreement, Difference>, &Mistake)| {
         let Mistake { instead_of, is, equivalent } = mistake;
         match (agreed(run), equivalent) {
             (Ok(_), None) => Some(format!("nobody notices `{is}` instead of `{instead_of}`")),

@@ -3,12 +3,12 @@
 use rtl::kernel::{Chan, Ends, Payload};
 
 /// Input links and output links of a device under test.
-pub struct Around<T: Payload> {
+pub struct DeviceLinks<T: Payload> {
     links: Vec<Chan<T>>,
     inputs: usize,
 }
 
-impl<T: Payload> Around<T> {
+impl<T: Payload> DeviceLinks<T> {
     /// Creates the set of links from the device's inputs and outputs.
     pub fn new(to_it: impl IntoIterator<Item = Chan<T>>, from_it: impl IntoIterator<Item = Chan<T>>) -> Self {
         let mut links: Vec<_> = to_it.into_iter().collect();

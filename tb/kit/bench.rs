@@ -4,7 +4,7 @@
 
 use rtl::kernel::{BlockId, Blocks, Mode};
 
-use super::{BenchSimulator, Listed};
+use super::{BenchSimulator, DescriptionSummary};
 
 /// Device under test with its sources, sinks and links.
 pub trait Bench: Blocks {
@@ -62,7 +62,7 @@ fn statistics(bench: &impl Bench) -> Vec<(BlockId, &'static str, u64)> {
     for (domain, &count) in bench.population().iter().enumerate() {
         for slot in 0..count {
             let block = BlockId { domain: domain as u8, slot };
-            let listed = Listed::of(|to| bench.describe(block, to));
+            let listed = DescriptionSummary::of(|to| bench.describe(block, to));
             all.extend(listed.stats.into_iter().map(|(name, count)| (block, name, count)));
         }
     }

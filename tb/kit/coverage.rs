@@ -239,7 +239,7 @@ thread_local! {
 
 /// True if this thread collects coverage.
 #[must_use]
-pub fn is_collected() -> bool {
+pub fn is_collecting() -> bool {
     COLLECTED.with_borrow(Option::is_some)
 }
 
@@ -263,7 +263,7 @@ pub fn hit_times(cross: &str, point: &[&str], times: u64) {
 ///
 /// # Panics
 /// If the closure itself collects coverage.
-pub fn collected<T>(crosses: Vec<Cross>, run: impl FnOnce() -> T) -> (T, Coverage) {
+pub fn collect<T>(crosses: Vec<Cross>, run: impl FnOnce() -> T) -> (T, Coverage) {
     let before = COLLECTED.replace(Some(Coverage::new(crosses)));
     assert!(before.is_none(), "coverage is collected already");
     let result = run();
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_cross_counts_each_combination_and_names_those_never_reached() {
-        let ((), coverage) = collected(vec![fruit()], || {
+        let ((), coverage) = collect(vec![fruit()], || {
             hit("fruit", &["plum", "red"]);
             hit_times("fruit", &["apple", "red"], 12);
             hit_times("fruit", &["plum", "blue"], 0);
@@ -302,12 +302,12 @@ mod tests {
     #[should_panic(expected = "1 points were never reached:\nfruit: plum, blue")]
     fn a_point_that_is_never_reached_fails_a_bench() {
         let all = [["plum", "red"], ["apple", "red"]];
-        collected(vec![fruit()], || all.iter().for_each(|point| hit("fruit", point))).1.assert_complete();
+        collect(vec![fruit()], || all.iter().for_each(|point| hit("fruit", point))).1.assert_complete();
     }
 
     #[test]
     fn what_cannot_occur_and_what_nobody_declared_is_told_of() {
-        let ((), coverage) = collected(vec![fruit()], || {
+        let ((), coverage) = collect(vec![fruit()], || {
             hit("fruit", &["apple", "blue"]);
             hit("fruit", &["pear", "red"]);
             hit("nuts", &["hazel"]);
@@ -319,9 +319,9 @@ mod tests {
     #[test]
     fn nothing_is_counted_unless_somebody_collects() {
         hit("fruit", &["plum", "red"]);
-        assert!(!is_collected());
-        let (inside, coverage) = collected(vec![fruit()], is_collected);
-        assert!(inside && !is_collected());
+        assert!(!is_collecting());
+        let (inside, coverage) = collect(vec![fruit()], is_collecting);
+        assert!(inside && !is_collecting());
         assert_eq!(coverage.missed().len(), 3);
     }
 
@@ -342,7 +342,7 @@ mod tests {
     #[test]
     fn a_list_of_points_has_a_row_for_each() {
         let list = Cross { name: "list", axes: vec![Axis::new("event", ["one", "two"])], excluded: Vec::new() };
-        let ((), coverage) = collected(vec![list], || hit("list", &["two"]));
+        let ((), coverage) = collect(vec![list], || hit("list", &["two"]));
         assert!(
             coverage
                 .table()

@@ -5,7 +5,7 @@ use rtl::kernel::{ArrayView, Describe, Field, Fields, Logic};
 
 /// Visitor that records the statistics, memories and logic of a description.
 #[derive(Debug, Default)]
-pub struct Listed {
+pub struct DescriptionSummary {
     /// Name and value of each statistic.
     pub stats: Vec<(&'static str, u64)>,
     /// Name, number of cells and bits per cell of each memory.
@@ -14,7 +14,7 @@ pub struct Listed {
     pub logic: Vec<Logic>,
 }
 
-impl Listed {
+impl DescriptionSummary {
     /// Runs `describe` and returns the statistics, memories and logic it lists.
     pub fn of(describe: impl FnOnce(&mut Self)) -> Self {
         let mut listed = Self::default();
@@ -23,12 +23,12 @@ impl Listed {
     }
 }
 
-impl Fields for Listed {
+impl Fields for DescriptionSummary {
     fn field(&mut self, _: Field) {}
     fn wide(&mut self, _: &'static str, _: &[u8]) {}
 }
 
-impl Describe for Listed {
+impl Describe for DescriptionSummary {
     fn enter(&mut self, _: &'static str, _: Option<u32>) {}
     fn leave(&mut self) {}
     fn probe(&mut self, _: Field) {}

@@ -22,10 +22,10 @@ mod source;
 mod table;
 mod waves;
 
-pub use around::Around;
+pub use around::DeviceLinks;
 pub use bench::{Bench, run, run_in_all_modes};
 pub use hdl::{Random, is_thorough, sampled};
-pub use listed::Listed;
+pub use listed::DescriptionSummary;
 pub use random::{Stall, for_each_seed};
 pub use rtl::kernel::link;
 pub use sink::Sink;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use rtl::kernel::{Blocks, Clocks, Mode, Simulator};
-use waves::part_file::PartFile;
+use waves::part_file::AtomicFile;
 
 use warpsieve::readers::{Changed, WaveSpec, Waveform};
 
@@ -48,7 +48,7 @@ pub struct BenchSimulator {
 #[derive(Debug)]
 struct Recording {
     path: PathBuf,
-    dump: Waveform<PartFile>,
+    dump: Waveform<AtomicFile>,
     changed: Changed,
 }
 

@@ -49,9 +49,9 @@ use rtl::l1::replacement::srrip::Srrip;
 use rtl::l1::stats::L1Stats;
 use rtl::l1::watch::{Access, Fail, Outcome, Recalled, Watch};
 
-use super::rig::{self, Manners, Rig, Stalls, mix};
+use super::rig::{self, Rig, RigBehavior, Stalls, mix};
 use super::scoreboard::Scoreboard;
-use crate::kit::coverage::{Axis, Cross, collected, hit};
+use crate::kit::coverage::{Axis, Cross, collect, hit};
 use warpsieve::check::l1::Lockstep;
 
 /// First line of local memory. Global memory lies below.
@@ -294,9 +294,9 @@ fn program(case: &Case) -> Vec<WarpAccess> {
         .collect()
 }
 
-fn manners(seed: u64) -> Manners {
+fn manners(seed: u64) -> RigBehavior {
     let stalls = |n: u64| Stalls { cycles: mix(seed, n) % 6, spells: mix(seed, n + 1) % 5 };
-    Manners {
+    RigBehavior {
         seed,
         pause: [0, 0, 3, 40][mix(seed, 40) as usize % 4],
         periods: [[1, 1], [2, 1], [2, 3]][mix(seed, 47) as usize % 3],
@@ -514,7 +514,7 @@ fn random_programs_reach_every_outcome_and_every_combination_of_failing_conditio
         expect(format!("load {:?}", Outcome::Refused(fail, all)));
     }
     let outcomes = Cross { name: OUTCOMES, axes: vec![Axis::new("outcome", expected)], excluded: Vec::new() };
-    let ((), coverage) = collected(vec![outcomes], || {
+    let ((), coverage) = collect(vec![outcomes], || {
         for seed in 0..150 {
             run(&case(seed, 120), Mode::default(), |watch| names(watch).iter().for_each(|name| hit(OUTCOMES, &[name])));
         }

@@ -55,7 +55,7 @@ fn step((buffer, twin): &mut (AccessQueue, Mrpb<u32>), cycle: u64, taken: bool, 
     assert_eq!(head, twin.next(cycle), "cycle {cycle}");
     if head.is_some() && taken {
         buffer.drop_front();
-        twin.leave();
+        twin.dequeue();
     }
     if let Some(warp) = warp {
         let has_room = buffer.has_room(warp);
@@ -63,7 +63,7 @@ fn step((buffer, twin): &mut (AccessQueue, Mrpb<u32>), cycle: u64, taken: bool, 
         if has_room {
             let id = cycle as u32;
             buffer.push_with(cycle, warp, |request| (request.id, request.warp) = (id, warp));
-            twin.arrive(cycle, warp.into(), id);
+            twin.enqueue(cycle, warp.into(), id);
         }
     }
     head.filter(|_| taken)

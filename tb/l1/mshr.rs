@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use golden::l1::event::Parts;
+use golden::l1::event::Sectors;
 use golden::l1::mshr as twin;
 use golden::l1::mshr::{Verdict, Waits};
 use proptest::prelude::*;
@@ -35,7 +35,7 @@ struct Load {
 }
 
 impl Waits for Load {
-    fn part(self, parts: Parts) -> Self {
+    fn part(self, parts: Sectors) -> Self {
         Self { sectors: self.sectors & parts.0, ..self }
     }
 }
@@ -105,8 +105,8 @@ impl Bench {
         }
     }
 
-    fn parts(&self, sectors: u8) -> Parts {
-        if self.by_sectors { Parts(sectors) } else { Parts::WHOLE }
+    fn parts(&self, sectors: u8) -> Sectors {
+        if self.by_sectors { Sectors(sectors) } else { Sectors::WHOLE }
     }
 
     fn run(mut self, steps: Vec<Step>) -> Result<(), TestCaseError> {
@@ -144,7 +144,7 @@ impl Bench {
         let by_sectors = self.by_sectors;
         let waiter = |sectors: u8| Waiter {
             slot: load.slot,
-            lanes: if by_sectors { sectors.into() } else { Parts::WHOLE.0.into() },
+            lanes: if by_sectors { sectors.into() } else { Sectors::WHOLE.0.into() },
         };
         let mut entries = Vec::new();
         let mut left = sectors;

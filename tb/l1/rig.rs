@@ -158,7 +158,7 @@ impl Stalls {
 
 /// Random behavior of the rig around the LSU.
 #[derive(Clone, Copy, Debug)]
-pub struct Manners {
+pub struct RigBehavior {
     pub seed: u64,
     /// Clock periods of core and memory in ticks.
     pub periods: [u32; 2],
@@ -187,7 +187,7 @@ impl Source {
         &mut self,
         mut req: Tx<'_, WarpAccess>,
         mut mode: Tx<'_, dueling::Mode>,
-        manners: &Manners,
+        manners: &RigBehavior,
         at: &mut Edge<'_>,
     ) -> Sleep {
         if let Some(access) = self.program.get(self.next)
@@ -220,7 +220,7 @@ struct Sink {
 }
 
 impl Sink {
-    fn eval(&mut self, mut rsp: Rx<'_, WarpReply>, manners: &Manners, at: &mut Edge<'_>) -> Sleep {
+    fn eval(&mut self, mut rsp: Rx<'_, WarpReply>, manners: &RigBehavior, at: &mut Edge<'_>) -> Sleep {
         if rsp.peek(at).is_some() && !manners.replies.now(manners.seed ^ 1, at.cycle) {
             self.taken.push((at.cycle, rsp.pop(at)));
         }
@@ -250,7 +250,7 @@ impl Memory {
         mut req: Rx<'_, Request>,
         rsp: &mut Tx<'_, Reply>,
         mut recall: RecallIo<'_>,
-        manners: &Manners,
+        manners: &RigBehavior,
         at: &mut Edge<'_>,
     ) -> Sleep {
         let first = |due: &[(u64, u64, Request)]| {
@@ -292,7 +292,7 @@ impl Memory {
     }
 
     /// Sends a recall that is due, and takes an acknowledgment, which must return the fields of its recall.
-    fn recall(&mut self, io: &mut RecallIo<'_>, manners: &Manners, at: &mut Edge<'_>) -> Sleep {
+    fn recall(&mut self, io: &mut RecallIo<'_>, manners: &RigBehavior, at: &mut Edge<'_>) -> Sleep {
         if let Some(ack) = io.inv_ack.peek(at).copied() {
             io.inv_ack.drop_head(at);
             let line = self.recalled.pop_front().expect("an answer to a recall");
@@ -364,14 +364,14 @@ const MEMORY: BlockId = BlockId { domain: 1, slot: 0 };
 pub struct Rig {
     pub lsu: Lsu,
     links: Links,
-    manners: Manners,
+    manners: RigBehavior,
     source: Source,
     sink: Sink,
     memory: Memory,
 }
 
 impl Rig {
-    pub fn new(mut lsu: Lsu, program: Vec<WarpAccess>, manners: Manners, line_bytes: u32) -> Self {
+    pub fn new(mut lsu: Lsu, program: Vec<WarpAccess>, manners: RigBehavior, line_bytes: u32) -> Self {
         lsu.observe();
         lsu.record();
         Self {

@@ -27,12 +27,12 @@ use rtl::l1::replacement::ship::{ShipConfig, Signature};
 use rtl::l1::replacement::srrip::Srrip;
 use rtl::l1::stats::L1Stats;
 
-use super::rig::{self, Manners, Rig, Stalls};
+use super::rig::{self, Rig, RigBehavior, Stalls};
 use super::schemes::Scheme;
 use super::scoreboard::Scoreboard;
 use super::statuses;
 use crate::kit::Random;
-use crate::kit::coverage::is_collected;
+use crate::kit::coverage::is_collecting;
 use warpsieve::check::l1::Lockstep;
 
 /// First line of local memory. Global memory lies below.
@@ -52,12 +52,12 @@ pub(crate) struct Stream {
     scheme: Option<&'static str>,
     l1: L1Config,
     program: Vec<WarpAccess>,
-    manners: Manners,
+    manners: RigBehavior,
 }
 
 /// Results of a finished stream.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Ended {
+pub(crate) struct StreamResult {
     stats: L1Stats,
     pub cycles: u64,
     /// Digest of all beats, and digest of the final state.
@@ -72,7 +72,7 @@ impl Stream {
         let mix = Mix::draw(&mut random, u64::from(l1.sets * l1.ways));
         let program = program(&mut random, &l1, mix, instructions);
         let stalls = |random: &mut Random| Stalls { cycles: random.below(5), spells: random.below(4) };
-        let manners = Manners {
+        let manners = RigBehavior {
             seed,
             pause: [0, 0, 3][random.below(3) as usize],
             periods: [[1, 1], [2, 3]][random.below(2) as usize],
@@ -92,7 +92,7 @@ impl Stream {
         let l1 = scheme.small(&mut random);
         let mix = Mix::dense(&mut random);
         let program = program(&mut random, &l1, mix, instructions);
-        let manners = Manners {
+        let manners = RigBehavior {
             seed,
             pause: 0,
             periods: [[1, 1], [2, 1], [2, 3]][random.below(3) as usize],
@@ -115,7 +115,7 @@ impl Stream {
     ///
     /// # Panics
     /// If a check fails.
-    pub fn run(&self, mode: Mode) -> Ended {
+    pub fn run(&self, mode: Mode) -> StreamResult {
         let Self { scheme, l1, program, manners } = self;
         let lsu_config = LsuConfig { slots: 32, access_queue: 8, request_latency: 1, reply_latency: 1 };
         let mut rig = Rig::new(rig::lsu(l1, [&read_only(); 2], &lsu_config), program.clone(), *manners, l1.line_bytes);
@@ -129,7 +129,7 @@ impl Stream {
             rig.lsu.admit(&admitted);
             lockstep.admit(&admitted);
         }
-        let observed = scheme.filter(|_| is_collected());
+        let observed = scheme.filter(|_| is_collecting());
         let mut sim = rig.simulator(Mode { digest: true, ..mode });
         let period = u64::from(manners.periods[0]);
         let (mut answered, mut cycle) = (0, 0);
@@ -161,7 +161,7 @@ impl Stream {
         assert_eq!(stats.accesses, stats.hits + stats.hit_pending + stats.misses + stats.bypasses);
         // The run ends with the last reply, since recalls may continue after it.
         let cycles = rig.answers().last().map_or(0, |(cycle, _)| *cycle);
-        Ended { stats, cycles, digests: (rig.history(), sim.state_digest(&rig)) }
+        StreamResult { stats, cycles, digests: (rig.history(), sim.state_digest(&rig)) }
     }
 }
 
@@ -297,15 +297,15 @@ mod tests {
     use super::*;
 
     /// Returns the number of line requests served.
-    fn accesses(ended: &Ended) -> u64 {
+    fn accesses(ended: &StreamResult) -> u64 {
         let L1Stats { accesses, store_hits, store_misses, atomics, .. } = ended.stats;
         accesses + store_hits + store_misses + atomics
     }
 
     /// Copies a stream with a core and memory that never stall.
-    fn calm(stream: &Stream) -> Stream {
+    fn without_stalls(stream: &Stream) -> Stream {
         let none = Stalls::default();
-        let manners = Manners { pause: 0, periods: [1, 1], replies: none, requests: none, ..stream.manners };
+        let manners = RigBehavior { pause: 0, periods: [1, 1], replies: none, requests: none, ..stream.manners };
         Stream { scheme: None, l1: stream.l1.clone(), program: stream.program.clone(), manners }
     }
 
@@ -343,7 +343,7 @@ mod tests {
             stream.l1.organisation = Organisation::Decoupled;
             stream.l1.decoupled =
                 DecoupledConfig { tag_ways: 2 * stream.l1.ways, threshold: 0, ..DecoupledConfig::LI2015 };
-            let Ended { stats, cycles, digests } = stream.run(Mode::default());
+            let StreamResult { stats, cycles, digests } = stream.run(Mode::default());
             let stats = L1Stats { promotions: 0, demotions: 0, ..stats };
             assert_eq!((stats, cycles, digests.0), (plain.stats, plain.cycles, plain.digests.0), "seed {seed}");
         }
@@ -360,9 +360,9 @@ mod tests {
 
     #[test]
     fn a_longer_probe_takes_a_cycle_but_no_throughput() {
-        let [short, long] = with_probes(&mut calm(&Stream::draw(2, 1)));
+        let [short, long] = with_probes(&mut without_stalls(&Stream::draw(2, 1)));
         assert_eq!(long, short + 1);
-        let [short, long] = with_probes(&mut calm(&Stream::draw(2, 2_000)));
+        let [short, long] = with_probes(&mut without_stalls(&Stream::draw(2, 2_000)));
         assert!(long.abs_diff(short) * 50 < short, "{long} and {short}");
     }
 }

@@ -1,6 +1,6 @@
 //! Compares the contents and replies of the L2 bank with a byte map and with the golden bank.
 
-use super::flat::{Flat, check, golden_atomic, requests};
+use super::flat::{ByteMap, check, golden_atomic, requests};
 use super::memory::Memory;
 use super::sectors::by_sector;
 use super::{
@@ -100,7 +100,7 @@ fn one_request_at_a_time_hits_misses_and_evicts_as_the_golden_bank_predicts() {
 
         let index = SetIndex::new(Function::Linear { bits: 2 }, place.line_bytes.ilog2(), 32).unwrap();
         let mut golden: Bank<u64> = Bank::new(index, 3);
-        let mut memory = Flat::new(place);
+        let mut memory = ByteMap::new(place);
         let (mut hits, mut misses) = ([0; 3], [0; 3]);
         let mut written_back = Vec::new();
         for request in &script {

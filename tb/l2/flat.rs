@@ -106,12 +106,12 @@ pub fn requests(random: &mut Random, place: BankPlace, lines: u64, count: u64) -
 }
 
 /// Byte map of all lines touched.
-pub struct Flat {
+pub struct ByteMap {
     place: BankPlace,
     pub lines: BTreeMap<u64, [u8; LINE_BYTES]>,
 }
 
-impl Flat {
+impl ByteMap {
     pub fn new(place: BankPlace) -> Self {
         Self { place, lines: BTreeMap::new() }
     }
@@ -163,7 +163,7 @@ fn parts(request: &Request, place: BankPlace) -> u64 {
 /// Checks every reply, the final contents and the counters of a finished run.
 pub fn check(rig: &Rig, script: &[Request]) {
     let place = rig.place;
-    let mut flat = Flat::new(place);
+    let mut flat = ByteMap::new(place);
     let mut expected: BTreeMap<u64, (ReplyKind, Vec<u8>)> = BTreeMap::new();
     for request in script {
         let bytes = flat.apply(request);

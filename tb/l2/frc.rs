@@ -5,7 +5,7 @@ use super::flat::{check, check_recalls, check_write_backs, requests};
 use super::l1s::L1s;
 use super::memory::Memory;
 use super::{FERMI_CLOCKS, LIMIT, Rig, draw_index, small_config, split_place, transient};
-use crate::kit::coverage::{Axis, Cross, Excluded, hit_times, is_collected};
+use crate::kit::coverage::{Axis, Cross, Excluded, hit_times, is_collecting};
 use crate::kit::{Random, Sink, Source, Stall, run, run_in_all_modes};
 use rtl::kernel::{Counted, Mode, Paths};
 use rtl::l2::{BankPlace, FlowConfig, FrcConfig, L2Config, L2Has, L2Stats, TransientConfig, VictimBind};
@@ -23,7 +23,7 @@ const FRCS: [&str; 3] = ["none", "a set or less", "several sets"];
 
 /// Declares the coverage: each counter of a bank, with an FRC of each kind.
 pub(crate) fn counters() -> Cross {
-    let idle = Load::draw(1, 0, 0).build();
+    let idle = BankWorkload::draw(1, 0, 0).build();
     let names = counted(&idle).names;
     Cross {
         name: COUNTERS,
@@ -50,7 +50,7 @@ fn counted(rig: &Rig) -> Paths {
 }
 
 /// Bank with a sequence of requests, and the behavior of its environment.
-pub(crate) struct Load {
+pub(crate) struct BankWorkload {
     seed: u64,
     pub config: L2Config,
     place: BankPlace,
@@ -61,7 +61,7 @@ pub(crate) struct Load {
     slowest: (u64, u64),
 }
 
-impl Load {
+impl BankWorkload {
     /// Draws a bank with an FRC of `frc_entries` entries, and `count` requests to it.
     pub fn draw(seed: u64, frc_entries: u32, count: u64) -> Self {
         let mut random = Random::new(seed);
@@ -130,7 +130,7 @@ impl Load {
     pub fn run(&self) -> L2Stats {
         let mut rig = self.build();
         run(&mut rig, Mode::default(), self.limit());
-        self.judge(&rig)
+        self.check(&rig)
     }
 
     /// Runs the load in all modes of evaluation, with the same checks.
@@ -138,7 +138,7 @@ impl Load {
     /// # Panics
     /// If a check fails or two modes differ.
     pub fn run_in_all_modes(&self) -> L2Stats {
-        self.judge(&run_in_all_modes(|| self.build(), self.limit()))
+        self.check(&run_in_all_modes(|| self.build(), self.limit()))
     }
 
     /// Ticks after which the run counts as hung. A one-way bank may replace a line for every request, which
@@ -147,11 +147,11 @@ impl Load {
         LIMIT.max(TICKS_A_REQUEST * self.script.len() as u64)
     }
 
-    fn judge(&self, rig: &Rig) -> L2Stats {
+    fn check(&self, rig: &Rig) -> L2Stats {
         check(rig, &self.script);
         check_write_backs(rig, self.place, self.config.acknowledges());
         check_recalls(rig, &self.script);
-        if is_collected()
+        if is_collecting()
             && let FlowConfig::Transient(flow) = &self.config.flow
         {
             let FrcConfig { entries, .. } = flow.frc;
@@ -167,11 +167,11 @@ impl Load {
 mod tests {
     use super::*;
     use crate::kit::for_each_seed;
-    use crate::l2::flat::{Flat, golden_atomic};
+    use crate::l2::flat::{ByteMap, golden_atomic};
     use crate::l2::{ONE_CLOCK, fermi_place, initial_line, line};
     use golden::index::{Function, SetIndex};
     use golden::l2::bank::{Access, Write};
-    use golden::l2::frc::{Bank, Gone, Outcome};
+    use golden::l2::frc::{Bank, EvictedLine, Outcome};
     use rtl::noc::packet::RequestKind;
     use std::collections::BTreeSet;
 
@@ -179,7 +179,7 @@ mod tests {
     fn a_hundred_thousand_requests_find_the_bytes_of_a_byte_map_with_an_frc_of_every_size() {
         for_each_seed(9, |seed| {
             for entries in SIZES {
-                Load::draw(seed, entries, 1100).run();
+                BankWorkload::draw(seed, entries, 1100).run();
             }
         });
     }
@@ -188,7 +188,7 @@ mod tests {
     fn the_flow_does_not_depend_on_how_it_is_evaluated() {
         for_each_seed(12, |seed| {
             for entries in [0, 1, 4, 8, 32] {
-                Load::draw(seed, entries, 200).run_in_all_modes();
+                BankWorkload::draw(seed, entries, 200).run_in_all_modes();
             }
         });
     }
@@ -197,7 +197,7 @@ mod tests {
     fn the_draws_reach_every_corner_of_the_flow() {
         let all: Vec<(L2Config, L2Stats)> = (1..80)
             .map(|seed| {
-                let load = Load::draw(seed, SIZES[seed as usize % 6], 400);
+                let load = BankWorkload::draw(seed, SIZES[seed as usize % 6], 400);
                 (load.config.clone(), load.run())
             })
             .collect();
@@ -231,7 +231,7 @@ mod tests {
             let untouched = |line| initial_line(fermi_place(), line).to_vec();
             let sizes = if entries > 0 { (1, entries as usize) } else { (0, 0) };
             let mut golden: Bank<u64> = Bank::new(index, 3, sizes, untouched);
-            let mut flat = Flat::new(place);
+            let mut flat = ByteMap::new(place);
             let (mut hits, mut misses, mut fetched) = (0, 0, 0);
             let mut gone = Vec::new();
             for request in &script {
@@ -251,14 +251,14 @@ mod tests {
                     }
                     Outcome::Fetched => {
                         (misses, fetched) = (misses + 1, fetched + 1);
-                        golden.arrive(local);
+                        golden.fill(local);
                         assert!(golden.swap(local));
-                        gone.extend(golden.leaving().into_iter().filter_map(|old| golden.leave(old)));
+                        gone.extend(golden.leaving().into_iter().filter_map(|old| golden.finish_eviction(old)));
                     }
                     Outcome::Replaces(old) => {
                         misses += 1;
-                        gone.extend(old.and_then(|old| golden.leave(old)));
-                        golden.arrive(local);
+                        gone.extend(old.and_then(|old| golden.finish_eviction(old)));
+                        golden.fill(local);
                     }
                     other => panic!("one request at a time, and yet {other:?}"),
                 }
@@ -270,7 +270,7 @@ mod tests {
             let bursts: Vec<_> = rig.memory.taken().iter().filter(|(_, request)| request.write).collect();
             let written: Vec<(u64, Vec<u8>)> =
                 bursts.chunks(2).map(|half| (half[0].1.burst / 2, [half[0].1.data, half[1].1.data].concat())).collect();
-            let expected = gone.iter().filter_map(|Gone { line, written, .. }| Some((*line, written.clone()?)));
+            let expected = gone.iter().filter_map(|EvictedLine { line, written, .. }| Some((*line, written.clone()?)));
             assert_eq!(written, expected.collect::<Vec<_>>());
             let recalled: Vec<(u64, u32)> =
                 rig.l1s.taken().iter().map(|(_, message)| (message.line, message.sm.into())).collect();

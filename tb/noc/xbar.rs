@@ -11,7 +11,7 @@
 //! | misrouting        | a packet to an output that does not exist is a contract breach that names the input      | `a_packet_to_*` |
 
 use crate::kit::coverage::{Axis, Cross, hit};
-use crate::kit::{Around, Bench, Random, Sink, Source, Stall, link, run_in_all_modes};
+use crate::kit::{Bench, DeviceLinks, Random, Sink, Source, Stall, link, run_in_all_modes};
 use golden::noc::xbar::{Class, Route, Scoreboard};
 use rtl::kernel::{Block, BlockId, Blocks, Describe, DescribeExt, Edge, Sleep, digest_of};
 use rtl::noc::config::XbarConfig;
@@ -45,7 +45,7 @@ struct Rig {
     sources: Vec<Source<Request>>,
     xbar: Xbar<Request>,
     sinks: Vec<Sink<Request>>,
-    links: Around<Request>,
+    links: DeviceLinks<Request>,
 }
 
 impl Rig {
@@ -58,7 +58,7 @@ impl Rig {
         let to = (0..sinks.len()).map(|o| link(&format!("to{o}"), 4, &periods, XBAR, sink(o), SHAPE));
         let config = XbarConfig { flit_bytes: 32, buffer_flits: 8 };
         Self {
-            links: Around::new(from, to),
+            links: DeviceLinks::new(from, to),
             xbar: Xbar::new("xbar", &config, sources.len() as u32, sinks.len() as u32, &SHAPE),
             periods: periods.into(),
             sources,

@@ -21,7 +21,7 @@ use rtl::sm::{
     StallReason, TraceTiming,
 };
 
-use super::lines::Lines;
+use super::lines::InstructionMemory;
 use crate::kit::BenchSimulator;
 
 /// Number of SMs in the bench.
@@ -153,7 +153,7 @@ impl Kernel {
             lines.iter_mut().for_each(|lines| lines.follow(cores, cycle));
             assert!(sim.tick() < 2_000_000, "no end in sight: {:?}", bench.cores[0].waiting());
         }
-        bench.lines.iter().for_each(Lines::end);
+        bench.lines.iter().for_each(InstructionMemory::end);
         bench.cycles = sim.tick();
         bench.digest = sim.state_digest(&bench);
         bench.cores.iter_mut().for_each(|core| core.settle(sim.tick() + 1));
@@ -240,7 +240,7 @@ pub struct Bench {
     done: Vec<Chan<CtaDone>>,
     mem: Vec<Chan<WarpAccess>>,
     wb: Vec<Chan<WarpReply>>,
-    lines: Option<Lines>,
+    lines: Option<InstructionMemory>,
 }
 
 impl Bench {
@@ -268,7 +268,7 @@ impl Bench {
             lines: None,
         };
         let (ids, random) = ((LINES, core_id as fn(usize) -> BlockId), (kernel.seed, kernel.line_delay));
-        bench.lines = Lines::new(&kernel.config, &mut bench.cores, ids, random);
+        bench.lines = InstructionMemory::new(&kernel.config, &mut bench.cores, ids, random);
         bench.cores.iter_mut().for_each(SmCore::record);
         bench
     }

@@ -112,7 +112,7 @@ fn shared_memory_ends_with_what_the_cta_has() {
 }
 
 /// Runs a kernel that must fault on core 0, and returns the reason without the location.
-fn complaint(kernel: &Kernel) -> String {
+fn fault_kind(kernel: &Kernel) -> String {
     kernel.run(Mode::default()).cores[0].fault().expect("no fault").kind.to_string()
 }
 
@@ -120,7 +120,7 @@ fn complaint(kernel: &Kernel) -> String {
 fn a_generic_address_leads_where_the_instruction_may_go() {
     let to = |address: &str, access: &str| {
         let body = format!(".local .align 8 .b8 l[8]; {address}\n{access}\nst.local.u32 [l], %r0;");
-        complaint(&Kernel::new(&body))
+        fault_kind(&Kernel::new(&body))
     };
     let (local, param) =
         ("mov.u64 %rd4, l; cvta.local.u64 %rd4, %rd4;", "mov.b64 %rd4, out; cvta.param.u64 %rd4, %rd4;");
@@ -141,20 +141,20 @@ fn a_generic_address_leads_where_the_instruction_may_go() {
 fn an_atomic_and_a_local_store_are_told_by_name_and_size() {
     let atomic = Kernel::new("atom.global.add.u32 %r3, [%rd1+262144], 1;");
     assert_eq!(
-        complaint(&atomic),
+        fault_kind(&atomic),
         "atomic of 4 bytes at 0x20040000 is outside every buffer; nearest is `input`, 0x20000000 to 0x2000ffff"
     );
     let local = Kernel::new(".local .align 8 .b8 l[8]; mov.u64 %rd4, l;\nst.local.u32 [%rd4+4096], %r0;");
     let bytes = local.program().local_bytes;
     assert_eq!(
-        complaint(&local),
+        fault_kind(&local),
         format!("store of 4 bytes at 0x1000 is outside the {bytes} bytes of local memory of its thread")
     );
 }
 
 #[test]
 fn a_kernel_may_stop_itself() {
-    assert_eq!(complaint(&Kernel::new("trap;")), "the kernel executed `trap`");
+    assert_eq!(fault_kind(&Kernel::new("trap;")), "the kernel executed `trap`");
 }
 
 #[test]

@@ -13,7 +13,7 @@ pub const SHAPE: PacketShape =
     PacketShape { tracked: false, line_bits: 25, line_bytes: LINE_BYTES as u32, sm_bits: 1, partition_bits: 1 };
 
 /// Links of all cores' instruction caches, the memory that serves them, and a twin of each cache.
-pub struct Lines {
+pub struct InstructionMemory {
     wanted: Vec<Chan<LineWanted>>,
     brought: Vec<Chan<LineBrought>>,
     memory: LineMemory,
@@ -31,7 +31,7 @@ struct LineMemory {
     asked: Vec<u64>,
 }
 
-impl Lines {
+impl InstructionMemory {
     /// Adds the configured instruction cache to each core. Returns `None` if the configuration has none.
     pub fn new(
         config: &SmConfig,

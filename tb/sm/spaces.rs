@@ -1,6 +1,6 @@
 //! Constants, local memory, generic addresses and textures.
 
-use isa::texture::{Outside, Texture};
+use isa::texture::{AddressMode, Texture};
 use isa::types::Type;
 use rtl::kernel::Mode;
 use rtl::l1::access::MemorySpace;
@@ -103,7 +103,7 @@ fn texture() -> Texture {
         extent: [13, 5, 1],
         ty: Type::F32,
         channels: 1,
-        outside: Outside::Clamp,
+        outside: AddressMode::Clamp,
         normalized: false,
         unit: false,
     }
@@ -144,7 +144,7 @@ fn a_fetch_of_no_texture_or_from_outside_of_every_buffer_is_a_fault() {
 fn texels_are_what_the_interpreter_finds_in_every_format() {
     for (ty, channels) in [(Type::F32, 1), (Type::U8, 4), (Type::S16, 2), (Type::F32, 4), (Type::U32, 2), (Type::S8, 1)]
     {
-        for outside in [Outside::Clamp, Outside::Zero] {
+        for outside in [AddressMode::Clamp, AddressMode::Zero] {
             let bench = fetching(vec![Texture { ty, channels, outside, ..texture() }]).check();
             assert!(bench.memory.spaces[MemorySpace::Texture as usize] > 0);
         }

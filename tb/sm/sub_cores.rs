@@ -7,7 +7,7 @@ use super::issue_log::issues;
 
 /// Returns the cycle in which each warp issues its first instruction, by warp, counted from the earliest of
 /// them.
-fn issued(kernel: &Kernel) -> Vec<u64> {
+fn first_issue_cycles(kernel: &Kernel) -> Vec<u64> {
     let mut first: Vec<(u64, u64)> =
         issues(kernel).iter().filter(|issue| issue.pc == 0).map(|issue| (issue.warp, issue.cycle)).collect();
     first.sort_unstable();
@@ -31,9 +31,13 @@ const KEPT: [(&str, u64); 2] = [("ex2.approx.f32 %f1, %f2;", 4), ("add.f64 %fd1,
 #[test]
 fn four_warps_issue_to_four_pipes_in_one_cycle_where_others_wait_for_the_one() {
     for (instruction, interval) in KEPT {
-        assert_eq!(issued(&four(instruction, 4, false, 0)), [0, interval, 2 * interval, 3 * interval]);
+        assert_eq!(first_issue_cycles(&four(instruction, 4, false, 0)), [0, interval, 2 * interval, 3 * interval]);
         for banks in [0, 16] {
-            assert_eq!(issued(&four(instruction, 4, true, banks)), [0; 4], "{instruction} with {banks} banks");
+            assert_eq!(
+                first_issue_cycles(&four(instruction, 4, true, banks)),
+                [0; 4],
+                "{instruction} with {banks} banks"
+            );
         }
     }
 }
@@ -43,7 +47,7 @@ fn warps_of_a_sub_core_wait_for_its_pipe_and_those_of_another_do_not() {
     for (instruction, interval) in KEPT {
         let kernel = four(instruction, 6, true, 0);
         // Warps 4 and 5 belong to the schedulers of warps 0 and 1.
-        assert_eq!(issued(&kernel), [0, 0, 0, 0, interval, interval], "{instruction}");
+        assert_eq!(first_issue_cycles(&kernel), [0, 0, 0, 0, interval, interval], "{instruction}");
         kernel.check();
     }
 }
@@ -86,7 +90,7 @@ fn generic_collectors_are_split_among_the_sub_cores_and_take_any_instruction() {
     let cycles = |generic, body: &str| {
         let mut kernel = four(body, 5, true, 4);
         kernel.config.operands.generic_collectors = generic;
-        issued(&kernel)
+        first_issue_cycles(&kernel)
     };
     let body = "mad.lo.u32 %r1, %r2, %r3, %r5;";
     assert_eq!(cycles(4, body), [0, 0, 0, 0, 3]);

@@ -39,13 +39,13 @@ mod tests {
     use std::path::Path;
 
     use super::super::{Limits, soaks};
-    use crate::kit::coverage::collected;
+    use crate::kit::coverage::collect;
 
     /// Runs `count` cases of a soak, which must reach every point of its coverage.
     fn reaches_all(name: &str, count: u64) {
         let soak = soaks().into_iter().find(|soak| soak.name == name).unwrap();
         let limits = Limits { count: Some(count), time: None };
-        let (ended, coverage) = collected(soak.crosses(), || soak.run(Path::new(""), 1.., limits, &mut |_| ()));
+        let (ended, coverage) = collect(soak.crosses(), || soak.run(Path::new(""), 1.., limits, &mut |_| ()));
         assert!(ended.is_ok(), "{}", ended.unwrap_err().wrong);
         coverage.assert_complete();
     }

@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
-use super::input::{Input, Look, Sample, forget_peak};
-use super::mutate::mutated;
+use super::input::{ExtraChecks, Input, Sample, reset_peak_memory};
+use super::mutate::mutate;
 use super::shrink::Search;
-use super::{Case, Found, Work};
+use super::{Case, ShrunkCase, Work};
 use crate::kit::Random;
 
 /// Number of mutants in a case.
@@ -17,37 +17,37 @@ const DRAWN: u64 = 64;
 const WEIGHED: u64 = 16;
 
 /// Case of a thousand mutants of a sample.
-struct Damage {
+struct MutantCase {
     input: &'static Input,
     kernels: PathBuf,
     seed: u64,
 }
 
 pub(super) fn draw(input: &'static Input, kernels: &Path, seed: u64) -> Box<dyn Case> {
-    Box::new(Damage { input, kernels: kernels.to_owned(), seed })
+    Box::new(MutantCase { input, kernels: kernels.to_owned(), seed })
 }
 
 pub(super) fn reread(input: &'static Input, path: &Path, bytes: &[u8]) -> Box<dyn Case> {
     let sample = Sample { path: path.to_owned(), bytes: bytes.to_vec() };
-    Box::new(One { input, sample, look: Look::ALL })
+    Box::new(SingleMutant { input, sample, look: ExtraChecks::ALL })
 }
 
 /// Case of a single mutant.
-struct One {
+struct SingleMutant {
     input: &'static Input,
     sample: Sample,
-    look: Look,
+    look: ExtraChecks,
 }
 
 /// Failure of a mutant.
 struct Wrong {
     number: u64,
     /// Mutant that failed; `None` if it could not be identified.
-    mutant: Option<One>,
+    mutant: Option<SingleMutant>,
     what: String,
 }
 
-impl Damage {
+impl MutantCase {
     /// Reads one mutant of a sample after another, until one fails.
     fn try_all(&self) -> Result<(), Wrong> {
         let mut random = Random::new(self.seed);
@@ -57,22 +57,26 @@ impl Damage {
         let (base, other) = (draw(), draw());
         let mut latest = VecDeque::new();
         // Excludes the peak memory of earlier cases.
-        forget_peak();
+        reset_peak_memory();
         for number in 0..MUTANTS {
-            let bytes = mutated(&mut random, &base.bytes, &other.bytes);
-            let look = Look { is_drawn: random.below(DRAWN) == 0, is_weighed: number % WEIGHED == WEIGHED - 1 };
+            let bytes = mutate(&mut random, &base.bytes, &other.bytes);
+            let look = ExtraChecks { is_drawn: random.below(DRAWN) == 0, is_weighed: number % WEIGHED == WEIGHED - 1 };
             let survived = self.input.survives(&base.path, &bytes, look);
-            let one = |bytes, look| One { input: self.input, sample: Sample { path: base.path.clone(), bytes }, look };
+            let one = |bytes, look| SingleMutant {
+                input: self.input,
+                sample: Sample { path: base.path.clone(), bytes },
+                look,
+            };
             latest.push_back(bytes);
             let Err(what) = survived else {
                 latest.drain(..latest.len().saturating_sub(WEIGHED as usize));
                 continue;
             };
             let Some(heaviest) = what.contains("memory of this process").then(|| self.heaviest(base, &latest)) else {
-                let mutant = latest.pop_back().map(|bytes| one(bytes, Look { is_weighed: false, ..look }));
+                let mutant = latest.pop_back().map(|bytes| one(bytes, ExtraChecks { is_weighed: false, ..look }));
                 return Err(Wrong { number, mutant, what });
             };
-            let mutant = heaviest.map(|bytes| one(bytes, Look { is_weighed: true, is_drawn: false }));
+            let mutant = heaviest.map(|bytes| one(bytes, ExtraChecks { is_weighed: true, is_drawn: false }));
             return Err(Wrong { number, mutant, what });
         }
         Ok(())
@@ -81,16 +85,16 @@ impl Damage {
     /// Returns the mutant since the last memory check that exceeds the memory limit when read again, if one
     /// does.
     fn heaviest(&self, base: &Sample, mutants: &VecDeque<Vec<u8>>) -> Option<Vec<u8>> {
-        let look = Look { is_weighed: true, is_drawn: false };
+        let look = ExtraChecks { is_weighed: true, is_drawn: false };
         let is_heavy = |bytes: &&Vec<u8>| {
-            forget_peak();
+            reset_peak_memory();
             self.input.survives(&base.path, bytes, look).is_err()
         };
         mutants.iter().find(is_heavy).cloned()
     }
 }
 
-impl Case for Damage {
+impl Case for MutantCase {
     fn reproduce(&self) -> String {
         format!("warpsieve soak {} --seed {} --count 1", self.input.name, self.seed)
     }
@@ -104,25 +108,25 @@ impl Case for Damage {
         Ok(Work { runs: MUTANTS, cycles: 0, warp_instructions: 0 })
     }
 
-    fn shrunk(&self, search: &Search) -> Option<Found> {
-        self.try_all().err()?.mutant?.shrunk(search)
+    fn shrink(&self, search: &Search) -> Option<ShrunkCase> {
+        self.try_all().err()?.mutant?.shrink(search)
     }
 }
 
-impl Case for One {
+impl Case for SingleMutant {
     fn reproduce(&self) -> String {
         format!("warpsieve soak {} --replay {}", self.input.name, self.sample.path.display())
     }
 
     fn run(&self) -> Result<Work, String> {
         if self.look.is_weighed {
-            forget_peak();
+            reset_peak_memory();
         }
         self.input.survives(&self.sample.path, &self.sample.bytes, self.look)?;
         Ok(Work { runs: 1, cycles: 0, warp_instructions: 0 })
     }
 
-    fn shrunk(&self, search: &Search) -> Option<Found> {
+    fn shrink(&self, search: &Search) -> Option<ShrunkCase> {
         let Self { input, sample: Sample { path, bytes }, look } = self;
         let fails = |bytes: &[u8]| {
             let sample = Sample { path: path.clone(), bytes: bytes.to_vec() };
@@ -131,10 +135,10 @@ impl Case for One {
         if !fails(bytes) {
             return None;
         }
-        let left = search.fewest(bytes, fails);
+        let left = search.minimize(bytes, fails);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let ending = name.split_once('.').map_or("", |(_, ending)| ending).to_owned();
-        Some(Found { ending, shrunk: format!("{} of {} bytes", left.len(), bytes.len()), bytes: left })
+        Some(ShrunkCase { ending, shrunk: format!("{} of {} bytes", left.len(), bytes.len()), bytes: left })
     }
 }
 
@@ -188,7 +192,7 @@ mod tests {
         static STRONG: Input = input("strong", |_, _| Ok(()));
         let damage = draw(&STRONG, Path::new(""), 3);
         assert_eq!(damage.run(), Ok(Work { runs: MUTANTS, cycles: 0, warp_instructions: 0 }));
-        assert!(damage.shrunk(&Search::new("x", Duration::from_secs(1))).is_none());
+        assert!(damage.shrink(&Search::new("x", Duration::from_secs(1))).is_none());
     }
 
     #[test]

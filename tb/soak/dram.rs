@@ -10,7 +10,7 @@ use rtl::dram::config::Refresh;
 use rtl::kernel::Mode;
 
 use super::Work;
-use crate::dram::bench::{judged, run, run_checked};
+use crate::dram::bench::{checker_commands, run, run_checked};
 use crate::dram::forward::{Device, changed};
 use crate::dram::pairs;
 use crate::dram::random::Case;
@@ -42,7 +42,7 @@ pub(super) fn run_case(seed: u64, requests: u64) -> Result<Work, String> {
     let Case { config, mut offers, sink } = Case::draw(seed, REQUESTS as usize);
     offers.truncate(requests as usize);
     let ran = run_checked(&config, &offers, sink.clone());
-    let commands = judged(&config, &ran);
+    let commands = checker_commands(&config, &ran);
     let (timing, refresh) = (judge::timing(&config), config.refresh == Refresh::AllBank);
     let (checker, device) =
         (Checker::new(timing, refresh), Device::new(timing, config.bank_groups, config.banks_per_group));

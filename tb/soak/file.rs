@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::Found;
+use super::ShrunkCase;
 use super::shrink::Search;
 
 /// Parses a case from the text of a file.
@@ -13,9 +13,9 @@ pub(super) fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, String> {
 }
 
 /// Writes a case as a file that begins with a comment about its failure.
-pub(super) fn found<T: Serialize>(search: &Search, case: &T, shrunk: String) -> Found {
+pub(super) fn found<T: Serialize>(search: &Search, case: &T, shrunk: String) -> ShrunkCase {
     // Serialization cannot fail, since cases consist of strings, numbers and lists.
     let text = toml::to_string(case).unwrap_or_else(|error| format!("# cannot be written: {error}\n"));
     let comment: String = search.kind().lines().map(|line| format!("# {}\n", line.trim())).collect();
-    Found { ending: "toml".to_owned(), bytes: (comment + &text).into_bytes(), shrunk }
+    ShrunkCase { ending: "toml".to_owned(), bytes: (comment + &text).into_bytes(), shrunk }
 }

@@ -5,7 +5,7 @@
 
 use super::Work;
 use crate::kit::coverage::Cross;
-use crate::l2::frc::{Load, SIZES, counters};
+use crate::l2::frc::{BankWorkload, SIZES, counters};
 
 pub(super) const ABOUT: &str =
     "random requests to L2 banks with an FRC of any size: bytes, fetches, write-backs, recalls";
@@ -27,7 +27,7 @@ pub(super) fn run(seed: u64, requests: u64) -> Result<Work, String> {
     let size = SIZES[(seed % SIZES.len() as u64) as usize];
     let in_all_modes = seed.is_multiple_of(ALL_MODES);
     let count = if in_all_modes { REQUESTS_IN_ALL_MODES } else { REQUESTS };
-    let load = Load::draw(seed, size, count).first(requests);
+    let load = BankWorkload::draw(seed, size, count).first(requests);
     if in_all_modes {
         load.run_in_all_modes()
     } else {

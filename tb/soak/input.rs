@@ -26,12 +26,12 @@ pub fn in_words(what: impl fmt::Display) -> Refusal {
 }
 
 /// Converts a reader's result. A refusal keeps its excerpt.
-pub fn told<T>(read: Result<T, impl Diagnostic + 'static>) -> Result<(), Refusal> {
+pub fn with_excerpt<T>(read: Result<T, impl Diagnostic + 'static>) -> Result<(), Refusal> {
     read.map(drop).map_err(|error| Box::new(error) as Refusal)
 }
 
 /// Converts a reader's result. A refusal has a message without an excerpt.
-pub fn said<T>(read: Result<T, impl fmt::Display>) -> Result<(), Refusal> {
+pub fn without_excerpt<T>(read: Result<T, impl fmt::Display>) -> Result<(), Refusal> {
     read.map(drop).map_err(in_words)
 }
 
@@ -73,7 +73,7 @@ const SHOWN: usize = 20;
 
 /// Additional, more expensive checks of a mutant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Look {
+pub struct ExtraChecks {
     /// True to render a refusal like the command-line tool does, which takes as long as reading a dozen
     /// texts.
     pub is_drawn: bool,
@@ -81,7 +81,7 @@ pub struct Look {
     pub is_weighed: bool,
 }
 
-impl Look {
+impl ExtraChecks {
     /// Enables every additional check.
     pub const ALL: Self = Self { is_drawn: true, is_weighed: true };
 }
@@ -106,8 +106,9 @@ impl Input {
             }
             Samples::Made(make) => make(kernels)?,
         };
-        samples
-            .retain(|Sample { path, bytes }| crash::caught(|| (self.read)(path, bytes)).is_ok_and(|read| read.is_ok()));
+        samples.retain(|Sample { path, bytes }| {
+            crash::catch_panic(|| (self.read)(path, bytes)).is_ok_and(|read| read.is_ok())
+        });
         samples.sort_by(|a, b| a.path.cmp(&b.path));
         if samples.is_empty() {
             return Err(format!("there are no files for the soak {}", self.name));
@@ -121,9 +122,9 @@ impl Input {
     ///
     /// # Errors
     /// Describes the violation. A proper refusal is not an error.
-    pub fn survives(&self, path: &Path, bytes: &[u8], look: Look) -> Result<(), String> {
+    pub fn survives(&self, path: &Path, bytes: &[u8], look: ExtraChecks) -> Result<(), String> {
         let watch = Stopwatch::start();
-        let survived = crash::caught(|| match (self.read)(path, bytes) {
+        let survived = crash::catch_panic(|| match (self.read)(path, bytes) {
             Ok(()) => Ok(()),
             Err(refusal) => is_told(&*refusal, path, look.is_drawn),
         });
@@ -146,7 +147,7 @@ impl Input {
     /// # Panics
     /// If a check of [`Input::survives`] fails.
     pub fn fuzz(&self, path: &Path, bytes: &[u8]) {
-        if let Err(wrong) = self.survives(path, bytes, Look { is_drawn: true, is_weighed: false }) {
+        if let Err(wrong) = self.survives(path, bytes, ExtraChecks { is_drawn: true, is_weighed: false }) {
             panic!("{}: {wrong}", self.name);
         }
     }
@@ -224,6 +225,6 @@ fn peak_memory() -> Option<u64> {
 }
 
 /// Resets the peak memory to the current memory, if the system supports it.
-pub(super) fn forget_peak() {
+pub(super) fn reset_peak_memory() {
     let _ = fs::write("/proc/self/clear_refs", "5");
 }

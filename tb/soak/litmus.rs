@@ -8,8 +8,8 @@ use rtl::kernel::digest_of;
 use serde::{Deserialize, Serialize};
 
 use super::shrink::Search;
-use super::{Case, Found, Work, file};
-use crate::litmus::{Op, Program, machines, observed};
+use super::{Case, ShrunkCase, Work, file};
+use crate::litmus::{Op, Program, machines, run_on_machine};
 use warpsieve::config::Request;
 
 pub(super) const ABOUT: &str = "random racing programs on machines of nine kinds: only what the memory model allows";
@@ -50,7 +50,7 @@ impl Case for Litmus {
         let Self { seed, machine, designs, sets, threads } = self.clone();
         let program = Program(threads);
         let request = Request { machine, designs, sets };
-        let shown = observed(&program, digest_of(&seed) as u32, &request)?;
+        let shown = run_on_machine(&program, digest_of(&seed) as u32, &request)?;
         let allowed = program.allowed();
         if let Some((seen, times)) = shown.seen.iter().find(|(seen, _)| !allowed.contains(*seen)) {
             return Err(format!("an outcome is not allowed: {seen:?}, {times} times, of\n{program}"));
@@ -59,7 +59,7 @@ impl Case for Litmus {
     }
 
     /// Shrinks the case by removing operations, and then configuration fields.
-    fn shrunk(&self, search: &Search) -> Option<Found> {
+    fn shrink(&self, search: &Search) -> Option<ShrunkCase> {
         if !search.fails(self) {
             return None;
         }
@@ -72,9 +72,9 @@ impl Case for Litmus {
             let of = |thread| ops.iter().filter(|(of, _)| *of == thread).map(|(_, op)| *op).collect();
             Self { threads: (0..self.threads.len()).map(of).collect(), ..self.clone() }
         };
-        let ops = search.fewest(&all, |ops| search.fails(&with(ops)));
+        let ops = search.minimize(&all, |ops| search.fails(&with(ops)));
         let case = with(&ops);
-        let sets = search.fewest(&case.sets, |sets| search.fails(&Self { sets: sets.to_vec(), ..case.clone() }));
+        let sets = search.minimize(&case.sets, |sets| search.fails(&Self { sets: sets.to_vec(), ..case.clone() }));
         Some(file::found(search, &Self { sets, ..case }, format!("{} of {} operations", ops.len(), all.len())))
     }
 }
@@ -100,7 +100,7 @@ mod tests {
         case.threads = vec![vec![Op::Store { at: 0, value: 1 }, Op::Fence], [vec![load; 7], vec![Op::Fence]].concat()];
         let wrong = case.run().unwrap_err();
         assert!(wrong.contains("reads 7 words, expected 6 at most"), "{wrong}");
-        let found = case.shrunk(&Search::new(&wrong, Duration::from_secs(60))).unwrap();
+        let found = case.shrink(&Search::new(&wrong, Duration::from_secs(60))).unwrap();
         assert_eq!(found.shrunk, "7 of 10 operations");
         let kept: Litmus = file::read(&found.bytes).unwrap();
         assert_eq!((kept.threads, kept.sets), (vec![vec![], vec![load; 7]], vec![]));

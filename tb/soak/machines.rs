@@ -19,7 +19,7 @@ use rtl::kernel::Mode;
 use serde::{Deserialize, Serialize};
 
 use super::shrink::Search;
-use super::{Case, Found, Work, file};
+use super::{Case, ShrunkCase, Work, file};
 use crate::dram::random::distances;
 use crate::kit::Random;
 use warpsieve::config::{Request, Resolved};
@@ -40,13 +40,13 @@ const LINT_CYCLES: u64 = 5_000;
 struct Machine {
     /// Folder of the launch files.
     folder: PathBuf,
-    case: Drawn,
+    case: MachineCase,
 }
 
 /// Drawn case; also its file format.
 #[derive(Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-struct Drawn {
+struct MachineCase {
     seed: u64,
     /// Launch file, relative to the folder of the kernels.
     launch: PathBuf,
@@ -452,14 +452,14 @@ fn small_launches(kernels: &Path) -> Vec<PathBuf> {
 }
 
 pub(super) fn draw(kernels: &Path, seed: u64) -> Box<dyn Case> {
-    Box::new(Machine { folder: kernels.to_owned(), case: drawn(kernels, seed) })
+    Box::new(Machine { folder: kernels.to_owned(), case: draw_case(kernels, seed) })
 }
 
 pub(super) fn reread(kernels: &Path, _: &Path, text: &[u8]) -> Result<Box<dyn Case>, String> {
     Ok(Box::new(Machine { folder: kernels.to_owned(), case: file::read(text)? }))
 }
 
-fn drawn(kernels: &Path, seed: u64) -> Drawn {
+fn draw_case(kernels: &Path, seed: u64) -> MachineCase {
     let mut random = Random::new(seed);
     let launches = small_launches(kernels);
     let at = random.below(launches.len().max(1) as u64) as usize;
@@ -493,13 +493,24 @@ fn drawn(kernels: &Path, seed: u64) -> Drawn {
     let twice = random.percent(25);
     let unchecked = random.percent(50);
     let threads = NonZeroUsize::new(random.below(4) as usize);
-    Drawn { seed, launch, machine: machine.to_owned(), sets, evaluate_all, shuffle, twice, unchecked, threads, lint }
+    MachineCase {
+        seed,
+        launch,
+        machine: machine.to_owned(),
+        sets,
+        evaluate_all,
+        shuffle,
+        twice,
+        unchecked,
+        threads,
+        lint,
+    }
 }
 
 /// Counters, port uses and digests of a run.
 type Ran = (Counters, Option<Counts>, Option<(u64, u64)>);
 
-impl Drawn {
+impl MachineCase {
     fn request(&self) -> Request {
         Request { machine: self.machine.clone(), designs: Vec::new(), sets: self.sets.clone() }
     }
@@ -525,7 +536,8 @@ impl Machine {
 
 impl Case for Machine {
     fn reproduce(&self) -> String {
-        let Drawn { seed, launch, machine, sets, evaluate_all, shuffle, twice, unchecked, threads, lint } = &self.case;
+        let MachineCase { seed, launch, machine, sets, evaluate_all, shuffle, twice, unchecked, threads, lint } =
+            &self.case;
         let sets: Vec<_> = sets.iter().map(|set| format!(" --set '{set}'")).collect();
         let launch = self.folder.join(launch);
         let once = format!("warpsieve run {} --check --machine {machine}{}", launch.display(), sets.concat());
@@ -542,7 +554,7 @@ impl Case for Machine {
     }
 
     fn run(&self) -> Result<Work, String> {
-        let Drawn { evaluate_all, shuffle, twice, unchecked, threads, lint, .. } = self.case;
+        let MachineCase { evaluate_all, shuffle, twice, unchecked, threads, lint, .. } = self.case;
         let resolved = Resolved::new(&self.case.request()).map_err(|e| e.lines().join("\n"))?;
         let mode = Mode { evaluate_all, shuffle, digest: twice, ..Mode::default() };
         let plain = RunOptions { structures: true, max_cycles: Some(MAX_CYCLES), ..RunOptions::default() };
@@ -582,14 +594,14 @@ impl Case for Machine {
     }
 
     /// Shrinks the case by removing additional runs and modes, and then configuration fields.
-    fn shrunk(&self, search: &Search) -> Option<Found> {
-        let with = |case: Drawn| Self { folder: self.folder.clone(), case };
-        let fails = |case: &Drawn| search.fails(&with(case.clone()));
+    fn shrink(&self, search: &Search) -> Option<ShrunkCase> {
+        let with = |case: MachineCase| Self { folder: self.folder.clone(), case };
+        let fails = |case: &MachineCase| search.fails(&with(case.clone()));
         let mut case = self.case.clone();
         if !fails(&case) {
             return None;
         }
-        let less: [fn(&mut Drawn); 7] = [
+        let less: [fn(&mut MachineCase); 7] = [
             |case| case.lint = false,
             |case| case.twice = false,
             |case| case.unchecked = false,
@@ -606,8 +618,8 @@ impl Case for Machine {
             }
         }
         let all = case.sets.len();
-        let sets = search.fewest(&case.sets, |sets| fails(&Drawn { sets: sets.to_vec(), ..case.clone() }));
-        let case = Drawn { sets, ..case };
+        let sets = search.minimize(&case.sets, |sets| fails(&MachineCase { sets: sets.to_vec(), ..case.clone() }));
+        let case = MachineCase { sets, ..case };
         Some(file::found(search, &case, format!("{} of {all} fields that are set", case.sets.len())))
     }
 }
@@ -647,7 +659,7 @@ mod tests {
         let mut having = [0; TODAY.len()];
         let mut all = 0;
         for seed in 0..1000 {
-            let drawn = drawn(Path::new("none"), seed);
+            let drawn = draw_case(Path::new("none"), seed);
             let config = Resolved::new(&drawn.request()).map_err(|e| panic!("seed {seed}: {e}")).unwrap().config;
             let has = TODAY.map(|(_, has)| has(&config));
             having.iter_mut().zip(has).for_each(|(count, has)| *count += i32::from(has));
@@ -665,16 +677,16 @@ mod tests {
     fn a_machine_that_fails_shrinks_to_the_fields_that_make_it_fail_and_is_replayed_from_its_file() {
         let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels");
         let planted = "l1.miss_queue=1";
-        let mut case = Drawn { launch: "vadd/small.toml".into(), ..drawn(&kernels, 3) };
+        let mut case = MachineCase { launch: "vadd/small.toml".into(), ..draw_case(&kernels, 3) };
         case.sets.retain(|set| !set.starts_with("l1.miss_queue"));
         case.sets.push(planted.to_owned());
         let machine = Machine { folder: kernels.clone(), case };
         let wrong = Case::run(&machine).unwrap_err();
         assert!(wrong.contains("l1.miss_queue is 1, expected 2 to "), "{wrong}");
-        let found = machine.shrunk(&Search::new(&wrong, std::time::Duration::from_secs(60))).unwrap();
+        let found = machine.shrink(&Search::new(&wrong, std::time::Duration::from_secs(60))).unwrap();
         let again = reread(&kernels, Path::new("machines-3.toml"), &found.bytes).unwrap();
         assert_eq!(again.run().unwrap_err().lines().next(), wrong.lines().next());
-        let kept: Drawn = file::read(&found.bytes).unwrap();
+        let kept: MachineCase = file::read(&found.bytes).unwrap();
         assert_eq!((kept.sets, kept.machine.as_str()), (vec![planted.to_owned()], "fermi"));
         assert!(!kept.lint && !kept.twice && !kept.unchecked && kept.threads.is_none() && kept.shuffle.is_none());
     }

@@ -71,7 +71,7 @@ trait Case: Send {
     /// Runs the case. The error describes the failure.
     fn run(&self) -> Result<Work, String>;
     /// Searches for a smaller case with the same failure, as a file; `None` if this case does not fail again.
-    fn shrunk(&self, search: &Search) -> Option<Found>;
+    fn shrink(&self, search: &Search) -> Option<ShrunkCase>;
 }
 
 /// Amount of work of a case: runs, core cycles and warp instructions.
@@ -129,7 +129,7 @@ pub struct Limits {
 
 /// Notification that a case starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Begun {
+pub struct CaseStart {
     /// Seed of the case.
     pub seed: u64,
     /// Work done before the case.
@@ -151,7 +151,7 @@ pub struct Failed {
 
 /// Small failing case, suitable to be kept as a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct ShrunkCase {
     /// File ending, without the dot.
     pub ending: String,
     /// Contents of the file.
@@ -215,7 +215,7 @@ impl Soak {
         kernels: &Path,
         seeds: impl IntoIterator<Item = u64>,
         limits: Limits,
-        begin: &mut dyn FnMut(Begun),
+        begin: &mut dyn FnMut(CaseStart),
     ) -> Result<Tally, Failed> {
         let started = Instant::now();
         let without_time = if limits.time.is_some() { u64::MAX } else { DEFAULT_COUNT };
@@ -226,8 +226,8 @@ impl Soak {
                 break;
             }
             let case = (self.draw)(kernels, seed);
-            begin(Begun { seed, tally });
-            match watched(&*case) {
+            begin(CaseStart { seed, tally });
+            match run_caught(&*case) {
                 Ok(Work { runs, cycles, warp_instructions }) => {
                     tally = tally.plus(Tally { cases: 1, runs, cycles, warp_instructions });
                 }
@@ -245,21 +245,21 @@ impl Soak {
         let unread = |why: &dyn fmt::Display| format!("{}: {why}", path.display());
         let bytes = fs::read(path).map_err(|error| unread(&error))?;
         let case = (self.reread)(kernels, path, &bytes).map_err(|why| unread(&why))?;
-        watched(&*case).map(drop)
+        run_caught(&*case).map(drop)
     }
 }
 
 /// Runs a case and converts a panic into an error.
-fn watched(case: &dyn Case) -> Result<Work, String> {
-    crash::caught(|| case.run()).and_then(|ended| ended)
+fn run_caught(case: &dyn Case) -> Result<Work, String> {
+    crash::catch_panic(|| case.run()).and_then(|ended| ended)
 }
 
 impl Failed {
     /// Searches for a smaller case with the same failure for the given time; `None` if this case does not
     /// fail again.
     #[must_use]
-    pub fn shrunk(&self, time: Duration) -> Option<Found> {
-        self.case.shrunk(&Search::new(&self.wrong, time))
+    pub fn shrunk(&self, time: Duration) -> Option<ShrunkCase> {
+        self.case.shrink(&Search::new(&self.wrong, time))
     }
 }
 
@@ -270,7 +270,7 @@ impl fmt::Debug for Failed {
     }
 }
 
-impl Found {
+impl ShrunkCase {
     /// Writes the case to a new file in a folder: `SOAK-SEED.ENDING`, with a number after the seed if the
     /// name is taken.
     ///
@@ -311,7 +311,7 @@ mod tests {
         fn run(&self) -> Result<Work, String> {
             if self.0 == 7 { Err("seven".to_owned()) } else { Ok(Work { runs: 2, cycles: 10, warp_instructions: 3 }) }
         }
-        fn shrunk(&self, _: &Search) -> Option<Found> {
+        fn shrink(&self, _: &Search) -> Option<ShrunkCase> {
             None
         }
     }
@@ -357,13 +357,13 @@ mod tests {
     fn a_case_that_is_found_takes_the_place_of_no_other_file() {
         let folder = tempfile::tempdir().unwrap();
         let write = |bytes: &[u8]| {
-            let found = Found { ending: "traceg.xz".to_owned(), bytes: bytes.to_vec(), shrunk: String::new() };
+            let found = ShrunkCase { ending: "traceg.xz".to_owned(), bytes: bytes.to_vec(), shrunk: String::new() };
             found.write(folder.path(), "launch-files", 7).unwrap()
         };
         let (first, second) = (write(b"a"), write(b"b"));
         assert!(first.ends_with("launch-files-7.traceg.xz") && second.ends_with("launch-files-7.2.traceg.xz"));
         assert_eq!((fs::read(&first).unwrap(), fs::read(&second).unwrap()), (b"a".to_vec(), b"b".to_vec()));
-        assert_eq!([first, second].each_ref().map(|path| Found::soak_of(path)), [Some("launch-files"); 2]);
-        assert_eq!(Found::soak_of(Path::new("launch-files.toml")), None);
+        assert_eq!([first, second].each_ref().map(|path| ShrunkCase::soak_of(path)), [Some("launch-files"); 2]);
+        assert_eq!(ShrunkCase::soak_of(Path::new("launch-files.toml")), None);
     }
 }

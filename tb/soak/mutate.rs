@@ -55,7 +55,7 @@ const WORDS: [&str; 32] = [
 ];
 
 /// Returns a copy of `text` with some changes, some of which copy pieces of `other`.
-pub(super) fn mutated(random: &mut Random, text: &[u8], other: &[u8]) -> Vec<u8> {
+pub(super) fn mutate(random: &mut Random, text: &[u8], other: &[u8]) -> Vec<u8> {
     let mut text = text.to_vec();
     let changes = 1 << random.below(5);
     for _ in 0..1 + random.below(changes) {
@@ -160,7 +160,7 @@ mod tests {
         let (text, other) = (b"one two 3\nfour\n".repeat(40), b"alpha = 0x10\n".repeat(40));
         let all = |seed| {
             let mut random = Random::new(seed);
-            (0..2000).map(|_| mutated(&mut random, &text, &other)).collect::<Vec<_>>()
+            (0..2000).map(|_| mutate(&mut random, &text, &other)).collect::<Vec<_>>()
         };
         let mutants = all(5);
         assert_eq!(mutants, all(5));
@@ -174,13 +174,13 @@ mod tests {
         let text = b"one = 2\nthree = [4, 5]\n".repeat(20);
         let mut random = Random::new(3);
         let is_long = |mutant: &Vec<u8>| mutant.split(|byte| *byte == b'\n').any(|line| line.len() > LONG_LINE);
-        let long = (0..2000).filter(|_| is_long(&mutated(&mut random, &text, &text))).count();
+        let long = (0..2000).filter(|_| is_long(&mutate(&mut random, &text, &text))).count();
         assert!((20..400).contains(&long), "{long} of 2000");
     }
 
     #[test]
     fn an_empty_text_can_be_changed() {
         let mut random = Random::new(1);
-        (0..2000).for_each(|_| drop(mutated(&mut random, b"", b"")));
+        (0..2000).for_each(|_| drop(mutate(&mut random, b"", b"")));
     }
 }

@@ -5,12 +5,12 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::shrink::Search;
-use super::{Case, Found, Soak, Work, file};
+use super::{Case, ShrunkCase, Soak, Work, file};
 
 /// Function that runs the first `steps` steps that a seed draws.
 type Run = fn(seed: u64, steps: u64) -> Result<Work, String>;
 
-struct OfSeed {
+struct SeedCase {
     soak: &'static str,
     seed: u64,
     steps: u64,
@@ -29,17 +29,17 @@ struct Kept {
 pub(super) fn of_seed(soak: &'static str, about: &'static str, steps: u64, run: Run) -> Soak {
     let reread = move |_: &Path, _: &Path, text: &[u8]| {
         let Kept { seed, steps } = file::read(text)?;
-        Ok::<_, String>(Box::new(OfSeed { soak, seed, steps, run }) as Box<dyn Case>)
+        Ok::<_, String>(Box::new(SeedCase { soak, seed, steps, run }) as Box<dyn Case>)
     };
     Soak {
         name: soak,
         about,
-        draw: Box::new(move |_, seed| Box::new(OfSeed { soak, seed, steps, run })),
+        draw: Box::new(move |_, seed| Box::new(SeedCase { soak, seed, steps, run })),
         reread: Box::new(reread),
     }
 }
 
-impl Case for OfSeed {
+impl Case for SeedCase {
     fn reproduce(&self) -> String {
         format!("warpsieve soak {} --seed {} --count 1", self.soak, self.seed)
     }
@@ -48,10 +48,10 @@ impl Case for OfSeed {
         (self.run)(self.seed, self.steps)
     }
 
-    fn shrunk(&self, search: &Search) -> Option<Found> {
+    fn shrink(&self, search: &Search) -> Option<ShrunkCase> {
         let &Self { soak, seed, steps: all, run } = self;
         let fails = |steps| search.fails(&Self { soak, seed, steps, run });
-        let steps = fails(all).then(|| search.least(all, fails))?;
+        let steps = fails(all).then(|| search.bisect(all, fails))?;
         Some(file::found(search, &Kept { seed, steps }, format!("{steps} of {all} steps")))
     }
 }

@@ -9,7 +9,7 @@ use ptx::Source;
 use ptx::lower::Prepared;
 use trace::{KernelTrace, KernelsList, Limits};
 
-use super::input::{Input, Refusal, Sample, Samples, in_words, said, told};
+use super::input::{Input, Refusal, Sample, Samples, in_words, with_excerpt, without_excerpt};
 use warpsieve::config::{Request, Resolved};
 use warpsieve::dram::trace as requests;
 use warpsieve::launch::{LaunchFile, read_npy_bytes};
@@ -57,7 +57,7 @@ static INPUTS: [Input; 9] = [
         name: "launch-files",
         about: "damaged launch files: the same",
         samples: Samples::Found(&[".toml"]),
-        read: |path, bytes| told(LaunchFile::parse(path, &String::from_utf8_lossy(bytes))),
+        read: |path, bytes| with_excerpt(LaunchFile::parse(path, &String::from_utf8_lossy(bytes))),
     },
     Input {
         name: "machine-files",
@@ -65,7 +65,7 @@ static INPUTS: [Input; 9] = [
         samples: Samples::Found(&[".toml"]),
         read: |path, bytes| {
             let request = Request { machine: path.display().to_string(), ..Request::default() };
-            told(Resolved::of_text(&request, path, &String::from_utf8_lossy(bytes)))
+            with_excerpt(Resolved::of_text(&request, path, &String::from_utf8_lossy(bytes)))
         },
     },
     Input {
@@ -75,14 +75,14 @@ static INPUTS: [Input; 9] = [
         read: |path, bytes| {
             let designs = vec![path.display().to_string()];
             let request = Request { machine: "fermi".to_owned(), designs, sets: Vec::new() };
-            told(Resolved::of_text(&request, path, &String::from_utf8_lossy(bytes)))
+            with_excerpt(Resolved::of_text(&request, path, &String::from_utf8_lossy(bytes)))
         },
     },
     Input {
         name: "dram-traces",
         about: "damaged traces of DRAM requests: the same",
         samples: Samples::Found(&[".csv"]),
-        read: |path, bytes| said(requests::read_text(path, &String::from_utf8_lossy(bytes), MEMORY_BYTES)),
+        read: |path, bytes| without_excerpt(requests::read_text(path, &String::from_utf8_lossy(bytes), MEMORY_BYTES)),
     },
     Input { name: "npy", about: "damaged .npy files: the same", samples: Samples::Found(&[".npy"]), read: read_npy },
     Input {
@@ -95,7 +95,7 @@ static INPUTS: [Input; 9] = [
         name: "checkpoints",
         about: "damaged checkpoints, also of states without a checksum: the same",
         samples: Samples::Made(make_checkpoints),
-        read: |path, bytes| told(goes_on(path, bytes, &Identity::default())),
+        read: |path, bytes| with_excerpt(goes_on(path, bytes, &Identity::default())),
     },
 ];
 
@@ -103,15 +103,15 @@ fn read_trace(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     let (text, name) = (Cursor::new(bytes.to_vec()), path.display().to_string());
     if path.extension().is_some_and(|extension| extension == "g") {
         let list = KernelsList::new(Box::new(text), &name, Path::new(""));
-        return told(list.collect::<Result<Vec<_>, _>>());
+        return with_excerpt(list.collect::<Result<Vec<_>, _>>());
     }
     let limits = Limits { cta_bytes: CTA_BYTES, ..Limits::default() };
-    told(KernelTrace::new(text, &name, limits).and_then(|mut kernel| kernel.try_for_each(|cta| cta.map(drop))))
+    with_excerpt(KernelTrace::new(text, &name, limits).and_then(|mut kernel| kernel.try_for_each(|cta| cta.map(drop))))
 }
 
 fn read_ptx(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     let source = Source::new(&path.display().to_string(), &String::from_utf8_lossy(bytes));
-    told(source.parse().and_then(|module| {
+    with_excerpt(source.parse().and_then(|module| {
         let names = module.kernels().map(|kernel| kernel.name.text);
         let prepared = Prepared::new(&source, &module)?;
         names.into_iter().try_for_each(|name| prepared.lower(name).map(drop))?;
@@ -123,7 +123,7 @@ fn read_ptx(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
 fn read_npy(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     let mut read = Err(in_words("no type"));
     for element in ElementType::ALL {
-        read = said(read_npy_bytes(path, bytes, element));
+        read = without_excerpt(read_npy_bytes(path, bytes, element));
         if read.is_ok() {
             break;
         }
@@ -136,18 +136,18 @@ fn read_wave(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     use warpsieve::readers::{FollowError, SightingError};
     match follow(Readback::of_bytes(path, bytes).map_err(in_words)?, u64::MAX, None) {
         Ok(_) | Err(FollowError::Absent { .. } | FollowError::NoPlaces { .. }) => {}
-        Err(error) => return said(Err::<(), _>(error)),
+        Err(error) => return without_excerpt(Err::<(), _>(error)),
     }
     match sightings(Readback::of_bytes(path, bytes).map_err(in_words)?, Subject::Line(u64::MAX), None) {
         Ok(_) | Err(SightingError::Unseen { .. } | SightingError::Nothing { .. } | SightingError::NoPlaces { .. }) => {
             Ok(())
         }
-        Err(error) => said(Err::<(), _>(error)),
+        Err(error) => without_excerpt(Err::<(), _>(error)),
     }
 }
 
 /// Runs a small kernel on a small machine, and returns the files it wrote.
-fn written(kernels: &Path, files: &[&str], options: impl Fn(&Path) -> RunOptions) -> Result<Vec<Sample>, String> {
+fn run_and_read(kernels: &Path, files: &[&str], options: impl Fn(&Path) -> RunOptions) -> Result<Vec<Sample>, String> {
     let sets = SMALL.map(str::to_owned).to_vec();
     let request = Request { machine: "fermi".to_owned(), designs: Vec::new(), sets };
     let resolved = Resolved::new(&request).map_err(|error| error.lines().join("\n"))?;
@@ -163,7 +163,7 @@ fn written(kernels: &Path, files: &[&str], options: impl Fn(&Path) -> RunOptions
 }
 
 fn make_waves(kernels: &Path) -> Result<Vec<Sample>, String> {
-    written(kernels, &["made.vcd", "made.fst"], |path| {
+    run_and_read(kernels, &["made.vcd", "made.fst"], |path| {
         let scopes = ["sm0.l1", "partition0.l2"].map(str::to_owned).to_vec();
         let wave = WaveOptions { path: path.to_owned(), scopes, ..WaveOptions::default() };
         RunOptions { max_cycles: Some(WAVE_CYCLES), wave: Some(wave), ..RunOptions::default() }
@@ -171,17 +171,17 @@ fn make_waves(kernels: &Path) -> Result<Vec<Sample>, String> {
 }
 
 fn make_checkpoints(kernels: &Path) -> Result<Vec<Sample>, String> {
-    let mut samples = written(kernels, &["made.checkpoint"], |path| {
+    let mut samples = run_and_read(kernels, &["made.checkpoint"], |path| {
         let checkpoints = Checkpoints { write: Some(path.to_owned()), ..Checkpoints::default() };
         RunOptions { max_cycles: Some(CHECKPOINT_CYCLES), checkpoints, ..RunOptions::default() }
     })?;
-    let open = samples.iter().map(unsealed).collect::<Result<Vec<_>, _>>()?;
+    let open = samples.iter().map(without_checksum).collect::<Result<Vec<_>, _>>()?;
     samples.extend(open);
     Ok(samples)
 }
 
 /// Returns a checkpoint without its checksum, because the checksum would reject almost any damaged file.
-fn unsealed(Sample { bytes, .. }: &Sample) -> Result<Sample, String> {
+fn without_checksum(Sample { bytes, .. }: &Sample) -> Result<Sample, String> {
     let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
     let begins = ends.take(2).last().ok_or("a checkpoint has no header")?;
     let (header, packed) = bytes.split_at(begins);
@@ -193,7 +193,7 @@ fn unsealed(Sample { bytes, .. }: &Sample) -> Result<Sample, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::input::Look;
+    use super::super::input::ExtraChecks;
     use super::*;
 
     fn kernels() -> PathBuf {
@@ -206,7 +206,7 @@ mod tests {
         for input in inputs() {
             let samples = input.samples(&kernels()).unwrap();
             for Sample { path, bytes } in samples.iter() {
-                assert_eq!(input.survives(path, bytes, Look::default()), Ok(()), "{}", path.display());
+                assert_eq!(input.survives(path, bytes, ExtraChecks::default()), Ok(()), "{}", path.display());
             }
             counts.push((input.name, samples.len()));
         }

@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Case, watched};
+use super::{Case, run_caught};
 
 /// Kind of failure to reproduce, and the time limit of the search.
 pub(super) struct Search {
@@ -22,7 +22,7 @@ impl Search {
 
     /// True if a case fails in the same way. Always false after the time limit.
     pub fn fails(&self, case: &dyn Case) -> bool {
-        !self.is_over() && watched(case).is_err_and(|wrong| kind(&wrong) == self.kind)
+        !self.is_over() && run_caught(case).is_err_and(|wrong| kind(&wrong) == self.kind)
     }
 
     /// Returns the kind of failure.
@@ -35,7 +35,7 @@ impl Search {
     }
 
     /// Returns a minimal subsequence of the elements that still fails. The whole sequence must fail.
-    pub fn fewest<T: Clone>(&self, all: &[T], fails: impl Fn(&[T]) -> bool) -> Vec<T> {
+    pub fn minimize<T: Clone>(&self, all: &[T], fails: impl Fn(&[T]) -> bool) -> Vec<T> {
         let mut left = all.to_vec();
         let mut part = left.len().div_ceil(2);
         while part > 0 {
@@ -58,7 +58,7 @@ impl Search {
     }
 
     /// Returns a small number of steps that still fails, by bisection. `all` steps must fail.
-    pub fn least(&self, all: u64, fails: impl Fn(u64) -> bool) -> u64 {
+    pub fn bisect(&self, all: u64, fails: impl Fn(u64) -> bool) -> u64 {
         let (mut passes, mut least) = (0, all);
         while least - passes > 1 && !self.is_over() {
             let half = passes + (least - passes) / 2;
@@ -94,7 +94,7 @@ fn kind(wrong: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Found, Work};
+    use super::super::{ShrunkCase, Work};
     use super::*;
 
     fn search() -> Search {
@@ -105,32 +105,32 @@ mod tests {
     fn of_a_list_what_the_failure_needs_is_left_in_its_order() {
         let all: Vec<u32> = (0..1000).collect();
         let tries = std::cell::Cell::new(0);
-        let left = search().fewest(&all, |some| {
+        let left = search().minimize(&all, |some| {
             tries.set(tries.get() + 1);
             [17, 400, 999].iter().all(|needed| some.contains(needed))
         });
         assert_eq!(left, [17, 400, 999]);
         assert!(tries.get() < 200, "{} tries", tries.get());
-        assert_eq!(search().fewest(&all, |_| true), [0; 0]);
+        assert_eq!(search().minimize(&all, |_| true), [0; 0]);
     }
 
     #[test]
     fn an_element_that_only_another_one_needed_goes_with_it() {
         // Element 5 can only be removed after element 6.
-        let left = search().fewest(&[5, 6, 7], |some| some.contains(&7) && (some.contains(&5) || !some.contains(&6)));
+        let left = search().minimize(&[5, 6, 7], |some| some.contains(&7) && (some.contains(&5) || !some.contains(&6)));
         assert_eq!(left, [7]);
     }
 
     #[test]
     fn steps_are_halved_down_to_the_first_that_fails() {
-        assert_eq!(search().least(10_000, |steps| steps >= 417), 417);
-        assert_eq!(search().least(1, |_| true), 1);
+        assert_eq!(search().bisect(10_000, |steps| steps >= 417), 417);
+        assert_eq!(search().bisect(1, |_| true), 1);
     }
 
     #[test]
     fn when_the_time_is_up_what_is_left_is_kept() {
         let over = Search::new("x", Duration::ZERO);
-        assert_eq!((over.fewest(&[1, 2], |_| true), over.least(9, |_| true)), (vec![1, 2], 9));
+        assert_eq!((over.minimize(&[1, 2], |_| true), over.bisect(9, |_| true)), (vec![1, 2], 9));
     }
 
     #[test]
@@ -154,14 +154,14 @@ mod tests {
             assert!(self.0.is_none(), "{}", self.0.unwrap_or_default());
             Ok(Work::default())
         }
-        fn shrunk(&self, _: &Search) -> Option<Found> {
+        fn shrink(&self, _: &Search) -> Option<ShrunkCase> {
             None
         }
     }
 
     #[test]
     fn a_case_fails_like_another_if_it_panics_with_the_same_words() {
-        let wrong = watched(&Fragile(Some("way 3 is gone"))).unwrap_err();
+        let wrong = run_caught(&Fragile(Some("way 3 is gone"))).unwrap_err();
         let search = Search::new(&wrong, Duration::from_secs(60));
         assert!(search.fails(&Fragile(Some("way 4 is gone"))));
         assert!(!search.fails(&Fragile(Some("line 4 is gone"))) && !search.fails(&Fragile(None)));

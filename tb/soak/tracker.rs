@@ -10,7 +10,7 @@ use rtl::tracker::TrackerScheme;
 
 use super::Work;
 use crate::kit::coverage::Cross;
-use crate::tracker::{self, Ran, races};
+use crate::tracker::{self, CaseResult, races};
 
 pub(super) const ABOUT: &str = "random compute units under a sharing tracker of any shape: memory model, twins, modes";
 
@@ -51,6 +51,6 @@ pub(super) fn run(seed: u64, accesses: u64) -> Result<Work, String> {
         }
         runs = 2;
     }
-    let Ran { cycles, ops, .. } = ran;
+    let CaseResult { cycles, ops, .. } = ran;
     Ok(Work { runs, cycles: runs * cycles, warp_instructions: runs * ops })
 }

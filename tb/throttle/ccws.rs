@@ -136,7 +136,7 @@ pub(crate) fn score(seed: u64, cycles: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kit::Listed;
+    use crate::kit::DescriptionSummary;
 
     #[test]
     fn a_million_accesses_lose_what_the_twin_says() {
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn forty_eight_warps_have_768_victim_tags() {
-        let listed = Listed::of(|to| victims().describe(to));
+        let listed = DescriptionSummary::of(|to| victims().describe(to));
         let cells: Vec<_> = listed.arrays.into_iter().map(|(name, cells, _)| (name, cells)).collect();
         assert_eq!(cells, [("tags", 768), ("owners", 128)]);
     }

@@ -50,7 +50,7 @@ pub(crate) fn follow(seed: u64, own_periods: bool, accesses: u64) -> u32 {
             let may_close = random.percent(50);
             assert_eq!(monitor.end_period(may_close) && flush, twin.end(may_close), "seed {seed}, access {access}");
         }
-        assert_eq!(monitor.reach(cycle) && monitor.flushes(), twin.reach(cycle), "seed {seed}, access {access}");
+        assert_eq!(monitor.reach(cycle) && monitor.flushes(), twin.advance(cycle), "seed {seed}, access {access}");
         assert_eq!(monitor.is_closed(), twin.is_closed(), "seed {seed}, access {access}");
         let is_closed = monitor.is_closed();
         let state = STATES[usize::from(is_closed != was_closed) + 2 * usize::from(was_closed)];

@@ -9,7 +9,7 @@ use rtl::tracker::{
     TrackerScheme,
 };
 
-use crate::kit::{Bench, CycleTable, Listed, Sink, Source, Stall, assert_table, link, run};
+use crate::kit::{Bench, CycleTable, DescriptionSummary, Sink, Source, Stall, assert_table, link, run};
 
 const PACKETS: PacketShape =
     PacketShape { tracked: true, line_bits: 25, line_bytes: LINE_BYTES as u32, sm_bits: 4, partition_bits: 3 };
@@ -178,7 +178,7 @@ fn a_line_goes_from_the_bank_to_an_l1_and_from_there_to_others_until_it_is_writt
 
 #[test]
 fn a_bank_of_eight_has_tags_three_bits_narrower_than_lines() {
-    let listed = Listed::of(|to| Alone::new(vec![], vec![], vec![]).tracker.describe(to));
+    let listed = DescriptionSummary::of(|to| Alone::new(vec![], vec![], vec![]).tracker.describe(to));
     let bits: Vec<_> = listed.arrays.into_iter().map(|(_, _, bits)| bits).collect();
     // Bits of an entry: valid, 22 line bits within the bank less 7 for the set, 16 sharers, and the
     // round-robin pointer. Recency takes 3 bits per way.

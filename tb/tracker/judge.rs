@@ -3,16 +3,16 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use golden::consistency::{Checker, Issue, Loading};
+use golden::consistency::{Checker, Issue, PendingLoad};
 
-use super::rig::{Does, Event, Rig};
+use super::rig::{Event, OpKind, Rig};
 
 /// Memory-model checker, with the accesses in flight that it must be notified of.
 #[derive(Default)]
-pub struct Judge {
+pub struct MemoryModelCheck {
     checker: Checker,
     /// Loads in flight, by compute unit and access number.
-    loading: HashMap<(usize, usize), Loading>,
+    loading: HashMap<(usize, usize), PendingLoad>,
     /// Coherent loads that have not reached memory, by compute unit.
     coherent: HashMap<usize, VecDeque<(usize, Issue)>>,
     /// Exchanges in flight, by compute unit and written value, which is unique.
@@ -21,7 +21,7 @@ pub struct Judge {
     given: HashMap<(usize, usize), u32>,
 }
 
-impl Judge {
+impl MemoryModelCheck {
     /// Checks all events since the last call.
     ///
     /// # Errors
@@ -39,10 +39,12 @@ impl Judge {
             Event::Issued(number) => {
                 let op = rig.op(cu, number);
                 match op.does {
-                    Does::Loads => drop(self.loading.insert((cu, number), checker.begin(cu, op.cell()))),
-                    Does::LoadsCoherently => self.coherent.entry(cu).or_default().push_back((number, checker.issue())),
-                    Does::Stores(value) => checker.store(cu, op.cell(), value.into()),
-                    Does::Exchanges(value) => drop(self.exchanges.insert((cu, value), (number, checker.issue()))),
+                    OpKind::Loads => drop(self.loading.insert((cu, number), checker.begin(cu, op.cell()))),
+                    OpKind::LoadsCoherently => {
+                        self.coherent.entry(cu).or_default().push_back((number, checker.issue()))
+                    }
+                    OpKind::Stores(value) => checker.store(cu, op.cell(), value.into()),
+                    OpKind::Exchanges(value) => drop(self.exchanges.insert((cu, value), (number, checker.issue()))),
                 }
             }
             Event::Performed(cell) => checker.perform(cu, cell),
@@ -67,17 +69,17 @@ impl Judge {
                 checker.coherent_from(issue, cu, cell, read, write).map_err(|e| e.to_string())?;
             }
             Event::Answered(number, value) => match rig.op(cu, number).does {
-                Does::Loads => {
+                OpKind::Loads => {
                     let load = self.loading.remove(&(cu, number)).ok_or("an answer to no load")?;
                     checker.end(load, value.into()).map_err(|e| e.to_string())?;
                 }
-                Does::LoadsCoherently | Does::Exchanges(_) => {
+                OpKind::LoadsCoherently | OpKind::Exchanges(_) => {
                     let given = self.given.remove(&(cu, number));
                     if given != Some(value) {
                         return Err(format!("memory gave {given:x?}, but compute unit {cu} read {value:#x}"));
                     }
                 }
-                Does::Stores(_) => {}
+                OpKind::Stores(_) => {}
             },
         }
         Ok(())

@@ -22,7 +22,7 @@ mod cycles;
 #[cfg(test)]
 mod scenarios;
 
-pub use random::{Case, Ran};
+pub use random::{Case, CaseResult};
 
 #[cfg(test)]
 mod tests {

@@ -10,10 +10,10 @@ use rtl::l1::config::{Fetch, L1Config, LsuConfig, StoreHit};
 use rtl::noc::interleave::Interleave;
 use rtl::tracker::{Probes, Protections, SharerList, TrackerConfig, TrackerScheme, TrackerStats};
 
-use super::judge::Judge;
+use super::judge::MemoryModelCheck;
 use super::races::{self, Races};
-use super::rig::{Does, Op, Rig, Setup};
-use crate::kit::coverage::is_collected;
+use super::rig::{Op, OpKind, Rig, Setup};
+use crate::kit::coverage::is_collecting;
 use crate::kit::{Bench, BenchSimulator, Random};
 use crate::l1::rig::l1;
 use warpsieve::check::l1::Lockstep;
@@ -42,7 +42,7 @@ pub struct Case {
 
 /// Results of a case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ran {
+pub struct CaseResult {
     /// Duration of the run [cycles of the compute units].
     pub cycles: u64,
     /// Number of accesses answered.
@@ -124,10 +124,10 @@ impl Case {
                 // Each value is written once, so that it identifies the store that wrote it.
                 let value = ((kernel * self.cus + cu) * self.ops + number + 1) as u32;
                 let does = match random.below(20) {
-                    0..=11 => Does::Loads,
-                    12..=16 => Does::Stores(value),
-                    17 => Does::LoadsCoherently,
-                    _ => Does::Exchanges(value),
+                    0..=11 => OpKind::Loads,
+                    12..=16 => OpKind::Stores(value),
+                    17 => OpKind::LoadsCoherently,
+                    _ => OpKind::Exchanges(value),
                 };
                 not_before += random.below(pause + 1);
                 let (line, word) = (random.below(lines), WORDS[random.below(WORDS.len() as u64) as usize]);
@@ -153,7 +153,7 @@ impl Case {
     ///
     /// # Errors
     /// Describes the first check that fails.
-    pub fn run(&self, mode: Mode) -> Result<Ran, String> {
+    pub fn run(&self, mode: Mode) -> Result<CaseResult, String> {
         let (setup, lines) = self.setup();
         let mut rig = self.rig();
         let mut follower = Follower::new(&setup)?;
@@ -186,7 +186,7 @@ impl Case {
         }
         let ops = (self.cus * self.accesses.min(self.ops * self.kernels)) as u64;
         let bypasses = rig.lsus.iter().map(|lsu| lsu.stats().bypasses).sum();
-        Ok(Ran { cycles: sim.tick() / period, ops, bypasses, tracker })
+        Ok(CaseResult { cycles: sim.tick() / period, ops, bypasses, tracker })
     }
 }
 
@@ -196,7 +196,7 @@ struct Follower {
     trackers: Vec<TrackerLockstep>,
     /// Race detectors by bank; empty if no coverage is collected.
     races: Vec<Races>,
-    judge: Judge,
+    judge: MemoryModelCheck,
     period: u64,
 }
 
@@ -219,8 +219,8 @@ impl Follower {
         Ok(Self {
             l1s: (0..setup.cus).map(l1).collect::<Result<_, String>>()?,
             trackers: (0..setup.banks).map(tracker).collect::<Result<_, _>>()?,
-            races: if is_collected() { vec![Races::new(setup.tracker.transfers); setup.banks] } else { Vec::new() },
-            judge: Judge::default(),
+            races: if is_collecting() { vec![Races::new(setup.tracker.transfers); setup.banks] } else { Vec::new() },
+            judge: MemoryModelCheck::default(),
             period: setup.periods[0].into(),
         })
     }

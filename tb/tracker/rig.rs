@@ -25,14 +25,14 @@ use rtl::tracker::{
     Answer, Forward, Protections, SupplyIo, TrackShape, Tracker, TrackerConfig, TrackerIo, TrackerPlace,
 };
 
-use crate::kit::{Around, Bench, Random};
+use crate::kit::{Bench, DeviceLinks, Random};
 
 /// Width of a line address in bits.
 const LINE_BITS: u32 = 25;
 
 /// Kind of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Does {
+pub enum OpKind {
     /// Loads a word.
     Loads,
     /// Loads the current value of a word in memory.
@@ -49,7 +49,7 @@ pub struct Op {
     /// First cycle in which the access may be issued.
     pub not_before: u64,
     /// Kind of the access, with its value.
-    pub does: Does,
+    pub does: OpKind,
     /// Line address.
     pub line: u64,
     /// Index of the word in the line.
@@ -66,12 +66,12 @@ impl Op {
 
     fn access(&self, number: usize) -> WarpAccess {
         let (kind, value) = match self.does {
-            Does::Loads | Does::LoadsCoherently => (AccessKind::Load, 0),
-            Does::Stores(value) => (AccessKind::Store, value),
-            Does::Exchanges(value) => (AccessKind::Atomic, value),
+            OpKind::Loads | OpKind::LoadsCoherently => (AccessKind::Load, 0),
+            OpKind::Stores(value) => (AccessKind::Store, value),
+            OpKind::Exchanges(value) => (AccessKind::Atomic, value),
         };
         let mut access = WarpAccess { kind, pc: number as u32, size_log2: 2, mask: 1, ..WarpAccess::default() };
-        access.uncached = self.does == Does::LoadsCoherently;
+        access.uncached = self.does == OpKind::LoadsCoherently;
         access.resident = Warps::new(self.resident);
         access.atomic = AtomicOp { f: AtomicFn::Exchange, ty: Type::B32 };
         access.address = [self.cell() * 4; LANES];
@@ -247,13 +247,13 @@ pub struct Rig {
     core_req: Vec<Chan<WarpAccess>>,
     core_rsp: Vec<Chan<WarpReply>>,
     /// Links of the request crossbar. The other `around_` fields are those of the other crossbars.
-    around_requests: Around<Request>,
+    around_requests: DeviceLinks<Request>,
     to_memory: Vec<Chan<Request>>,
     from_memory: Vec<Chan<Reply>>,
     /// Links of the reply crossbar. Its inputs are the banks, followed by the L1s.
-    around_replies: Around<Reply>,
-    around_forwards: Around<Forward>,
-    around_answers: Around<Answer>,
+    around_replies: DeviceLinks<Reply>,
+    around_forwards: DeviceLinks<Forward>,
+    around_answers: DeviceLinks<Answer>,
 }
 
 const XBAR: u8 = 1;
@@ -329,23 +329,23 @@ impl Rig {
             answers: Xbar::new("answers", &config, sms, banks, &track),
             core_req: open(n, &access, |i| spec("core_req", i, core(i), lsu_of(i), 0)),
             core_rsp: open(n, &access, |i| spec("core_rsp", i, lsu_of(i), core(i), 0)),
-            around_requests: Around::new(
+            around_requests: DeviceLinks::new(
                 open(n, &packets, |i| spec("inject", i, lsu_of(i), xbar(0), 0)),
                 open(m, &packets, |i| spec("to_tracker", i, xbar(0), tracker_of(i), slow)),
             ),
             to_memory: open(m, &packets, |i| spec("to_memory", i, tracker_of(i), memory(i), 0)),
             from_memory: open(m, &packets, |i| spec("from_memory", i, memory(i), tracker_of(i), 0)),
-            around_replies: Around::new(
+            around_replies: DeviceLinks::new(
                 open(m + n, &packets, |i| {
                     spec("to_replies", i, if i < m { tracker_of(i) } else { lsu_of(i - m) }, xbar(1), slow)
                 }),
                 open(n, &packets, |i| spec("deliver", i, xbar(1), lsu_of(i), slow)),
             ),
-            around_forwards: Around::new(
+            around_forwards: DeviceLinks::new(
                 open(m, &track, |i| spec("to_forwards", i, tracker_of(i), xbar(2), slow)),
                 open(n, &track, |i| spec("forward", i, xbar(2), lsu_of(i), slow)),
             ),
-            around_answers: Around::new(
+            around_answers: DeviceLinks::new(
                 open(n, &track, |i| spec("to_answers", i, lsu_of(i), xbar(3), answers)),
                 open(m, &track, |i| spec("answer", i, xbar(3), tracker_of(i), answers)),
             ),

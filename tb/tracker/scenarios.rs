@@ -5,9 +5,9 @@ use rtl::l1::bypass::contention::Contentious;
 use rtl::l1::config::{L1Config, StoreHit};
 use rtl::tracker::{Probes, Protections, SharerList, TrackerConfig, TrackerScheme, TrackerStats};
 
-use super::judge::Judge;
+use super::judge::MemoryModelCheck;
 use super::random::LSU;
-use super::rig::{Does, Op, Rig, Setup};
+use super::rig::{Op, OpKind, Rig, Setup};
 use crate::kit::run;
 use crate::l1::rig::l1;
 
@@ -46,13 +46,13 @@ fn setup(protections: Protections) -> Setup {
     }
 }
 
-fn op(not_before: u64, does: Does, line: u64) -> Op {
+fn op(not_before: u64, does: OpKind, line: u64) -> Op {
     Op { not_before, does, line, word: 0, resident: 1 }
 }
 
 /// Returns loads of the other lines, which evict X.
 fn evict(from: u64) -> [Op; 2] {
-    OTHERS.map(|line| op(from + 50 * line, Does::Loads, line))
+    OTHERS.map(|line| op(from + 50 * line, OpKind::Loads, line))
 }
 
 /// Runs two programs. Returns the rig and the tracker's counters.
@@ -69,15 +69,15 @@ fn last_of_q(setup: Setup, programs: [Vec<Op>; 2]) -> (Option<u32>, Result<(), S
     let last = programs[Q].len() - 1;
     let (mut rig, stats) = ran(setup, programs);
     let value = rig.loaded(Q, last);
-    (value, Judge::default().follow(&mut rig), stats)
+    (value, MemoryModelCheck::default().follow(&mut rig), stats)
 }
 
 /// Scenario of anssari2012 section 3.2: P and Q share X; Q stores to X, evicts it and loads it again.
 fn section_3_2() -> [Vec<Op>; 2] {
-    let p = vec![op(0, Does::Loads, X)];
-    let mut q = vec![op(200, Does::Loads, X), op(400, Does::Stores(NEW), X)];
+    let p = vec![op(0, OpKind::Loads, X)];
+    let mut q = vec![op(200, OpKind::Loads, X), op(400, OpKind::Stores(NEW), X)];
     q.extend(evict(500));
-    q.push(op(1000, Does::Loads, X));
+    q.push(op(1000, OpKind::Loads, X));
     [p, q]
 }
 
@@ -100,8 +100,8 @@ fn section_3_2_under_the_naive_tracker_gives_the_writer_what_was_before() {
 /// P's fill reads memory before Q's store and arrives after it. Then Q loads the line.
 fn overtaken_fill(protections: Protections) -> (Option<u32>, Result<(), String>, TrackerStats) {
     let slow = Setup { latency: (300, 0), ..setup(protections) };
-    let p = vec![op(0, Does::Loads, X)];
-    let q = vec![op(20, Does::Stores(NEW), X), op(1000, Does::Loads, X)];
+    let p = vec![op(0, OpKind::Loads, X)];
+    let q = vec![op(20, OpKind::Stores(NEW), X), op(1000, OpKind::Loads, X)];
     last_of_q(slow, [p, q])
 }
 
@@ -123,9 +123,9 @@ fn a_load_whose_supplier_has_dropped_the_line_is_answered_by_memory() {
     let mut setup = setup(TrackerScheme::Corrected.protections());
     (setup.slowest_link, setup.slowest_answer) = (400, 400);
     let refused = (1..40).find_map(|seed| {
-        let mut p = vec![op(0, Does::Loads, X)];
+        let mut p = vec![op(0, OpKind::Loads, X)];
         p.extend(evict(1400));
-        let q = vec![op(1500 + 10 * seed, Does::Loads, X)];
+        let q = vec![op(1500 + 10 * seed, OpKind::Loads, X)];
         let (value, judged, stats) = last_of_q(Setup { seed, ..setup.clone() }, [p, q]);
         assert_eq!((value, judged), (Some(OLD), Ok(())));
         (stats.refused > 0).then_some(stats)
@@ -140,10 +140,10 @@ fn a_supplier_that_is_yet_to_get_the_line_refuses_and_is_asked_again() {
     let mut setup = setup(TrackerScheme::Corrected.protections());
     (setup.slowest_link, setup.slowest_answer) = (400, 400);
     let early = (1..400).find_map(|seed| {
-        let p = vec![op(0, Does::Loads, X)];
-        let mut q = vec![op(5 * seed, Does::Loads, X)];
+        let p = vec![op(0, OpKind::Loads, X)];
+        let mut q = vec![op(5 * seed, OpKind::Loads, X)];
         q.extend(evict(4000));
-        q.push(op(8000, Does::Loads, X));
+        q.push(op(8000, OpKind::Loads, X));
         let (value, judged, stats) = last_of_q(Setup { seed, ..setup.clone() }, [p, q]);
         assert_eq!((value, judged), (Some(OLD), Ok(())));
         (stats.too_early > 0).then_some(stats)
@@ -156,19 +156,19 @@ fn a_supplier_that_is_yet_to_get_the_line_refuses_and_is_asked_again() {
 fn a_store_waits_for_a_load_of_its_own_unit_that_is_at_another_l1() {
     let mut setup = setup(TrackerScheme::Corrected.protections());
     (setup.slowest_link, setup.slowest_answer, setup.lsu.slots) = (400, 400, 4);
-    let p = vec![op(0, Does::Loads, X)];
-    let q = vec![op(4000, Does::Loads, X), op(4001, Does::Stores(NEW), X)];
+    let p = vec![op(0, OpKind::Loads, X)];
+    let q = vec![op(4000, OpKind::Loads, X), op(4001, OpKind::Stores(NEW), X)];
     let (mut rig, stats) = ran(setup, [p, q]);
     assert_eq!((rig.loaded(Q, 0), stats.supplied), (Some(OLD), 1));
     assert!(stats.held > 0);
-    assert_eq!(Judge::default().follow(&mut rig), Ok(()));
+    assert_eq!(MemoryModelCheck::default().follow(&mut rig), Ok(()));
 }
 
 #[test]
 fn a_coherent_load_takes_its_line_from_the_tracker() {
     let setup = setup(TrackerScheme::Corrected.protections());
-    let p = vec![op(0, Does::Loads, X)];
-    let q = vec![op(300, Does::LoadsCoherently, X), op(600, Does::Loads, X)];
+    let p = vec![op(0, OpKind::Loads, X)];
+    let q = vec![op(300, OpKind::LoadsCoherently, X), op(600, OpKind::Loads, X)];
     let (value, judged, stats) = last_of_q(setup, [p, q]);
     assert_eq!((value, judged), (Some(OLD), Ok(())));
     assert_eq!((stats.supplied, stats.writes, stats.listed), (0, 1, 2));
@@ -177,11 +177,11 @@ fn a_coherent_load_takes_its_line_from_the_tracker() {
 /// Runs two loads of Q that contend: their line is half of its L1, which two warps share.
 fn contending(setup: Setup) -> (Rig, TrackerStats) {
     let l1 = L1Config { bypass: Contentious {}.into(), ..setup.l1.clone() };
-    let p = vec![op(0, Does::Loads, X)];
-    let loads = [300, 600].map(|not_before| Op { resident: 2, ..op(not_before, Does::Loads, X) });
+    let p = vec![op(0, OpKind::Loads, X)];
+    let loads = [300, 600].map(|not_before| Op { resident: 2, ..op(not_before, OpKind::Loads, X) });
     let (mut rig, stats) = ran(Setup { l1, ..setup }, [p, loads.to_vec()]);
     assert_eq!([0, 1].map(|number| rig.loaded(Q, number)), [Some(OLD); 2]);
-    assert_eq!(Judge::default().follow(&mut rig), Ok(()));
+    assert_eq!(MemoryModelCheck::default().follow(&mut rig), Ok(()));
     (rig, stats)
 }
 

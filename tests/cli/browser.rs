@@ -70,7 +70,7 @@ fn a_browser_shows_the_figures_and_no_chart_is_empty_or_too_narrow_for_its_texts
     let run = ["run", "kernels/syrk/small.toml", "--stats", stats.to_str().unwrap()];
     let html = written(folder.path(), &run);
     let statistics: Value = serde_json::from_str(&fs::read_to_string(&stats).unwrap()).unwrap();
-    let cycles = warpsieve::text::grouped(statistics["cycles"].as_u64().unwrap());
+    let cycles = warpsieve::text::format_thousands(statistics["cycles"].as_u64().unwrap());
     let dom = shown(folder.path(), &html);
     assert!(dom.contains(&format!("<th>cycles</th><td class=\"cells\"><span>{cycles}</span>")), "{dom}");
     let compare =

@@ -60,7 +60,7 @@ fn a_slower_part_of_the_machine_is_found_by_its_stage() {
     // The lookup takes 56 L2 cycles longer, which equal core cycles here, and the queue before it grows.
     let change = l2["change"].as_f64().unwrap();
     assert!((50.0..62.0).contains(&change), "{l2}");
-    assert_eq!(l2["note"], "Reads in the L2 bank, until the reply leaves: the time in the DRAM included.");
+    assert_eq!(l2["note"], "Time of reads in the L2 bank until the reply leaves, including the time in DRAM.");
     let classes = section(&changes, "stages.l2")["rows"].as_array().unwrap();
     let moved: f64 = classes.iter().map(|row| row["change"].as_f64().unwrap()).sum();
     assert!(classes.len() >= 2 && moved.abs() <= 0.01 * l2["further"][0]["a"].as_f64().unwrap(), "{classes:?}");

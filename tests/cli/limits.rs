@@ -26,7 +26,7 @@ fn bounded(folder: &Path, arguments: &[&str]) -> Ended {
     let ended = Ended::of(&mut command);
     assert!(begun.elapsed() < MOST_TIME, "{arguments:?} took {:?}", begun.elapsed());
     for text in [&ended.out, &ended.err] {
-        assert_eq!(input::visible(text), *text, "{arguments:?}");
+        assert_eq!(input::escape_hidden(text), *text, "{arguments:?}");
         let longest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
         assert!(longest < 1500, "{arguments:?}: a line of {longest} characters");
     }

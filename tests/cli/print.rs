@@ -195,8 +195,8 @@ fn is_there(value: &Value, path: &str) -> bool {
 fn a_counter_is_explained_by_its_key_or_its_end() {
     let ended = warpsieve(&["counters", "l1.reservation_fails.mshr_entry"]);
     let text = "l1.reservation_fails.mshr_entry\n  \
-                holds    No MSHR entry, or the line still drains.\n  \
-                within   Cycles in which the oldest access was refused, by reason.\n  \
+                holds    No MSHR entry is free, or the line still has waiters to serve.\n  \
+                within   Cycles in which the oldest access was refused (reservation fails), by reported reason.\n  \
                 unit     cycles of the core clock\n  \
                 in JSON  .l1.reservation_fails.mshr_entry\n";
     assert_eq!((ended.status, ended.out.as_str()), (Some(0), text));

@@ -70,7 +70,7 @@ fn column(document: &Document<'_>, id: &str, head: &str) -> Vec<(String, String)
 }
 
 fn grouped(number: &Value) -> String {
-    warpsieve::text::grouped(number.as_u64().unwrap())
+    warpsieve::text::format_thousands(number.as_u64().unwrap())
 }
 
 fn pairs<const N: usize>(pairs: [(&str, String); N]) -> [(String, String); N] {

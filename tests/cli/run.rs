@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use ::warpsieve::text::grouped;
+use ::warpsieve::text::format_thousands;
 use serde_json::Value;
 
 use super::{Ended, root, warpsieve};
@@ -183,10 +183,10 @@ fn caches_that_evict_nothing_are_named_unless_something_bypasses_them() {
         let (_, stats) = with_stats(&[&["run", SMALL, "--quiet"], options].concat());
         assert_eq!(stats["no_evictions"], serde_json::json!(none), "{options:?}");
         let summary = warpsieve(&[&["run", SMALL], options].concat()).out;
-        let evictions = grouped(count(&stats, "/l1/evictions"));
+        let evictions = format_thousands(count(&stats, "/l1/evictions"));
         let cell = match (evictions.as_str(), count(&stats, "/l1/bypasses")) {
             ("0", 0) => "L1D none  ".to_owned(),
-            ("0", bypasses) => format!("L1D none, {} bypasses", grouped(bypasses)),
+            ("0", bypasses) => format!("L1D none, {} bypasses", format_thousands(bypasses)),
             _ => format!("L1D {evictions} "),
         };
         assert!(labelled(&summary, "evictions")[0].contains(&cell), "{options:?}: {summary}");

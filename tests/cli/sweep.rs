@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
-use papers::store::kept;
+use papers::store::encode_entry;
 use serde_json::{Map, Value};
 
 use super::{Ended, root, warpsieve};
@@ -15,7 +15,7 @@ use super::{Ended, root, warpsieve};
 /// Returns a cached run with its digest recomputed from the result.
 fn with_digest(text: &str) -> String {
     let found: Value = serde_json::from_str(text).unwrap();
-    kept(found["key"].as_str().unwrap(), &found["value"]).unwrap()
+    encode_entry(found["key"].as_str().unwrap(), &found["value"]).unwrap()
 }
 
 /// Folder with a sweep file, and the cache and outputs of its sweeps.

@@ -30,7 +30,7 @@ fn numbers(path: String, value: &Value, found: &mut Vec<String>) {
 }
 
 /// True if the statistics of the run change when this counter is one higher.
-fn is_told(run: &Run, plain: &RunReport, before: &Value, pointer: &str) -> bool {
+fn changes_statistics(run: &Run, plain: &RunReport, before: &Value, pointer: &str) -> bool {
     let mut counters = serde_json::to_value(&plain.counters).unwrap();
     let counter = counters.pointer_mut(pointer).unwrap();
     *counter = (counter.as_u64().unwrap() + 1).into();
@@ -53,7 +53,7 @@ fn no_counter_of_a_block_is_missing_in_the_statistics() {
         for pointer in pointers.into_iter().filter(is_first) {
             let key = kind(&pointer);
             all.insert(key.clone());
-            if !told.contains(&key) && is_told(run, &plain, &before, &pointer) {
+            if !told.contains(&key) && changes_statistics(run, &plain, &before, &pointer) {
                 told.insert(key);
             }
         }

@@ -6,7 +6,7 @@ use tb::kit::sampled;
 use warpsieve::config::{designs, machines};
 use warpsieve::run::Counters;
 
-use super::{Setup, hit_rate, launch, turned};
+use super::{Setup, hit_rate, launch, rotate};
 
 fn counters(kernel: &str, file: &str, designs: &[&str]) -> Counters {
     Setup::default().designs(designs).passes(&launch(kernel, file)).counters
@@ -114,7 +114,7 @@ const DO_NOT_GO: [(&str, &[&str]); 4] = [
 fn every_machine_runs_with_every_design() {
     // Each design runs on some machines, and each machine with some designs.
     for (number, machine) in machines().iter().enumerate() {
-        for design in sampled(turned(designs(), number), machines().len()) {
+        for design in sampled(rotate(designs(), number), machines().len()) {
             if DO_NOT_GO.iter().any(|(other, designs)| *other == machine.name && designs.contains(&design.name)) {
                 continue;
             }

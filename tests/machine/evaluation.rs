@@ -9,7 +9,7 @@ use warpsieve::config::{Request, Resolved};
 use warpsieve::readers::Counts;
 use warpsieve::run::{Checkpoints, RunOptions, RunReport, SeriesOptions, Threads, WaveOptions, run};
 
-use super::{LEAST_QUEUES, Setup, kernels, launch, root, some_kernels, turned};
+use super::{LEAST_QUEUES, Setup, kernels, launch, root, rotate, some_kernels};
 
 const FAST: Mode = Mode { evaluate_all: false, lint: false, shuffle: None, digest: true, unchecked: false };
 
@@ -302,7 +302,7 @@ fn neither_checks_nor_files_nor_threads_change_a_statistic() {
         };
         let without = run(&plain);
         // Each kernel runs with some of the options, and each option with some of the kernels.
-        for (option, options) in sampled(turned(&watched, number), 8) {
+        for (option, options) in sampled(rotate(&watched, number), 8) {
             assert_same_statistics(&without, &run(options), &format!("{kernel} {option}"));
         }
     }

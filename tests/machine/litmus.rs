@@ -8,7 +8,7 @@
 //! | bite      | the tests must detect a machine that ignores fences                                                |
 
 use tb::kit::is_thorough;
-use tb::litmus::{LOCATIONS, Op, Program, machines, observed};
+use tb::litmus::{LOCATIONS, Op, Program, machines, run_on_machine};
 
 const fn store(at: usize, value: u32) -> Op {
     Op::Store { at, value }
@@ -99,7 +99,7 @@ fn random_programs_show_only_what_is_allowed() {
         let machine = &machines[seed as usize % machines.len()];
         let allowed = program.allowed();
         let in_order = program.in_order();
-        for (seen, times) in observed(&program, seed as u32, machine).unwrap().seen {
+        for (seen, times) in run_on_machine(&program, seed as u32, machine).unwrap().seen {
             let of = || format!("seed {seed}, designs {:?}, {:?}\n{program}", machine.designs, machine.sets);
             assert!(allowed.contains(&seen), "{seen:?}, {times} times, is not allowed: {}", of());
             unordered += u32::from(!in_order.contains(&seen));
@@ -115,7 +115,7 @@ fn a_machine_that_ignored_fences_would_be_found_out() {
     let shape = store_buffering();
     let allowed = shape.allowed();
     let forbidden = |program: &Program| {
-        let seen = (0..4).flat_map(|seed| observed(program, seed, &machines()[0]).unwrap().seen);
+        let seen = (0..4).flat_map(|seed| run_on_machine(program, seed, &machines()[0]).unwrap().seen);
         seen.filter(|(seen, _)| !allowed.contains(seen)).count()
     };
     assert_eq!(forbidden(&shape), 0);

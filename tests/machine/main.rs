@@ -82,7 +82,7 @@ fn some_kernels(step: usize) -> Vec<String> {
 }
 
 /// Returns all elements, rotated by `turn`, so that samples of them differ from turn to turn.
-fn turned<T>(all: &[T], turn: usize) -> impl Iterator<Item = &T> {
+fn rotate<T>(all: &[T], turn: usize) -> impl Iterator<Item = &T> {
     all.iter().cycle().skip(turn % all.len()).take(all.len())
 }
 

@@ -12,7 +12,7 @@ use rtl::sm::{CtaSource, KernelImage, StallReason, occupancy};
 use trace::{KernelTrace, Packer, Packing};
 use warpsieve::config::{Request, Resolved};
 use warpsieve::run::{
-    Counters, Outcome, Recording, RunError, RunOptions, RunReport, TraceForm, Verdict, export, open, replay,
+    Counters, Outcome, RunError, RunOptions, RunReport, Trace, TraceForm, Verdict, export, open, replay,
 };
 use warpsieve::trace::sass::BinaryVersion;
 use warpsieve::trace::source::TraceSource;
@@ -61,7 +61,7 @@ impl Traced {
     }
 
     fn tries(&self, setup: &Setup) -> Result<RunReport, RunError> {
-        let recording = Recording::open(&self.list)?;
+        let recording = Trace::open(&self.list)?;
         let Setup { machine, designs, sets, mut options } = setup.clone();
         options.wave = options.wave.or_else(waves);
         let machine = machine.unwrap_or_else(|| "fermi".to_owned());
@@ -671,6 +671,6 @@ fn a_list_without_kernels_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let list = folder.path().join("kernelslist.g");
     fs::write(&list, "MemcpyHtoD,0x10,4\n").unwrap();
-    let error = Recording::open(Path::new(&list)).unwrap_err().to_string();
+    let error = Trace::open(Path::new(&list)).unwrap_err().to_string();
     assert!(error.ends_with("the list has no kernel, expected at least one"), "{error}");
 }

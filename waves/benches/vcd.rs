@@ -8,7 +8,7 @@ use std::io;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use waves::dump::{Dump, Format};
-use waves::part_file::PartFile;
+use waves::part_file::AtomicFile;
 use waves::scope::Selection;
 use waves::signal::{Display, Kind, SignalId, Tree, TreeBuilder};
 use waves::sink::Sink;
@@ -118,11 +118,11 @@ fn compressed(c: &mut Criterion) {
             b.iter_batched(
                 || {
                     let (tree, ids) = describe(width);
-                    let out = PartFile::create(&folder.path().join("a.fst")).expect("room for a dump");
+                    let out = AtomicFile::create(&folder.path().join("a.fst")).expect("room for a dump");
                     let dump = Dump::new(out, Format::Fst, &tree, &Selection::default_of(&tree), PICOSECOND());
                     (dump.expect("room for a dump"), ids)
                 },
-                |(mut dump, ids)| -> io::Result<PartFile> {
+                |(mut dump, ids)| -> io::Result<AtomicFile> {
                     for cycle in 0..LONG {
                         dump.time(cycle)?;
                         for (n, &id) in ids.iter().enumerate() {

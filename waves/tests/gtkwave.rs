@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use waves::dump::{Dump, Format};
 use waves::gtkw::{Item, Marker, SaveFile, by_block, save_path};
-use waves::part_file::PartFile;
+use waves::part_file::AtomicFile;
 use waves::scope::Selection;
 use waves::signal::{Display, Kind, Tree, TreeBuilder};
 use waves::sink::Sink;
@@ -46,7 +46,7 @@ fn dump(path: &Path) -> io::Result<(Tree, Selection)> {
     let line = build.signal("line", 1024, Kind::Wire, Display::Hex);
     build.leave();
     build.enter("mshr");
-    let used = build.signal("used", 6, Kind::Reg, Display::Members);
+    let used = build.signal("used", 6, Kind::Reg, Display::MemberCount);
     build.enter("entry[3]");
     let state = build.signal("state", 1, Kind::Reg, Display::Enum(STATE));
     build.leave();
@@ -59,7 +59,7 @@ fn dump(path: &Path) -> io::Result<(Tree, Selection)> {
     let selection = Selection::new(&tree, &globs).expect("they exist");
 
     let format = Format::of(path).expect("a dump's name");
-    let out = PartFile::create(path)?;
+    let out = AtomicFile::create(path)?;
     let mut dump = Dump::new(out, format, &tree, &selection, Timescale::new(1, TimeUnit::NS))?;
     for cycle in 5..30 {
         dump.time(cycle)?;

@@ -20,7 +20,7 @@ fn tree() -> Tree {
     build.signal("mask", 4, Kind::Wire, Display::Binary);
     build.signal("count", 6, Kind::Reg, Display::Unsigned);
     build.signal("hits", 64, Kind::Wire, Display::Count);
-    build.signal("owners", 32, Kind::Reg, Display::Members);
+    build.signal("owners", 32, Kind::Reg, Display::MemberCount);
     build.signal("state", 3, Kind::Reg, Display::Enum(STATE));
     build.enter("queue");
     build.signal("kind[2]", 1, Kind::Reg, Display::Enum(KIND));

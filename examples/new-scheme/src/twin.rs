@@ -2,7 +2,7 @@
 //! Written from the idea of the scheme and independent of the hardware: it keeps a list of all misses and
 //! searches it from the end.
 
-use golden::l1::bypass::{Bypass, Contents, Place, Scheme, Way};
+use golden::l1::bypass::{Bypass, CacheInfo, Contents, Path, Scheme};
 use golden::l1::event::{Load, Space};
 use serde::Deserialize;
 
@@ -14,7 +14,7 @@ pub struct Keys {
 
 #[typetag::deserialize(name = "new-scheme")]
 impl Scheme for Keys {
-    fn twin(&self, _place: &Place) -> Option<Box<dyn Bypass>> {
+    fn twin(&self, _place: &CacheInfo) -> Option<Box<dyn Bypass>> {
         Some(Box::new(Misses { every: self.every, came_in: Vec::new() }))
     }
 }
@@ -28,10 +28,10 @@ struct Misses {
 }
 
 impl Bypass for Misses {
-    fn way(&self, load: &Load, contents: &dyn Contents) -> Way {
+    fn way(&self, load: &Load, contents: &dyn Contents) -> Path {
         let past = self.came_in.iter().rev().take_while(|came_in| !**came_in).count();
         let is_turn = past + 1 >= self.every;
-        if load.space == Space::Global && !contents.knows(load.line) && !is_turn { Way::Past } else { Way::Through }
+        if load.space == Space::Global && !contents.knows(load.line) && !is_turn { Path::Bypass } else { Path::Lookup }
     }
 
     fn on_access(&mut self, _load: &Load, _set: usize, missed: bool) {

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::super::event::{Load, Space};
-use super::{Bypass, Contents, Place, Scheme, Way};
+use super::{Bypass, CacheInfo, Contents, Path, Scheme};
 
 /// Configuration of the scheme, which has neither parameters nor state.
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -11,13 +11,13 @@ pub struct All {}
 
 #[typetag::deserialize(name = "all")]
 impl Scheme for All {
-    fn twin(&self, _place: &Place) -> Option<Box<dyn Bypass>> {
+    fn twin(&self, _place: &CacheInfo) -> Option<Box<dyn Bypass>> {
         Some(Box::new(*self))
     }
 }
 
 impl Bypass for All {
-    fn way(&self, load: &Load, _contents: &dyn Contents) -> Way {
-        if load.space == Space::Global { Way::Past } else { Way::Through }
+    fn way(&self, load: &Load, _contents: &dyn Contents) -> Path {
+        if load.space == Space::Global { Path::Bypass } else { Path::Lookup }
     }
 }

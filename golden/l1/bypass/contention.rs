@@ -5,7 +5,7 @@
 use serde::Deserialize;
 
 use super::super::event::Load;
-use super::{Bypass, Contents, Place, Scheme, Way};
+use super::{Bypass, CacheInfo, Contents, Path, Scheme};
 use crate::hybrid::is_contentious;
 
 /// Configuration of the scheme, which has no parameters.
@@ -14,7 +14,7 @@ pub struct Contentious {}
 
 #[typetag::deserialize(name = "contentious")]
 impl Scheme for Contentious {
-    fn twin(&self, place: &Place) -> Option<Box<dyn Bypass>> {
+    fn twin(&self, place: &CacheInfo) -> Option<Box<dyn Bypass>> {
         Some(Box::new(Contention { lines: place.lines }))
     }
 }
@@ -26,8 +26,8 @@ pub struct Contention {
 }
 
 impl Bypass for Contention {
-    fn way(&self, load: &Load, contents: &dyn Contents) -> Way {
-        if load.contends && !contents.knows(load.line) { Way::Past } else { Way::Through }
+    fn way(&self, load: &Load, contents: &dyn Contents) -> Path {
+        if load.contends && !contents.knows(load.line) { Path::Bypass } else { Path::Lookup }
     }
 
     fn needs_contention(&self) -> bool {

@@ -4,7 +4,7 @@
 //! prioritization buffer.
 
 use super::super::event::{Fails, Load, Space};
-use super::{Bypass, Contents, Way};
+use super::{Bypass, Contents, Path};
 
 /// Reference model of the scheme.
 #[derive(Clone, Copy, Debug)]
@@ -16,14 +16,14 @@ pub struct BypassOnStall {
 impl Bypass for BypassOnStall {
     /// The occupancy of the miss queue when the load is at the head of the queue is unknown here, so both
     /// paths are legal.
-    fn way(&self, load: &Load, contents: &dyn Contents) -> Way {
+    fn way(&self, load: &Load, contents: &dyn Contents) -> Path {
         let Fails { line_alloc, mshr_entry, mshr_merge, miss_queue } = contents.refusals(load);
         let covered = self.covered;
         let may_go = line_alloc && covered.line_alloc
             || mshr_entry && covered.mshr_entry
             || mshr_merge && covered.mshr_merge
             || miss_queue && covered.miss_queue;
-        if load.space == Space::Global && may_go { Way::Either } else { Way::Through }
+        if load.space == Space::Global && may_go { Path::Either } else { Path::Lookup }
     }
 }
 
@@ -60,8 +60,8 @@ mod tests {
         for covered in reasons {
             for refused in reasons.into_iter().chain([none]) {
                 let way = |space| BypassOnStall { covered }.way(&Load { space, ..Load::of(7) }, &Refusing(refused));
-                assert_eq!(way(Space::Local), Way::Through);
-                assert_eq!(way(Space::Global) == Way::Either, refused == covered, "{refused:?} of {covered:?}");
+                assert_eq!(way(Space::Local), Path::Lookup);
+                assert_eq!(way(Space::Global) == Path::Either, refused == covered, "{refused:?} of {covered:?}");
             }
         }
     }

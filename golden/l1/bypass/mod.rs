@@ -14,12 +14,12 @@ use super::event::{Fails, Load};
 #[typetag::deserialize(tag = "kind")]
 pub trait Scheme: Debug + Send {
     /// Creates the reference model; `None` if the scheme never bypasses.
-    fn twin(&self, place: &Place) -> Option<Box<dyn Bypass>>;
+    fn twin(&self, place: &CacheInfo) -> Option<Box<dyn Bypass>>;
 }
 
 /// Properties of the cache that contains the scheme.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct CacheInfo {
     /// Number of lines in the whole cache.
     pub lines: usize,
     /// True if the streaming monitor times its periods itself; false if they are ended from outside.
@@ -28,11 +28,11 @@ pub struct Place {
 
 /// Path of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Path {
     /// Through the cache: the load looks up the tags.
-    Through,
+    Lookup,
     /// Bypass: the load skips the tags.
-    Past,
+    Bypass,
     /// Both paths are legal: the decision depends on state that is not visible outside the hardware.
     Either,
 }
@@ -55,7 +55,7 @@ pub trait Contents {
 /// Reference model of a bypass scheme. It sees only loads of the L1D.
 pub trait Bypass: Debug + Send {
     /// Returns the path that a load at the head of the queue must take.
-    fn way(&self, load: &Load, contents: &dyn Contents) -> Way;
+    fn way(&self, load: &Load, contents: &dyn Contents) -> Path;
 
     /// True if a miss must not evict this line of the set as long as unprotected lines remain.
     fn protects(&self, _set: usize, _line: u64) -> bool {

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Bypass, Place, Scheme};
+use super::{Bypass, CacheInfo, Scheme};
 
 /// Configuration of the scheme, which has no parameters.
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -10,7 +10,7 @@ pub struct NoScheme {}
 
 #[typetag::deserialize(name = "none")]
 impl Scheme for NoScheme {
-    fn twin(&self, _place: &Place) -> Option<Box<dyn Bypass>> {
+    fn twin(&self, _place: &CacheInfo) -> Option<Box<dyn Bypass>> {
         None
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::super::event::{Load, Space};
-use super::{Bypass, Contents, Place, Scheme, Way};
+use super::{Bypass, CacheInfo, Contents, Path, Scheme};
 
 /// Configuration of the scheme.
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -19,7 +19,7 @@ pub struct Config {
 
 #[typetag::deserialize(name = "pdp")]
 impl Scheme for Config {
-    fn twin(&self, _place: &Place) -> Option<Box<dyn Bypass>> {
+    fn twin(&self, _place: &CacheInfo) -> Option<Box<dyn Bypass>> {
         Some(Box::new(Pdp::new(self.distance)))
     }
 }
@@ -53,11 +53,11 @@ impl Pdp {
 
 impl Bypass for Pdp {
     /// A global load bypasses if its line is absent and every line of the full set is protected or in flight.
-    fn way(&self, load: &Load, contents: &dyn Contents) -> Way {
+    fn way(&self, load: &Load, contents: &dyn Contents) -> Path {
         let set = contents.set_of(load.line);
         let gives = |lines: Vec<u64>| lines.iter().any(|line| !self.protects(set, *line));
         let finds = contents.knows(load.line) || contents.eviction_candidates(set).is_none_or(gives);
-        if load.space == Space::Global && !finds { Way::Past } else { Way::Through }
+        if load.space == Space::Global && !finds { Path::Bypass } else { Path::Lookup }
     }
 
     /// True if the line is still protected at the next access to the set.

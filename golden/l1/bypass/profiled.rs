@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 
 use super::super::event::{Load, Space};
-use super::{Bypass, Contents, Place, Scheme, Way};
+use super::{Bypass, CacheInfo, Contents, Path, Scheme};
 
 /// Configuration of the scheme. The model ignores the parameters and receives the admitted lines from the
 /// host.
@@ -16,7 +16,7 @@ pub struct Profile {}
 
 #[typetag::deserialize(name = "profiled")]
 impl Scheme for Profile {
-    fn twin(&self, _place: &Place) -> Option<Box<dyn Bypass>> {
+    fn twin(&self, _place: &CacheInfo) -> Option<Box<dyn Bypass>> {
         Some(Box::new(Profiled { admitted: None }))
     }
 }
@@ -29,9 +29,9 @@ pub struct Profiled {
 }
 
 impl Bypass for Profiled {
-    fn way(&self, load: &Load, _contents: &dyn Contents) -> Way {
+    fn way(&self, load: &Load, _contents: &dyn Contents) -> Path {
         let admits = self.admitted.as_ref().is_none_or(|lines| lines.contains(&load.line));
-        if load.space == Space::Global && !admits { Way::Past } else { Way::Through }
+        if load.space == Space::Global && !admits { Path::Bypass } else { Path::Lookup }
     }
 
     fn admit(&mut self, lines: &[u64]) {

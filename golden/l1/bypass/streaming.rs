@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::super::event::{Load, Space};
 use super::super::streaming::{Config, Streaming};
-use super::{Bypass, Contents, Place, Scheme, Way};
+use super::{Bypass, CacheInfo, Contents, Path, Scheme};
 
 /// Treatment of tag-only lines when the cache opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -29,7 +29,7 @@ pub struct Keys {
 
 #[typetag::deserialize(name = "streaming")]
 impl Scheme for Keys {
-    fn twin(&self, place: &Place) -> Option<Box<dyn Bypass>> {
+    fn twin(&self, place: &CacheInfo) -> Option<Box<dyn Bypass>> {
         let &Self { period, miss_percent, min_accesses, reopen } = self;
         let period = place.own_periods.then_some(period);
         let config = Config { period, miss_percent, min_accesses, flush: reopen == Reopen::Flush };
@@ -38,8 +38,8 @@ impl Scheme for Keys {
 }
 
 impl Bypass for Streaming {
-    fn way(&self, load: &Load, _contents: &dyn Contents) -> Way {
-        if load.space == Space::Global && self.is_closed() { Way::Past } else { Way::Through }
+    fn way(&self, load: &Load, _contents: &dyn Contents) -> Path {
+        if load.space == Space::Global && self.is_closed() { Path::Bypass } else { Path::Lookup }
     }
 
     fn on_access(&mut self, _load: &Load, _set: usize, missed: bool) {
@@ -55,7 +55,7 @@ impl Bypass for Streaming {
     }
 
     fn reach(&mut self, cycle: u64) -> bool {
-        Self::reach(self, cycle)
+        Self::advance(self, cycle)
     }
 
     fn end_period(&mut self, may_close: bool) -> bool {

@@ -41,7 +41,7 @@ fn reach(cache: &mut Cache<u32>, line: u64) -> String {
     match load(cache, line) {
         LoadOutcome::Hit => "hit".to_owned(),
         LoadOutcome::Miss { victim } => {
-            cache.step(Event::Fill { line, parts: Parts::WHOLE }).unwrap();
+            cache.step(Event::Fill { line, parts: Sectors::WHOLE }).unwrap();
             cache.step(Event::Drain).unwrap();
             victim.map_or("in".to_owned(), |victim| format!("for {}", victim.line))
         }
@@ -79,7 +79,7 @@ fn load(cache: &mut Cache<u32>, line: u64) -> LoadOutcome {
 }
 
 fn store(cache: &mut Cache<u32>, line: u64, space: Space) -> Result<WriteOutcome, Breach> {
-    match cache.step(Event::Store { line, parts: Parts::WHOLE, space, queue_used: 0 })? {
+    match cache.step(Event::Store { line, parts: Sectors::WHOLE, space, queue_used: 0 })? {
         Outcome::Write(outcome) => Ok(outcome),
         other => panic!("a store gave {other:?}"),
     }
@@ -87,7 +87,7 @@ fn store(cache: &mut Cache<u32>, line: u64, space: Space) -> Result<WriteOutcome
 
 /// Fills the line and replays all its waiters.
 fn settle(cache: &mut Cache<u32>, line: u64) {
-    cache.step(Event::Fill { line, parts: Parts::WHOLE }).unwrap();
+    cache.step(Event::Fill { line, parts: Sectors::WHOLE }).unwrap();
     while cache.step(Event::Drain) != Ok(Outcome::Drained(None)) {}
 }
 
@@ -196,7 +196,7 @@ fn all_failing_conditions_are_listed_and_the_order_picks_the_reported_one() {
 fn a_line_that_still_drains_is_not_asked_for_again() {
     let mut cache = one_set(4);
     load(&mut cache, 1);
-    cache.step(Event::Fill { line: 1, parts: Parts::WHOLE }).unwrap();
+    cache.step(Event::Fill { line: 1, parts: Sectors::WHOLE }).unwrap();
     assert_eq!(store(&mut cache, 1, Space::Global), Ok(WriteOutcome::Evicted));
     let all = Fails { mshr_entry: true, ..Fails::default() };
     assert_eq!(load(&mut cache, 1), refused(Fail::MshrEntry, all));
@@ -236,7 +236,7 @@ fn a_store_never_needs_a_line_but_a_miss_queue_slot() {
     load(&mut cache, 1);
     assert_eq!(store(&mut cache, 2, Space::Global), Ok(WriteOutcome::Missed));
     let all = Fails { miss_queue: true, ..Fails::default() };
-    let full = Event::Store { line: 2, parts: Parts::WHOLE, space: Space::Global, queue_used: 8 };
+    let full = Event::Store { line: 2, parts: Sectors::WHOLE, space: Space::Global, queue_used: 8 };
     let expected = WriteOutcome::Refused { first: Fail::MissQueue, all };
     assert_eq!(cache.step(full), Ok(Outcome::Write(expected)));
 }
@@ -248,8 +248,8 @@ fn a_store_to_a_line_on_its_way_dooms_it_and_closes_it_to_loads() {
     assert_eq!(store(&mut cache, 1, Space::Global), Ok(WriteOutcome::Pending));
     let all = Fails { mshr_merge: true, ..Fails::default() };
     assert_eq!(load(&mut cache, 1), refused(Fail::MshrMerge, all));
-    let filled = cache.step(Event::Fill { line: 1, parts: Parts::WHOLE });
-    assert_eq!(filled, Ok(Outcome::Filled { kept: Parts(0), waiters: 1 }));
+    let filled = cache.step(Event::Fill { line: 1, parts: Sectors::WHOLE });
+    assert_eq!(filled, Ok(Outcome::Filled { kept: Sectors(0), waiters: 1 }));
     cache.step(Event::Drain).unwrap();
     assert_eq!(load(&mut cache, 1), COLD);
 }
@@ -258,7 +258,7 @@ fn a_store_to_a_line_on_its_way_dooms_it_and_closes_it_to_loads() {
 fn a_local_store_that_hits_needs_no_miss_queue_slot() {
     let mut cache = one_set(2);
     fetch(&mut cache, 1);
-    let event = Event::Store { line: 1, parts: Parts::WHOLE, space: Space::Local, queue_used: 8 };
+    let event = Event::Store { line: 1, parts: Sectors::WHOLE, space: Space::Local, queue_used: 8 };
     assert_eq!(cache.step(event), Ok(Outcome::Write(WriteOutcome::WrittenBack)));
 }
 
@@ -267,7 +267,7 @@ fn an_atomic_drops_the_copy_and_dooms_a_line_on_its_way() {
     let mut cache = one_set(2);
     fetch(&mut cache, 1);
     load(&mut cache, 2);
-    let outcomes = [1, 2, 3].map(|line| cache.step(Event::Atomic { line, parts: Parts::WHOLE, queue_used: 0 }));
+    let outcomes = [1, 2, 3].map(|line| cache.step(Event::Atomic { line, parts: Sectors::WHOLE, queue_used: 0 }));
     let expected = [WriteOutcome::Evicted, WriteOutcome::Pending, WriteOutcome::Missed];
     assert_eq!(outcomes, expected.map(|outcome| Ok(Outcome::Write(outcome))));
 }
@@ -297,7 +297,7 @@ fn the_waiters_of_a_filled_line_leave_in_order() {
     for waiter in [7, 9] {
         cache.step(Event::Load { load: Load::of(1), waiter, queue_used: 0 }).unwrap();
     }
-    cache.step(Event::Fill { line: 1, parts: Parts::WHOLE }).unwrap();
+    cache.step(Event::Fill { line: 1, parts: Sectors::WHOLE }).unwrap();
     for (waiter, last) in [(7, false), (9, true)] {
         let replay = Replay { line: 1, waiter, last };
         assert_eq!(cache.step(Event::Drain), Ok(Outcome::Drained(Some(replay))));
@@ -322,8 +322,8 @@ fn a_wrong_outcome_is_explained_and_leaves_the_twin_as_it_was() {
 #[test]
 fn a_fill_nobody_asked_for_is_explained() {
     let mut cache = one_set(2);
-    let seen = Outcome::Filled { kept: Parts::WHOLE, waiters: 1 };
-    let error = cache.check(Event::Fill { line: 9, parts: Parts::WHOLE }, &seen).unwrap_err();
+    let seen = Outcome::Filled { kept: Sectors::WHOLE, waiters: 1 };
+    let error = cache.check(Event::Fill { line: 9, parts: Sectors::WHOLE }, &seen).unwrap_err();
     assert!(error.to_string().contains("line 0x9 is filled, but no MSHR entry waits for it"));
 }
 
@@ -335,10 +335,10 @@ fn any_event() -> impl Strategy<Value = Event<u32>> {
         2 => (line.clone(), 0usize..=8).prop_map(|(line, queue_used)| {
             // Lines from 6 on are local, so that no line is both local and global.
             let space = if line < 6 { Space::Global } else { Space::Local };
-            Event::Store { line, parts: Parts::WHOLE, space, queue_used }
+            Event::Store { line, parts: Sectors::WHOLE, space, queue_used }
         }),
-        1 => (0u64..6).prop_map(|line| Event::Atomic { line, parts: Parts::WHOLE, queue_used: 0 }),
-        3 => line.prop_map(|line| Event::Fill { line, parts: Parts::WHOLE }),
+        1 => (0u64..6).prop_map(|line| Event::Atomic { line, parts: Sectors::WHOLE, queue_used: 0 }),
+        3 => line.prop_map(|line| Event::Fill { line, parts: Sectors::WHOLE }),
         3 => Just(Event::Drain),
     ]
 }
@@ -395,8 +395,8 @@ fn a_line_recalled_on_its_way_serves_those_that_wait_and_no_others() {
     assert_eq!(recall(&mut cache, 1), RecallOutcome::Pending);
     assert!(matches!(load(&mut cache, 1), LoadOutcome::Refused { first: Fail::MshrMerge, .. }));
     assert_eq!(
-        cache.step(Event::Fill { line: 1, parts: Parts::WHOLE }),
-        Ok(Outcome::Filled { kept: Parts(0), waiters: 1 })
+        cache.step(Event::Fill { line: 1, parts: Sectors::WHOLE }),
+        Ok(Outcome::Filled { kept: Sectors(0), waiters: 1 })
     );
     while cache.step(Event::Drain) != Ok(Outcome::Drained(None)) {}
     assert_eq!(load(&mut cache, 1), COLD);

@@ -1,7 +1,7 @@
 use super::*;
 use crate::index::{Function, SetIndex};
 use crate::l1::cache::{Cache, Config as CacheConfig};
-use crate::l1::event::{Event, FailOrder, Load, LoadOutcome, Outcome, Parts, Space, WriteOutcome};
+use crate::l1::event::{Event, FailOrder, Load, LoadOutcome, Outcome, Sectors, Space, WriteOutcome};
 
 const LI2015: Config = Config {
     tags: 8,
@@ -37,7 +37,7 @@ fn load(cache: &mut Cache<()>, line: u64) -> &'static str {
     match cache.step(Event::Load { load: Load::of(line), waiter: (), queue_used: 0 }).unwrap() {
         Outcome::Load(LoadOutcome::Hit) => "hit",
         Outcome::Load(LoadOutcome::Miss { .. }) => {
-            cache.step(Event::Fill { line, parts: Parts::WHOLE }).unwrap();
+            cache.step(Event::Fill { line, parts: Sectors::WHOLE }).unwrap();
             cache.step(Event::Drain).unwrap();
             "miss"
         }
@@ -94,7 +94,7 @@ fn a_store_starts_the_history_of_its_line_anew() {
     }
     assert_eq!(counts(&cache), "A2 B0");
     load(&mut cache, 1);
-    let stored = cache.step(Event::Store { line: 0, parts: Parts::WHOLE, space: Space::Global, queue_used: 0 });
+    let stored = cache.step(Event::Store { line: 0, parts: Sectors::WHOLE, space: Space::Global, queue_used: 0 });
     assert_eq!(stored, Ok(Outcome::Write(WriteOutcome::Evicted)));
     assert_eq!(counts(&cache), "A0 B0");
     assert_eq!(load(&mut cache, 0), "byp");
@@ -116,7 +116,7 @@ fn with_threshold_0_every_access_ends_as_in_an_ordinary_cache() {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let line = (random >> 33) % 20;
         if (random >> 60).is_multiple_of(5) {
-            let event = Event::Store { line, parts: Parts::WHOLE, space: Space::Global, queue_used: 0 };
+            let event = Event::Store { line, parts: Sectors::WHOLE, space: Space::Global, queue_used: 0 };
             assert_eq!(filtered.step(event), plain.step(event));
         } else {
             assert_eq!(load(&mut filtered, line), load(&mut plain, line));

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use super::places::Places;
+use super::places::WayMap;
 use super::{InsertedLine, Replacement};
 
 /// Prediction value of a line that is not expected to be reused.
@@ -28,7 +28,7 @@ pub trait Insertion: Debug + Send {
     fn on_hit(&mut self, _source: u64) {}
 
     /// Learns from the eviction of a line of this source that was never hit.
-    fn unused(&mut self, _source: u64) {}
+    fn on_dead_eviction(&mut self, _source: u64) {}
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -42,14 +42,14 @@ struct Memory {
 #[derive(Debug)]
 pub struct Intervals<S> {
     lines: BTreeMap<u64, Memory>,
-    places: Places,
+    places: WayMap,
     start: S,
 }
 
 impl<S> Intervals<S> {
     /// Creates the policy without lines.
     pub fn new(start: S) -> Self {
-        Self { lines: BTreeMap::new(), places: Places::default(), start }
+        Self { lines: BTreeMap::new(), places: WayMap::default(), start }
     }
 }
 
@@ -75,7 +75,7 @@ impl<S: Insertion> Replacement for Intervals<S> {
                 }
             }
             if !gone.reused {
-                self.start.unused(gone.source);
+                self.start.on_dead_eviction(gone.source);
             }
         }
         self.places.came(newcomer.line, victim, stay);

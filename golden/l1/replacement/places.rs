@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 /// Way of each line within its set.
 #[derive(Clone, Debug, Default)]
-pub struct Places(BTreeMap<u64, usize>);
+pub struct WayMap(BTreeMap<u64, usize>);
 
-impl Places {
+impl WayMap {
     /// Assigns a way to an inserted line: that of the victim, or the lowest that no line in `stay` occupies.
     pub fn came(&mut self, line: u64, victim: Option<u64>, stay: &[(u64, bool)]) {
         let gone = victim.and_then(|victim| self.0.remove(&victim));

@@ -65,7 +65,7 @@ impl Insertion for Ship {
         *fate = (*fate + 1).min(7);
     }
 
-    fn unused(&mut self, source: u64) {
+    fn on_dead_eviction(&mut self, source: u64) {
         let fate = self.fates.entry(source).or_insert(1);
         *fate = (*fate - 1).max(0);
     }

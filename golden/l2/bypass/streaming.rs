@@ -29,7 +29,7 @@ impl Bypass for Streaming {
     }
 
     fn reach(&mut self, cycle: u64) {
-        Self::reach(self, cycle);
+        Self::advance(self, cycle);
     }
 
     fn note(&mut self, missed: bool) {

@@ -7,7 +7,7 @@ use super::modifiers::Modifiers;
 use super::operands::Width;
 use isa::lanes::{AluFn, AluOp};
 use isa::program::{Dst, Inst, Op, Src};
-use isa::types::{Logic, Rounding, Signs, Type};
+use isa::types::{Logic, Rounding, SignHandling, Type};
 
 use Type::{B16, B32, B64, Bf16, Bf16x2, F16, F16x2, F32, F32x2, F64, Pred, S16, S32, S64, U16, U32, U64};
 
@@ -76,7 +76,7 @@ impl<'a> Lowering<'_, 'a> {
             return self.extremum_of_three(inst, op).map(Some);
         }
         self.operand_count(inst, arity + 1..=arity + 1)?;
-        if op.signs == Signs::Absolute {
+        if op.signs == SignHandling::Absolute {
             let message = format!("`.abs` on a `{}` of two operands", inst.opcode.text);
             let help = "it goes with `.xorsign`, or with three operands of `.f32`";
             return Err(self.error(inst.span, "this instruction", message).with_help(help));
@@ -92,7 +92,7 @@ impl<'a> Lowering<'_, 'a> {
 
     /// Lowers `max.f32 %f1, %f2, %f3, %f4;` to two operations in sequence.
     fn extremum_of_three(&mut self, inst: &Instruction<'a>, op: AluOp) -> Result<Inst, PtxError> {
-        if op.signs == Signs::Product {
+        if op.signs == SignHandling::Product {
             let message = format!("`.xorsign` on a `{}` of three operands", inst.opcode.text);
             return Err(self.error(inst.span, "this instruction", message));
         }
@@ -171,9 +171,9 @@ impl<'a> Lowering<'_, 'a> {
                 (Max, true) => MaxNan,
                 (f, _) => f,
             };
-            let absolute = mods.has("abs").then_some(Signs::Absolute);
+            let absolute = mods.has("abs").then_some(SignHandling::Absolute);
             op.signs = match (mods.has("xorsign"), absolute) {
-                (true, Some(_)) => Signs::Product,
+                (true, Some(_)) => SignHandling::Product,
                 (_, signs) => signs.unwrap_or_default(),
             };
             // `.xorsign` without `.abs` remains, and is then rejected.

@@ -10,7 +10,7 @@ use super::layout::{extent, locals};
 use super::modifiers::Modifiers;
 use super::operands::Width;
 use super::params::ParamPlace;
-use input::counted;
+use input::format_count;
 use isa::lanes::CompareOp;
 use isa::program::{Dst, Guard, Inst, Op, Src};
 use isa::types::{Cmp, Type};
@@ -29,7 +29,7 @@ pub(super) struct Frame<'a> {
 }
 
 /// Argument that is passed for a parameter.
-enum Actual {
+enum Argument {
     /// A `.param` variable of the caller, of which the parameter becomes an alias.
     Pieces(usize),
     /// Value of a register or a constant.
@@ -103,7 +103,7 @@ impl<'a> Lowering<'_, 'a> {
             _ => return Err(self.error(inst.span, "this call", "expected `call (results), function, (arguments)`")),
         };
         match self.module.function(name.text) {
-            Some(function) if function.has_body => self.inlined(function, name, returns, arguments)?,
+            Some(function) if function.has_body => self.inline_call(function, name, returns, arguments)?,
             Some(function) => return self.host_call(function.name, returns, name),
             None if self.scopes.find(name.text).is_some() => self.call_through(name, returns, arguments)?,
             None => {
@@ -147,7 +147,7 @@ impl<'a> Lowering<'_, 'a> {
             self.guard = Some(Guard { pred: other, negated: false });
             self.push(open_branch(false))?;
             self.guard = None;
-            self.inlined(function, name, returns, arguments)?;
+            self.inline_call(function, name, returns, arguments)?;
             done.push(self.insts.len());
             self.push(open_branch(false))?;
             self.land(Some(next));
@@ -183,7 +183,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// Inlines the body of `function`.
-    fn inlined(
+    fn inline_call(
         &mut self,
         function: &'a Function<'a>,
         name: Name<'a>,
@@ -201,7 +201,7 @@ impl<'a> Lowering<'_, 'a> {
         let results: Vec<_> = wanted.map(|(formal, actual)| self.result_place(formal, actual)).collect();
         // The function must see the old value of a variable that is both an argument and a result.
         for actual in &mut passed {
-            if let Actual::Pieces(pieces) = actual
+            if let Argument::Pieces(pieces) = actual
                 && results.contains(pieces)
             {
                 *pieces = self.copy_pieces(*pieces)?;
@@ -282,8 +282,8 @@ impl<'a> Lowering<'_, 'a> {
         }
         let (given, wanted) = ((returns, arguments), (function.returns.len(), function.params.len()));
         if given != wanted {
-            let results = counted(given.0 as u64, "result", "results");
-            let arguments = counted(given.1 as u64, "argument", "arguments");
+            let results = format_count(given.0 as u64, "result", "results");
+            let arguments = format_count(given.1 as u64, "argument", "arguments");
             let message = format!(
                 "`{}` is called with {results} and {arguments}, it has {} and {}",
                 name.text, wanted.0, wanted.1
@@ -319,23 +319,23 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// Evaluates an argument in the caller.
-    fn actual(&mut self, formal: &'a Variable<'a>, operand: &'a Operand<'a>) -> Result<Actual, PtxError> {
+    fn actual(&mut self, formal: &'a Variable<'a>, operand: &'a Operand<'a>) -> Result<Argument, PtxError> {
         if let OperandKind::Name(name, None) = operand.kind
             && let Some(found) = self.scopes.find(name.text)
             && found.variable.storage == Storage::Param
         {
             return match self.param_place(found.variable) {
-                ParamPlace::Pieces(pieces) => Ok(Actual::Pieces(pieces)),
+                ParamPlace::Pieces(pieces) => Ok(Argument::Pieces(pieces)),
                 _ => Err(self.error(name.span, "here", "a parameter cannot be passed on without a copy")),
             };
         }
         let ty = formal.ty.unwrap_or(Type::B32);
         if ty == Type::Pred {
-            return Ok(Actual::Value(self.pred_src(operand)?));
+            return Ok(Argument::Value(self.pred_src(operand)?));
         }
         let value = self.value_or_symbol(operand, ty, 0)?;
         if self.pending.is_empty() {
-            return Ok(Actual::Value(value));
+            return Ok(Argument::Value(value));
         }
         // The relocation of the address applies to the next instruction, which must be this copy.
         let reg = self.temporary(ty.bits() == 64)?;
@@ -343,11 +343,11 @@ impl<'a> Lowering<'_, 'a> {
         copy.dsts[0] = Dst::Reg(reg);
         copy.srcs[0] = value;
         self.push(copy)?;
-        Ok(Actual::Value(Src::Reg(reg)))
+        Ok(Argument::Value(Src::Reg(reg)))
     }
 
     /// Binds an argument to a parameter of the function just begun.
-    fn bind(&mut self, function: &'a Function<'a>, formal: &'a Variable<'a>, actual: Actual) -> Result<(), PtxError> {
+    fn bind(&mut self, function: &'a Function<'a>, formal: &'a Variable<'a>, actual: Argument) -> Result<(), PtxError> {
         self.scopes.declare(self.source, formal)?;
         let ty = formal.ty.unwrap_or(Type::B32);
         if formal.storage == Storage::Reg {
@@ -357,14 +357,14 @@ impl<'a> Lowering<'_, 'a> {
                 _ => Dst::Reg(self.register(formal.name, ty, Width::Exact)?),
             };
             copy.srcs[0] = match actual {
-                Actual::Value(value) => value,
-                Actual::Pieces(pieces) => Src::Reg(self.piece(pieces, 0, ty.bytes())?),
+                Argument::Value(value) => value,
+                Argument::Pieces(pieces) => Src::Reg(self.piece(pieces, 0, ty.bytes())?),
             };
             return self.push(copy);
         }
         let pieces = match actual {
-            Actual::Pieces(pieces) => pieces,
-            Actual::Value(value) => {
+            Argument::Pieces(pieces) => pieces,
+            Argument::Value(value) => {
                 let pieces = self.new_pieces();
                 self.put_piece(pieces, 0, ty, value)?;
                 pieces

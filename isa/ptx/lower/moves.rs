@@ -6,10 +6,10 @@ use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
 use super::params::widened;
-use input::counted;
+use input::format_count;
 use isa::lanes::{AluFn, AluOp, CompareOp, ConvertOp};
 use isa::map;
-use isa::program::{Dst, Guard, Inst, Op, Place, Src, Target};
+use isa::program::{Dst, Guard, Inst, Op, RelocatedOperand, Src, Target};
 use isa::types::{Cmp, Logic, Rounding, Space, Type};
 
 use Type::{B16, B32, B64, Bf16, F16, F32, F64, Pred, S8, S16, S32, S64, U8, U16, U32, U64};
@@ -106,7 +106,7 @@ impl<'a> Lowering<'_, 'a> {
             (64, 4) | (32, 2) => Ok(B16),
             (32, 4) | (16, 2) => Ok(Type::B8),
             (bits, _) => {
-                let parts = counted(count as u64, "part", "parts");
+                let parts = format_count(count as u64, "part", "parts");
                 let message = format!("{parts} of {bits} bits, expected 2 or 4 whole ones");
                 Err(self.error(operand.span, "here", message))
             }
@@ -124,7 +124,7 @@ impl<'a> Lowering<'_, 'a> {
             Some(found) if found.variable.storage != Storage::Reg => {
                 let (_, address, target) = self.symbol(name)?;
                 if let Some(target) = target {
-                    self.pending.push((Place::Source(at), target));
+                    self.pending.push((RelocatedOperand::Source(at), target));
                 }
                 let address = address.wrapping_add(offset) as u64;
                 Ok(Src::Imm(address & (u64::MAX >> (64 - ty.bits()))))
@@ -148,7 +148,7 @@ impl<'a> Lowering<'_, 'a> {
             Space::Generic => return Err(self.unsupported(inst)),
             Space::Global => (Op::Mov(ty), Src::None),
             Space::Const => {
-                self.pending.push((Place::Source(1), Target::Constants));
+                self.pending.push((RelocatedOperand::Source(1), Target::Constants));
                 let f = if to { AluFn::Sub } else { AluFn::Add };
                 (Op::Alu(AluOp::new(f, U64)), Src::Imm(0))
             }
@@ -186,7 +186,7 @@ impl<'a> Lowering<'_, 'a> {
     /// Compares the offset of a generic address from the start of the file's constants with the size of the
     /// constants.
     fn compare_constant(&mut self, address: Src, cmp: Cmp, dst: Dst) -> Result<Inst, PtxError> {
-        self.pending.push((Place::Source(1), Target::Constants));
+        self.pending.push((RelocatedOperand::Source(1), Target::Constants));
         let distance = self.part_of(AluFn::Sub, address, 0)?;
         let mut compare = Inst::new(Op::Compare(CompareOp { cmp, ty: U64, ftz: false, combine: None }));
         compare.dsts[0] = dst;

@@ -4,9 +4,9 @@ use super::super::PtxError;
 use super::super::ast::{Name, Operand, OperandKind, Storage};
 use super::Lowering;
 use super::params::ParamPlace;
-use super::scope::Found;
+use super::scope::NameLookup;
 use crate::data::{Symbol, number};
-use isa::program::{Dst, Guard, MemOp, Place, Reg, Src, Target};
+use isa::program::{Dst, Guard, MemOp, Reg, RelocatedOperand, Src, Target};
 use isa::types::{Axis, Space, Special, Type};
 
 /// Required width of a register for an operand of a given type.
@@ -20,7 +20,7 @@ pub(super) enum Width {
 
 impl<'a> Lowering<'_, 'a> {
     /// Returns the declaration of `name`.
-    pub(super) fn find(&self, name: Name<'a>) -> Result<Found<'a>, PtxError> {
+    pub(super) fn find(&self, name: Name<'a>) -> Result<NameLookup<'a>, PtxError> {
         self.scopes.find(name.text).ok_or_else(|| {
             let error = self.error(name.span, "here", format!("`{}` is not declared", name.text));
             let is_compared = name.text.len() <= input::MOST_COMPARED;
@@ -52,7 +52,7 @@ impl<'a> Lowering<'_, 'a> {
         width: Width,
     ) -> Result<Reg, PtxError> {
         let found = self.find(name)?;
-        let Found { variable, number, .. } = found;
+        let NameLookup { variable, number, .. } = found;
         let refuse = |message: &str| Err(self.error(name.span, "here", format!("`{}` {message}", name.text)));
         let declared = match variable.ty {
             Some(declared) if variable.storage == Storage::Reg => declared,
@@ -98,7 +98,7 @@ impl<'a> Lowering<'_, 'a> {
     /// Returns the index of the predicate `name`.
     pub(super) fn predicate(&mut self, name: Name<'a>) -> Result<u16, PtxError> {
         let found = self.find(name)?;
-        let Found { variable, number, .. } = found;
+        let NameLookup { variable, number, .. } = found;
         if variable.storage != Storage::Reg || variable.ty != Some(Type::Pred) {
             let message = format!("`{}` is not a predicate", name.text);
             return Err(self.error(name.span, "here", message));
@@ -257,7 +257,7 @@ impl<'a> Lowering<'_, 'a> {
             return Err(self.error(name.span, "here", message));
         }
         if let Some(target) = target {
-            self.pending.push((Place::Offset, target));
+            self.pending.push((RelocatedOperand::Offset, target));
         }
         Ok(MemOp { space, offset: start.wrapping_add(offset), ..mem })
     }

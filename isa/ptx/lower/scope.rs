@@ -9,7 +9,7 @@ use super::super::{PtxError, Source};
 
 /// Result of a name lookup: the variable, and the index of a register within its family.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Found<'a> {
+pub(super) struct NameLookup<'a> {
     pub(super) variable: &'a Variable<'a>,
     pub(super) number: u64,
     /// True if the name is declared at file level.
@@ -87,11 +87,11 @@ impl<'a> Scopes<'a> {
     }
 
     /// Looks up a name that is visible from the current block.
-    pub(super) fn find(&self, name: &str) -> Option<Found<'a>> {
+    pub(super) fn find(&self, name: &str) -> Option<NameLookup<'a>> {
         self.outward(self.current).find_map(|scope| {
-            let single = scope.names.get(name).map(|&variable| Found { variable, number: 0, is_outer: false });
+            let single = scope.names.get(name).map(|&variable| NameLookup { variable, number: 0, is_outer: false });
             let found = single.or_else(|| member(scope, name))?;
-            Some(Found { is_outer: scope.parent.is_none(), ..found })
+            Some(NameLookup { is_outer: scope.parent.is_none(), ..found })
         })
     }
 
@@ -124,7 +124,7 @@ impl<'a> Scope<'a> {
 
 /// Looks up `%r12` as register 12 of the family `%r`. If the stem itself ends in digits, all splits of the
 /// name are tried, up to the length of the longest index.
-fn member<'a>(scope: &Scope<'a>, name: &str) -> Option<Found<'a>> {
+fn member<'a>(scope: &Scope<'a>, name: &str) -> Option<NameLookup<'a>> {
     const MOST_DIGITS: usize = 19;
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
     let stem = stem.max(name.len().saturating_sub(MOST_DIGITS));
@@ -136,6 +136,6 @@ fn member<'a>(scope: &Scope<'a>, name: &str) -> Option<Found<'a>> {
         let variable = *scope.families.get(&name[..at])?;
         let number = digits.parse().ok()?;
         let count = variable.family?;
-        (number < count).then_some(Found { variable, number, is_outer: false })
+        (number < count).then_some(NameLookup { variable, number, is_outer: false })
     })
 }

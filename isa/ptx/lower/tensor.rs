@@ -5,17 +5,17 @@ use super::super::ast::{Instruction, Operand, OperandKind};
 use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
-use input::counted;
+use input::format_count;
 use isa::lanes::{AluFn, AluOp};
 use isa::map;
 use isa::program::{Dst, Inst, MatrixLoad, MemOp, Op, Reg, Src};
-use isa::tensor::{FORMS, Factor, Form, Major, Sum};
+use isa::tensor::{FORMS, Factor, Form, MatrixOrder, Sum};
 use isa::types::{CacheOp, Space, Type};
 
 use Type::B32;
 
 /// Modifiers for the order of a matrix.
-pub(super) const MAJORS: [(&str, Major); 2] = [("row", Major::Row), ("col", Major::Column)];
+pub(super) const MAJORS: [(&str, MatrixOrder); 2] = [("row", MatrixOrder::Row), ("col", MatrixOrder::Column)];
 
 /// Legal types of D, A, B and C of a product.
 const TYPES: [([&str; 4], Factor, Sum); 3] = [
@@ -90,7 +90,7 @@ impl<'a> Lowering<'_, 'a> {
         if elements.len() == count {
             return Ok(elements);
         }
-        let registers = counted(elements.len() as u64, "register", "registers");
+        let registers = format_count(elements.len() as u64, "register", "registers");
         let message = format!("a fragment of {registers}, expected {count}");
         Err(self.error(operand.span, "here", message))
     }

@@ -6,8 +6,8 @@ use super::super::data::Symbol;
 use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
-use input::counted;
-use isa::program::{Inst, Op, Place, Src, Target};
+use input::format_count;
+use isa::program::{Inst, Op, RelocatedOperand, Src, Target};
 use isa::texture::TexOp;
 use isa::types::Type;
 
@@ -40,8 +40,8 @@ impl<'a> Lowering<'_, 'a> {
         // Vectors of coordinates may be padded to a power of two.
         let wanted = usize::from(dims);
         if elements.len() != 4 || !(wanted..=wanted.next_power_of_two().max(4)).contains(&at.len()) {
-            let results = counted(elements.len() as u64, "result", "results");
-            let coordinates = counted(at.len() as u64, "coordinate", "coordinates");
+            let results = format_count(elements.len() as u64, "result", "results");
+            let coordinates = format_count(at.len() as u64, "coordinate", "coordinates");
             let message = format!("{results} and {coordinates}, expected 4 and {dims}");
             return Err(self.error(inst.span, "here", message));
         }
@@ -68,7 +68,7 @@ impl<'a> Lowering<'_, 'a> {
                 let Some(Symbol::Texture(number)) = self.prepared.symbols.find(found) else {
                     return Err(self.error(name.span, "here", format!("`{}` is no texture", name.text)));
                 };
-                self.pending.push((Place::Source(0), Target::Texture(number)));
+                self.pending.push((RelocatedOperand::Source(0), Target::Texture(number)));
                 return Ok(Src::Imm(0));
             }
         }

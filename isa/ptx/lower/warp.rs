@@ -7,7 +7,7 @@ use super::modifiers::Modifiers;
 use super::operands::Width;
 use isa::lanes::{AluFn, AluOp, ShuffleMode, VoteMode, WarpOp};
 use isa::program::{Dst, Inst, Op};
-use isa::types::{Signs, Type};
+use isa::types::{SignHandling, Type};
 
 use Type::{B32, B64, F32, Pred, S32, U32};
 
@@ -112,7 +112,7 @@ impl<'a> Lowering<'_, 'a> {
                 (AluFn::Max, true) => AluFn::MaxNan,
                 _ => f,
             };
-            op.signs = if mods.take("abs") { Signs::Absolute } else { Signs::Kept };
+            op.signs = if mods.take("abs") { SignHandling::Absolute } else { SignHandling::Kept };
         }
         self.operand_count(inst, 3..=3)?;
         let mut lowered = Inst::new(Op::Warp(WarpOp::Reduce(op)));

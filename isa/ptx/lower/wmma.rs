@@ -8,8 +8,8 @@ use super::modifiers::Modifiers;
 use super::operands::Width;
 use super::tensor::{Fragments, MAJORS};
 use isa::lanes::{AluFn, AluOp};
-use isa::program::{Dst, Inst, MemOp, Op, Place as Relocated, Reg, Src};
-use isa::tensor::{Bit, Factor, Layout, Major, Matrix, Place, Sum, TILINGS, Tiling, volta_form};
+use isa::program::{Dst, Inst, MemOp, Op, Reg, RelocatedOperand as Relocated, Src};
+use isa::tensor::{Bit, ElementPosition, Factor, Layout, Matrix, MatrixOrder, Sum, TILINGS, Tiling, volta_form};
 use isa::types::{CacheOp, Space, Special, Type};
 
 use Type::{B16, B32, B64, U32};
@@ -26,7 +26,7 @@ struct Memory {
     mem: MemOp,
     /// Number of elements from one row to the next, or from one column to the next.
     stride: Src,
-    major: Major,
+    major: MatrixOrder,
     layout: Layout,
     /// Size of an element: 2 or 4 in bytes.
     bytes: u32,
@@ -73,7 +73,7 @@ impl<'a> Lowering<'_, 'a> {
         &mut self,
         inst: &Instruction<'a>,
         tiling: &Tiling,
-        majors: [Major; 2],
+        majors: [MatrixOrder; 2],
         sum: Sum,
     ) -> Result<(), PtxError> {
         self.operand_count(inst, 4..=4)?;
@@ -94,7 +94,7 @@ impl<'a> Lowering<'_, 'a> {
         &mut self,
         inst: &Instruction<'a>,
         tiling: &Tiling,
-        (matrix, major): (Matrix, Major),
+        (matrix, major): (Matrix, MatrixOrder),
         (sum, mem): (Sum, MemOp),
         is_load: bool,
     ) -> Result<(), PtxError> {
@@ -142,8 +142,8 @@ impl<'a> Lowering<'_, 'a> {
         let bits = memory.layout.lane_bits();
         let [lines, within] = [false, true].map(|is_within| {
             bits.map(|bit| match (bit, memory.major) {
-                (Bit::Row(far), Major::Row) | (Bit::Column(far), Major::Column) if !is_within => far,
-                (Bit::Column(far), Major::Row) | (Bit::Row(far), Major::Column) if is_within => far,
+                (Bit::Row(far), MatrixOrder::Row) | (Bit::Column(far), MatrixOrder::Column) if !is_within => far,
+                (Bit::Column(far), MatrixOrder::Row) | (Bit::Row(far), MatrixOrder::Column) if is_within => far,
                 _ => 0,
             })
         });
@@ -207,8 +207,8 @@ impl<'a> Lowering<'_, 'a> {
     fn accesses(&mut self, memory: &Memory) -> Result<Vec<MemOp>, PtxError> {
         let Memory { mem, stride, major, layout, bytes } = memory;
         let at = |element: u32| {
-            let Place { row, column, .. } = layout.place(0, element);
-            if *major == Major::Row { (row, column) } else { (column, row) }
+            let ElementPosition { row, column, .. } = layout.place(0, element);
+            if *major == MatrixOrder::Row { (row, column) } else { (column, row) }
         };
         let runs = [16, 8, 4, 2].map(|wide| wide / bytes).into_iter().filter(|&run| run > 0);
         let is_run = |&run: &u32| run <= layout.elements() && (0..run).all(|ahead| at(ahead) == (0, ahead as u8));
@@ -285,12 +285,12 @@ impl<'a> Lowering<'_, 'a> {
 }
 
 /// Returns the stride of a contiguous matrix: the number of elements in a row, or in a column.
-fn default_stride(tiling: &Tiling, matrix: Matrix, major: Major) -> u64 {
+fn default_stride(tiling: &Tiling, matrix: Matrix, major: MatrixOrder) -> u64 {
     let [m, n, k] = tiling.extent;
     let [rows, columns] = match matrix {
         Matrix::A(_) => [m, k],
         Matrix::B(_) => [k, n],
         Matrix::Sum(_) => [m, n],
     };
-    u64::from(if major == Major::Row { columns } else { rows })
+    u64::from(if major == MatrixOrder::Row { columns } else { rows })
 }

@@ -5,8 +5,8 @@ use rtl::noc::xbar::OutputStats;
 use rtl::sm::StallReason;
 
 use super::super::{BENCHMARKS, SIZE};
-use crate::Desk;
-use crate::Halt;
+use crate::FigureError;
+use crate::Session;
 use crate::page::Page;
 use crate::runs::Point;
 use warpsieve::run::{Counters, ratio};
@@ -103,10 +103,10 @@ pub(super) struct Bounds(Vec<Measured>);
 
 impl Bounds {
     /// Measures the bounds with the runs of `hybrid` that the clocked page also uses.
-    pub(super) fn measured(desk: &Desk) -> Result<Self, Halt> {
+    pub(super) fn measured(desk: &Session) -> Result<Self, FigureError> {
         let launches = BENCHMARKS.iter().map(|(_, kernel)| desk.launch(kernel, SIZE));
         let points: Vec<_> = launches.map(|launch| Point::new(&launch, "hybrid", &[], &["l2.sets=512"])).collect();
-        let clocked = desk.runner.clocked(&points)?;
+        let clocked = desk.runner.run_clocked(&points)?;
         let all = BENCHMARKS.iter().zip(&clocked).map(|((name, _), clocked)| Measured::new(name, &clocked.counters));
         Ok(Self(all.collect()))
     }

@@ -7,7 +7,7 @@ use rtl::l2::L2Stats;
 use super::super::claims::{self, Claims, Observed, is_more};
 use super::super::{BASELINE, BOTH, BYPASS_L2, HOP_MM, LARGEST, STRUCTURES, TRACKER, change};
 use super::{Done, Measured, dram_bytes, forwards};
-use crate::judge::{Class, Effect, Row};
+use crate::judge::{Class, ComparisonRow, Effect};
 use warpsieve::run::{Counters, ratio};
 
 /// Largest relative increase in cycles that counts as completely hidden latency.
@@ -89,14 +89,14 @@ fn who(done: &Done) -> String {
 
 /// Returns all rows. Statements about the figures are judged on the untimed page, because the thesis has no
 /// timing.
-pub(super) fn claims(costs: &Table43, all: &[Measured]) -> Vec<Row> {
+pub(super) fn claims(costs: &Table43, all: &[Measured]) -> Vec<ComparisonRow> {
     let mut claims = Claims { all, rows: Vec::new() };
     with_time(&mut claims);
     byte_masks(&mut claims);
     let again = claims::claims(costs, all).into_iter().map(|row| {
         let verdict = if row.passed { "holds with time too" } else { "does not hold with time" };
         let why = format!("judged without time; {verdict}; {}", row.why);
-        row.no_evidence(why.trim_end_matches("; "))
+        row.mark_no_evidence(why.trim_end_matches("; "))
     });
     claims.rows.extend(again);
     claims.rows
@@ -148,6 +148,7 @@ fn byte_masks(claims: &mut Claims<'_, Measured>) {
     });
     let why: Vec<_> = why.collect();
     let what = "4.3: what passing the L2 adds, if it knows the bytes that were written";
-    let row = Row::claim(Class::Sign, what, &ours.join(", "), "less, here by 2 points at least", why.is_empty());
-    claims.rows.push(row.because(&why.join("; ")));
+    let row =
+        ComparisonRow::claim(Class::Sign, what, &ours.join(", "), "less, here by 2 points at least", why.is_empty());
+    claims.rows.push(row.with_reason(&why.join("; ")));
 }

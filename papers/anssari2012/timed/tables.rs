@@ -113,7 +113,7 @@ fn passing_table(page: &mut Page, all: &[Measured]) {
             [sum(|bank| bank.fetches), sum(|bank| bank.writebacks), sum(|bank| bank.write_misses)]
         };
         let [cycles, whole] = [PASSING, PROPOSED].map(|system| one.on(system, LARGEST).timed.cycles);
-        let parts = [both(one.past_the_l2()), format!("{:.3}", ratio(cycles, whole))];
+        let parts = [both(one.l2_bypass()), format!("{:.3}", ratio(cycles, whole))];
         let counted = [counts(PASSING), counts(PROPOSED)].concat().into_iter().map(|count| count.to_string());
         let masked = one.past_the_masked_l2().map_or(String::new(), |part| format!("{part:.3}"));
         [one.name.to_owned()].into_iter().chain(parts).chain(counted).chain([masked]).collect()

@@ -121,7 +121,7 @@ fn execute_other(decoded: &Decoded, read: Operands<'_>, words: &mut Words) -> [u
             } else {
                 compare_pair(op, read.pair(a, &mut [None; 2]), read.pair(b, &mut [None; 2]))
             };
-            let (first, second) = op.combined(holds, read.pred(&inst.srcs[2]).into());
+            let (first, second) = op.combine_masks(holds, read.pred(&inst.srcs[2]).into());
             return [first as u32, second as u32];
         }
         Op::Pred(logic) => {

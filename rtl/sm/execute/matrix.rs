@@ -3,7 +3,7 @@
 
 use isa::lanes::tensor;
 use isa::program::{MatrixLoad, MemOp, Op};
-use isa::tensor::{EIGHT_BY_EIGHT, Place, TensorOp};
+use isa::tensor::{EIGHT_BY_EIGHT, ElementPosition, TensorOp};
 
 use super::operands::{Operand, Operands, Row};
 use crate::kernel::AnyEdge;
@@ -102,7 +102,7 @@ impl SmCore {
 /// Returns the two 16-bit elements per lane of the matrix whose rows lie at the addresses `rows`.
 fn matrix(shared: &SharedMemory, first: u32, rows: &[u64], transposed: bool) -> Row {
     let element = |lane: usize, half: u32| {
-        let Place { row, column, .. } = EIGHT_BY_EIGHT.place(lane as u32, half);
+        let ElementPosition { row, column, .. } = EIGHT_BY_EIGHT.place(lane as u32, half);
         let (row, column) = if transposed { (column, row) } else { (row, column) };
         shared.load(first + rows[usize::from(row)] as u32 + 2 * u32::from(column), 2) as u32
     };

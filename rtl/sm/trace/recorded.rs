@@ -170,7 +170,7 @@ fn place(operation: &Operation, opcode: &Opcode) -> TracedInstruction {
 /// Returns the PTX instruction that occupies the same pipe for the same time and uses the same registers.
 fn instruction(operation: &Operation, opcode: &Opcode, has_tensor: bool) -> Inst {
     let mut inst = Inst::new(match opcode.class {
-        Class::Tensor if has_tensor => Op::Tensor(tensor::recorded(tensor::multiplications_of(&opcode.text))),
+        Class::Tensor if has_tensor => Op::Tensor(tensor::recorded_step(tensor::multiplications_of(&opcode.text))),
         _ => meaning(opcode, operation.recorded_width > 0),
     });
     inst.line = operation.line;

@@ -1,7 +1,7 @@
 //! Buffers that represent variables of a PTX file, and buffers that are textures.
 
 use super::super::Buffer;
-use super::super::model::{Init, Outside, TextureShape};
+use super::super::model::{AddressMode, Init, TextureShape};
 use super::{Folder, with_launch};
 
 /// Returns the only buffer of a launch file with this text.
@@ -32,14 +32,14 @@ fn a_texture_given_by_name_is_a_row_of_single_texels_that_clamps() {
     let shape = texture("\"source\"");
     let TextureShape { name, extent, channels, outside, normalized, unit } = shape;
     assert_eq!((name.as_deref(), extent, channels), (Some("source"), [24, 1, 1], 1));
-    assert_eq!((outside, normalized, unit), (Outside::Clamp, false, false));
+    assert_eq!((outside, normalized, unit), (AddressMode::Clamp, false, false));
 }
 
 #[test]
 fn the_width_of_a_texture_follows_from_the_other_extents() {
     let shape = texture("{ name = \"t\", height = 3, channels = 2, outside = \"mirror\", normalized = true }");
     assert_eq!((shape.extent, shape.channels), ([4, 3, 1], 2));
-    assert_eq!((shape.outside, shape.normalized), (Outside::Mirror, true));
+    assert_eq!((shape.outside, shape.normalized), (AddressMode::Mirror, true));
 }
 
 #[test]

@@ -84,7 +84,7 @@ impl Bench for Unit {
         let may_close = self.random.percent(80);
         let opens = match self.own_periods {
             true => {
-                let drops = self.golden.reach(at.cycle);
+                let drops = self.golden.advance(at.cycle);
                 assert_eq!(drops, self.dut.reach(at.cycle));
                 drops
             }

@@ -125,7 +125,7 @@ impl Unit {
 
     fn lose(&mut self, set: u32, line: u64) {
         self.standing.remove(&line);
-        self.golden.lost(set as usize, line);
+        self.golden.on_store_evict(set as usize, line);
     }
 
     fn mode(&mut self, ports: &mut Ports) {
@@ -197,7 +197,7 @@ impl Unit {
             (1, None) => {
                 let Some(victim) = victim else { return };
                 self.dut.claim(at, set, victim, Source { line, pc: 0 });
-                self.golden.placed(set as usize, line, gone, stands);
+                self.golden.on_allocate(set as usize, line, gone, stands);
                 self.standing.retain(|other, _| Some(*other) != gone);
                 self.standing.insert(line, Standing::Bound);
                 self.reserved.push((set, victim.way, line));

@@ -119,7 +119,7 @@ impl Bench for Unit {
         let was: Vec<_> = (0..self.num_sms as usize).map(|sm| golden.is_original(sm)).collect();
         golden.advance(at.cycle);
         for (leader, missed) in coming.iter().enumerate().filter_map(|(leader, missed)| Some((leader, (*missed)?))) {
-            golden.see(at.cycle, leader, missed);
+            golden.record(at.cycle, leader, missed);
         }
         dut.eval(DuelingIo { seen: RxBank::of(seen), mode: TxBank::of(mode) }, &mut Edge::new(at.tick, at.cycle, wake));
         let moods = moods.next(random);

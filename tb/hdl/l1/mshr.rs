@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 
-use golden::l1::event::Parts;
+use golden::l1::event::Sectors;
 use golden::l1::mshr as twin;
 use golden::l1::mshr::{Replay, Verdict};
 use rtl::kernel::{Describe, Edge};
@@ -126,7 +126,7 @@ impl Unit {
         let line = if self.random.percent(90) { self.pending() } else { None };
         let line = line.unwrap_or_else(|| self.line());
         let place = self.dut.set_way_of(line, WHOLE);
-        let is_pending = self.golden.waiters(line, Parts::WHOLE).is_some();
+        let is_pending = self.golden.waiters(line, Sectors::WHOLE).is_some();
         assert_eq!(place, is_pending.then(|| self.places[&line]));
         let blocked = place.map(|place| self.dut.drains(place, WHOLE));
         ports.input("fill_valid", 1, valid);
@@ -136,7 +136,7 @@ impl Unit {
         ports.output_if("fill_blocked", 1, blocked);
         if valid && blocked == Some(false) {
             self.dut.fill(line, WHOLE);
-            self.golden.fill(line, Parts::WHOLE).expect("the line is pending");
+            self.golden.fill(line, Sectors::WHOLE).expect("the line is pending");
         }
     }
 
@@ -149,7 +149,7 @@ impl Unit {
         ports.output("recall_hit", 1, entry.is_some() && self.recalls);
         if let (true, Some(entry)) = (valid, entry) {
             self.dut.recall(entry);
-            assert!(self.golden.close(line, Parts::WHOLE));
+            assert!(self.golden.close(line, Sectors::WHOLE));
         }
     }
 
@@ -176,7 +176,7 @@ impl Unit {
 
     fn access(&mut self, ports: &mut Ports, often: u64) {
         let line = self.line();
-        let is_pending = self.golden.waiters(line, Parts::WHOLE).is_some();
+        let is_pending = self.golden.waiters(line, Sectors::WHOLE).is_some();
         let op = match self.random.percent(often) {
             false => 0,
             true if self.random.percent(5) => 3,
@@ -211,7 +211,7 @@ impl Unit {
             Lookup::Free(_) => Verdict::Primary,
             Lookup::Draining | Lookup::None => Verdict::RefusedEntry,
         };
-        assert_eq!(self.golden.verdict(line, Parts::WHOLE), verdict, "line {line:#x}");
+        assert_eq!(self.golden.verdict(line, Sectors::WHOLE), verdict, "line {line:#x}");
         match (op, lookup, free) {
             (1, Lookup::Open(entry), _) => self.dut.merge(entry, waiter),
             (2, _, Some(entry)) if go => {
@@ -220,14 +220,14 @@ impl Unit {
             }
             (3, Lookup::Open(entry) | Lookup::Full(entry), _) => {
                 self.dut.close(entry);
-                self.golden.close(line, Parts::WHOLE);
+                self.golden.close(line, Sectors::WHOLE);
                 return;
             }
             _ => return,
         }
         let number = self.waiters.len() as u32;
         self.waiters.push(waiter);
-        self.golden.alloc(line, Parts::WHOLE, number);
+        self.golden.alloc(line, Sectors::WHOLE, number);
     }
 
     /// Draws a location that no line in flight will fill. Waiters of an arrived line may still read it.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use golden::l1::bypass::{Bypass, Contents, Place, Scheme, Way};
+use golden::l1::bypass::{Bypass, CacheInfo, Contents, Path, Scheme};
 use golden::l1::event::{Load, Space};
 use serde::Deserialize;
 
@@ -17,7 +17,7 @@ pub struct Keys {
 
 #[typetag::deserialize(name = "by-pc")]
 impl Scheme for Keys {
-    fn twin(&self, _place: &Place) -> Option<Box<dyn Bypass>> {
+    fn twin(&self, _place: &CacheInfo) -> Option<Box<dyn Bypass>> {
         Some(Box::new(Instructions { bits: self.bits, surplus: BTreeMap::new(), since_sample: 0 }))
     }
 }
@@ -39,9 +39,9 @@ impl Instructions {
 }
 
 impl Bypass for Instructions {
-    fn way(&self, load: &Load, contents: &dyn Contents) -> Way {
+    fn way(&self, load: &Load, contents: &dyn Contents) -> Path {
         let goes = load.space == Space::Global && self.is_bad(load.pc) && !contents.knows(load.line);
-        if goes && self.since_sample < 15 { Way::Past } else { Way::Through }
+        if goes && self.since_sample < 15 { Path::Bypass } else { Path::Lookup }
     }
 
     fn on_access(&mut self, load: &Load, _set: usize, missed: bool) {

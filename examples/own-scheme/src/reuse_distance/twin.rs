@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use golden::l1::replacement::places::Places;
+use golden::l1::replacement::places::WayMap;
 use golden::l1::replacement::{InsertedLine, Replacement, Scheme};
 use serde::Deserialize;
 
@@ -43,7 +43,7 @@ struct Due {
     /// Number of accesses to each set.
     accesses: BTreeMap<usize, u64>,
     lines: BTreeMap<u64, Known>,
-    places: Places,
+    places: WayMap,
     /// Expected reuse distance of each instruction's lines.
     expected: BTreeMap<u32, u64>,
 }
