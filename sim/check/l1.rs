@@ -535,7 +535,7 @@ mod tests {
         lockstep.step(1, &load_of(7, Outcome::Miss(None))).unwrap();
         let wrong = Watch { fill: Some((CacheId::Texture, 7, 0b1111, 0b1111)), ..Watch::default() };
         let text = lockstep.step(9, &wrong).unwrap_err().to_string();
-        assert!(text.starts_with("cycle 9, sm3.l1: texture_cache: Fill { line: 7, parts: Parts(1) }"), "{text}");
+        assert!(text.starts_with("cycle 9, sm3.l1: texture_cache: Fill { line: 7, parts: Sectors(1) }"), "{text}");
     }
 
     #[test]
