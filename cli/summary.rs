@@ -63,13 +63,13 @@ impl Summary<'_> {
         let time = format!("{microseconds:.1} us at {} MHz", f64::from(counters.core_khz) / 1e3);
         rows.push(("cycles", vec![format_thousands(counters.cycles), time, format!("IPC {:.2}", counters.ipc())]));
         let [warps, threads] = [counters.warp_instructions(), counters.thread_instructions()].map(format_thousands);
-        rows.push(("instructions", vec![format!("{warps} of warps"), format!("{threads} of threads")]));
+        rows.push(("instructions", vec![format!("{warps} warp-level"), format!("{threads} thread-level")]));
         if !counters.icache.is_empty() {
             rows.push(("L1I", fetches(&InstructionStats::total(&counters.icache))));
         }
         let totals = counters.totals();
         rows.push(("L1D", l1(&totals.l1)));
-        rows.extend(refusals("L1D refusals", totals.l1.refusals()));
+        rows.extend(refusals("L1D res fails", totals.l1.refusals()));
         for (label, cache) in [("constants", &totals.const_cache), ("texels", &totals.texture_cache)] {
             // Most kernels access neither of these caches.
             if cache.accesses > 0 {
@@ -77,7 +77,7 @@ impl Summary<'_> {
             }
         }
         rows.push(("L2", l2(&totals.l2)));
-        rows.extend(refusals("L2 refusals", totals.l2.refusals()));
+        rows.extend(refusals("L2 stalls", totals.l2.refusals()));
         rows.push(("L2 misses", misses(counters, &self.resolved.config.l2)));
         rows.extend(evictions(self.report));
         rows.push(("DRAM", dram(&totals.dram)));
@@ -257,7 +257,7 @@ fn evictions(report: &RunReport) -> Vec<Row> {
 fn misses(counters: &Counters, l2: &L2Config) -> Vec<String> {
     let mut cells = vec![
         format_thousands(counters.l2_misses()),
-        format!("{:.2} a 1,000 operations", counters.mpko()),
+        format!("{:.2} per 1,000 operations", counters.mpko()),
         format!("{:.1} cycles of delay", counters.miss_delay()),
     ];
     if l2.frc_entries() > 0 {

@@ -336,7 +336,7 @@ fn a_program_that_hangs_ends_with_status_3() {
 fn the_summary_has_the_refusals_of_the_statistics_the_most_frequent_first() {
     let (ended, stats) =
         with_stats(&["run", "kernels/syrk/small.toml", "--set", "l1.mshr_entries=4", "--set", "l1.ways=1"]);
-    for (label, path) in [("L1D refusals", "/l1/reservation_fails"), ("L2 refusals", "/l2/stalls")] {
+    for (label, path) in [("L1D res fails", "/l1/reservation_fails"), ("L2 stalls", "/l2/stalls")] {
         let reasons = stats.pointer(path).unwrap().as_object().unwrap();
         let counted = reasons.iter().filter_map(|(reason, cycles)| Some((cycles.as_u64().filter(|&c| c > 0)?, reason)));
         let mut counted: Vec<_> = counted.collect();
@@ -348,7 +348,7 @@ fn the_summary_has_the_refusals_of_the_statistics_the_most_frequent_first() {
     }
     assert!(stats["l2"]["stalls"]["pending_queue"].is_null() && stats["l2"]["stalls"]["port"].is_u64(), "{stats}");
     let (ended, _) = with_stats(&["run", "kernels/vadd/small.toml"]);
-    assert!(!ended.out.contains("L1D refusals"), "{ended:?}");
+    assert!(!ended.out.contains("L1D res fails"), "{ended:?}");
 }
 
 #[test]
