@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Host instructions per simulated core cycle, counted by callgrind. Start-up (reading the launch
+# Counts host instructions per simulated core cycle, with callgrind. Start-up (reading the launch
 # file, parsing, filling memory, expected results) is excluded: the same run is stopped at two
-# cycles, and what lies between is divided by the cycles between.
+# cycles, and the difference in instructions is divided by the difference in cycles.
 #
 # usage: [BIN=COMMAND] [THREADS=step] tb/benches/instructions.sh LAUNCH.toml|KERNELSLIST.g FROM TO [further options]
-# without BIN the command is built; without THREADS one thread runs the machine island by island
+# without BIN the command is built; without THREADS one thread runs the islands one after the other
 set -euo pipefail
 if (($# < 3)) || (($3 <= $2)); then
     sed -n '2,7s/^# \{0,1\}//p' "$0" >&2
@@ -22,7 +22,7 @@ if [[ -z ${BIN:-} ]]; then
 fi
 warpsieve=${BIN:-${CARGO_TARGET_DIR:-$root/target}/release/warpsieve}
 
-# Instructions of a run stopped after $1 cycles, which must still be running by then.
+# Prints the instructions of a run that is stopped after $1 cycles and must not have ended before.
 instructions() {
     local log status=0
     log=$(valgrind --tool=callgrind --callgrind-out-file=/dev/null \

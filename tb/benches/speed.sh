@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Measures what docs/speed.md describes, and prints it as Markdown tables: host instructions per core cycle, what a whole
-# process takes, core cycles per second by --threads, and peak memory. Takes about fifteen minutes; needs an idle host
-# for --threads.
+# Measures the numbers of docs/speed.md and prints them as Markdown tables: host instructions per core cycle and per whole
+# process, core cycles per second by --threads, and peak memory. It takes about fifteen minutes. --threads needs an idle
+# host.
 #
 # usage: [BIN=COMMAND] tb/benches/speed.sh [host|cycles|sms|processes|threads|memory]...
 # without BIN the command is built; without arguments all tables are printed
@@ -22,13 +22,13 @@ export BIN
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# A number with a comma before every three digits.
+# Prints a number with thousands separated by commas.
 grouped() { sed ':again; s/\B[0-9]\{3\}\>/,&/; t again' <<<"$1"; }
 
-# Host instructions per core cycle: a launch file or list of traces, the two cycles, and options of the run.
+# Prints host instructions per core cycle. Arguments: launch file or list of traces, the two cycles, options of the run.
 per_cycle() { tb/benches/instructions.sh "$@" | sed 's/.* \([0-9]*\) a cycle$/\1/'; }
 
-# Host instructions of a whole process.
+# Prints the host instructions of a whole process.
 whole() { valgrind --tool=callgrind --callgrind-out-file=/dev/null "$BIN" "$@" 2>&1 >/dev/null | sed -n 's/^==[0-9]*== Collected : \([0-9]*\).*/\1/p'; }
 
 print_host() {
@@ -41,7 +41,7 @@ print_cycles() {
     echo '| `tb/benches/instructions.sh` | island by island | in step |'
     echo '|---|---|---|'
     while read -r run; do
-        # shellcheck disable=SC2086 # a line is several arguments
+        # shellcheck disable=SC2086 # a line holds several arguments
         printf '| `%s` | %s | %s |\n' "$run" "$(grouped "$(per_cycle $run)")" "$(grouped "$(THREADS=step per_cycle $run)")"
     done <<-'END'
 		kernels/vadd/launch.toml 1000 13000
@@ -84,7 +84,7 @@ print_processes() {
         "$(grouped "$(whole sweep "$scratch/sweep.toml" --jobs 1 --cache "$scratch/cache" --quiet)")"
 }
 
-# The most core cycles per second of wall time of five runs: a launch file, and a value of --threads.
+# Prints the highest core cycles per second of wall time of five runs. Arguments: launch file, value of --threads.
 best() {
     for _ in 1 2 3 4 5; do
         "$BIN" run "$1" --threads "$2" --quiet --stats "$scratch/stats.json" >/dev/null
