@@ -131,7 +131,7 @@ impl Technology {
             ("CAM write energy", cam.write_pj.source.clone()),
             ("memories of few words", flops.source.clone()),
             ("energy of memories of few words", flops.energy.source.clone()),
-            ("the same at 32 and 22 nm", flops.energy.scale.source.clone()),
+            ("energy of memories of few words at 32 and 22 nm", flops.energy.scale.source.clone()),
             ("gates", gates.source.clone()),
             ("gates at 32 and 22 nm", gates.scale.source.clone()),
             ("logic", logic.source.clone()),

@@ -103,7 +103,7 @@ impl From<Ports> for String {
 impl TryFrom<String> for Ports {
     type Error = String;
     fn try_from(text: String) -> Result<Self, String> {
-        let wrong = || format!("ports `{text}`, expected such as 1RW, 1R1W or 2R2W");
+        let wrong = || format!("ports `{text}`, expected for example 1RW, 1R1W or 2R2W");
         let (mut ports, mut rest) = (Self::default(), text.as_str());
         while !rest.is_empty() {
             let letters = rest.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;

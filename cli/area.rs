@@ -70,7 +70,7 @@ pub(super) fn area(arguments: &AreaArguments) -> Result<Exit, Report> {
     let inputs =
         arguments.cacti.as_deref().map(|folder| (folder, cacti_inputs(&estimate.tree, arguments.node, folder)));
     for (path, _) in inputs.iter().flat_map(|(_, inputs)| inputs) {
-        files.writes("a file of `--cacti`", Some(path));
+        files.writes("a file in `--cacti`", Some(path));
     }
     files.check()?;
     if let Some((folder, inputs)) = inputs {

@@ -23,7 +23,7 @@ const EXAMPLES: &str = "Examples:
   warpsieve config --design pric --set l1.ways=8
 
 Exit status: 0 done and every check passed; 1 a check failed; 2 bad input, nothing written;
-3 no progress, or --max-cycles reached; 130 or 143 interrupted, no file half-written.";
+3 no progress, or --max-cycles reached; 130 or 143 interrupted, no partial files.";
 
 const RUN_EXAMPLES: &str = "Examples:
   warpsieve run vadd
@@ -42,8 +42,8 @@ const REPLAY_EXAMPLES: &str = "Examples:
   warpsieve replay traces/kernelslist.g --design pric --check \\
       --stats replay.json
 
-The kernels of the list run one behind the other. Loads must bring data that belong to their
-addresses; there are no results to compare.";
+The kernels of the list run one after another. Loads must return the data that belong to their
+addresses; a trace has no results to compare.";
 
 const CONFIG_EXAMPLES: &str = "Examples:
   warpsieve config
@@ -58,8 +58,8 @@ const COMPARE_EXAMPLES: &str = "Examples:
   warpsieve compare kernels/*/launch.toml --format markdown --output suite.md
 
 Each launch file runs once for every design of --design-set and every combination of the values in
---set; speed-up is against the first of them. Runs are kept below --cache, as those of `sweep` are, which this is
-the short form of.";
+--set. Speed-ups are relative to the first combination. Results are cached below --cache, as for
+`sweep`, of which `compare` is the short form.";
 
 const EXPLAIN_EXAMPLES: &str = "Examples:
   warpsieve explain before.json after.json
@@ -67,8 +67,9 @@ const EXPLAIN_EXAMPLES: &str = "Examples:
   warpsieve explain kernels/kmeans/launch.toml --set l1.mshr_entries=64 \\
       --against l1.mshr_entries=32
 
-A is what B is held against. Of a launch file, B is on --machine with --design and --set, and A on the same with the
-designs of --against instead, and its settings over those. Both runs are kept below --cache, as those of `sweep` are.";
+A is the reference for B. With a launch file, B runs on --machine with --design and --set. A runs on
+the same machine, but the designs of --against replace those of B, and the settings of --against
+override those of B. Both results are cached below --cache, as for `sweep`.";
 
 const COUNTERS_EXAMPLES: &str = "Examples:
   warpsieve counters l1.reservation_fails.mshr_entry
@@ -94,15 +95,16 @@ const SWEEP_EXAMPLES: &str = "Examples:
   warpsieve sweep slurm mine.toml --shards 16 --cache /shared/runs
   warpsieve sweep gather mine.toml --cache /shared/runs --csv mine.csv
 
-docs/sweep.md has the keys of the file and the columns of the results. Every run is kept below --cache by what
-decides its result: the same command goes on where it was interrupted, and makes only runs that are new.";
+docs/sweep.md describes the keys of the file and the columns of the results. Every result is cached
+below --cache under all inputs that determine it: after an interruption, the same command continues
+and makes only the missing runs.";
 
 const PROFILE_EXAMPLES: &str = "Examples:
   warpsieve profile syrk
   warpsieve profile kernels/kmeans/launch.toml --set l1.sets=64 --format json
 
-No cycle is simulated: every line arrives at once, SMs and their warps take turns instruction by
-instruction. Loads are counted by warp instruction and by line.";
+No cycles are simulated: every line arrives at once, and SMs and their warps take turns, one
+instruction at a time. Loads are counted by warp instruction and by line.";
 
 const OPTIMIZE_EXAMPLES: &str = "Examples:
   warpsieve optimize kernels/syrk/launch.toml -o syrk.ptx
@@ -110,8 +112,8 @@ const OPTIMIZE_EXAMPLES: &str = "Examples:
       --report bfs.json --graph bfs.dot
   warpsieve run kernels/syrk/launch.toml --ptx syrk.ptx
 
-Every ld.global that ran is written with .ca or .cg, nothing else is changed. Loads are profiled on caches
-without time: alone, in pairs, all and none.";
+Every ld.global that ran is written with .ca or .cg; nothing else changes. Loads are profiled on
+caches without timing: each alone, in pairs, all together, and none.";
 
 const REPRODUCE_EXAMPLES: &str = "Examples:
   warpsieve reproduce suite
@@ -120,34 +122,35 @@ const REPRODUCE_EXAMPLES: &str = "Examples:
   warpsieve reproduce li2015/fig8 --pdf single
   warpsieve reproduce --summary
 
-Each figure is written as Markdown and as CSV, with its charts as SVG, with --pdf as PDF too. They hold no times of this host: every
-run gives the same bytes. Runs are kept below --cache by what decides their result; after an interruption the
-same command goes on where it was.";
+Each figure is written as Markdown and as CSV, with its charts as SVG, and with --pdf also as PDF.
+The files contain no times of this host, so every run gives the same bytes. Results are cached below
+--cache under all inputs that determine them: after an interruption, the same command continues.";
 
 const SOAK_EXAMPLES: &str = "Examples:
   warpsieve soak --list
   warpsieve soak machines --seconds 600
-  warpsieve soak machines --seed 4711 --count 1   (one case again)
-  warpsieve soak ptx --keep ptx.toml   (until it is interrupted)
+  warpsieve soak machines --seed 4711 --count 1   (repeat one case)
+  warpsieve soak ptx --keep ptx.toml   (until interrupted)
   warpsieve soak --totals *.toml
   warpsieve soak --replay found/ptx-17.ptx
 
-A case that fails is made smaller while it fails in the same way, and kept as a file of its own.";
+A failing case is reduced as long as it fails in the same way, and saved to its own file.";
 
 const DRAM_EXAMPLES: &str = "Examples:
   warpsieve dram trace.csv --machine gddr5-reference \\
       --commands commands.csv --requests requests.csv
   warpsieve dram trace.csv --machine fermi --set dram.policy=fcfs --check
 
-A trace has the heading cycle,op,addr (row,bank,bankgroup,col may follow) and a request a line, such as
-0,R,0x00000040: offered from cycle 0 on, in the order of the file, at most one a cycle.";
+A trace has the heading cycle,op,addr (row,bank,bankgroup,col may follow) and one request per line,
+such as 0,R,0x00000040. Requests are offered in file order, each from its cycle on, at most one per
+cycle.";
 
 const AREA_EXAMPLES: &str = "Examples:
   warpsieve area
   warpsieve area --node 22 --depth 5 --svg fermi.svg
   warpsieve area --design pric --against baseline --format json
 
-Estimates, from CACTI's memories and standard cells: README and docs/area.md say how, and how far off.";
+Estimates from CACTI memories and standard cells; docs/area.md describes method and accuracy.";
 
 const HDL_EXAMPLES: &str = "Examples:
   warpsieve hdl list
@@ -156,15 +159,15 @@ const HDL_EXAMPLES: &str = "Examples:
   warpsieve hdl synth l1/mshr
   warpsieve hdl prove tracker/sharer_table --waves broken
 
-Modules come with the source tree, in hdl/; docs/hdl.md says how to use one. Waveforms need
-verilator and g++, gates and proofs yosys.";
+The modules are in hdl/ of the source tree; docs/hdl.md describes how to use them. `waves` needs
+verilator and g++; `synth` and `prove` need yosys.";
 
 const PTX_EXAMPLES: &str = "Examples:
   warpsieve ptx kernels/syrk/syrk.ptx
   warpsieve ptx mine.ptx --format json
 
-Nothing is run. Exit status 2 if the text cannot be read, or if a kernel in it cannot be run: each
-instruction that is refused is listed with its place.";
+Nothing is run. Exit status 2 if the file cannot be read, or if a kernel in it cannot be run: each
+rejected instruction is listed with its position.";
 
 const FOLLOW_EXAMPLES: &str = "Examples:
   warpsieve run kernels/syrk/small.toml --wave syrk.fst
@@ -172,7 +175,7 @@ const FOLLOW_EXAMPLES: &str = "Examples:
   warpsieve waves follow syrk.fst --line 0x2020
   warpsieve waves follow syrk.fst --pc 14 --sm 0
 
-A line is a stay at the head of a port. Ports that are not in the waveform are not listed.";
+Each row is one stay at the head of a port. Ports that are not in the waveform are not listed.";
 
 const INFO_EXAMPLES: &str = "Examples:
   warpsieve trace info traces/kernelslist.g
@@ -454,7 +457,7 @@ pub(super) struct SimulationArguments {
     /// Threads for the machine's islands (SMs, crossbars, partitions); results are identical. A number,
     /// `auto` (one per processor as long as that is faster), or `step` (all blocks of a cycle together).
     /// Outputs that follow every cycle (checks, waveforms, time series, reports) always run in step. So do
-    /// machines with a sharing tracker or recalls, and machines whose SMs have links without delay
+    /// machines whose SMs have links without delay
     #[arg(long, value_name = "N", default_value = "auto", value_parser = threads)]
     pub threads: Threads,
     /// Print no summary and no progress
@@ -466,7 +469,7 @@ fn threads(text: &str) -> Result<Threads, &'static str> {
     match text {
         "auto" => Ok(Threads::Auto),
         "step" => Ok(Threads::InStep),
-        _ => text.parse().map(Threads::Of).map_err(|_| "expected a number from 1, `auto` or `step`"),
+        _ => text.parse().map(Threads::Of).map_err(|_| "expected a number of at least 1, `auto` or `step`"),
     }
 }
 

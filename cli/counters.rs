@@ -106,7 +106,7 @@ impl Entry {
     fn text(&self) -> String {
         let Self { key, meaning, within, unit, nsight, path } = self;
         let rows = [
-            ("holds", Some(*meaning)),
+            ("meaning", Some(*meaning)),
             ("within", *within),
             ("unit", unit.as_deref()),
             ("Nsight", *nsight),

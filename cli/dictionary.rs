@@ -57,7 +57,7 @@ pub fn stages() -> impl Iterator<Item = (&'static str, &'static Counter)> {
 #[must_use]
 pub fn sentence(counter: &Counter) -> String {
     let Counter { meaning, like, nsight, .. } = counter;
-    let keys = like.as_ref().map(|key| format!(" Keys: those of `{key}`."));
+    let keys = like.as_ref().map(|key| format!(" Keys as in `{key}`."));
     let nsight = nsight.map(|metric| format!(" In Nsight Compute: `{metric}`."));
     format!("{meaning}{}{}", keys.unwrap_or_default(), nsight.unwrap_or_default())
 }

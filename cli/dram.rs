@@ -191,7 +191,7 @@ impl fmt::Display for Summary<'_> {
         let (hits, bytes) = (sum(|c| c.row_hits), sum(|c| c.bytes));
         row(f, "row hits", &[percent(hits, reads + writes)])?;
         let banks = ratio(sum(|c| c.banks_waiting), sum(|c| c.waiting_cycles));
-        row(f, "banks", &[format!("{banks:.2} with requests, on average while any wait")])?;
+        row(f, "banks", &[format!("{banks:.2} with requests, on average while any request waits")])?;
         let peak = ended.cycles * u64::from(config.dram.burst_bytes() / config.dram.timing.burst);
         let peak = peak * ended.channels.len() as u64;
         let rate = ratio(bytes, ended.cycles) * mhz / 1e3;
@@ -202,7 +202,7 @@ impl fmt::Display for Summary<'_> {
         }
         let check = match check {
             None => "off",
-            Some(true) => "passed: every command keeps the rules, every request is served once",
+            Some(true) => "passed: every command obeys the rules, every request is served once",
             Some(false) => "FAILED",
         };
         row(f, "check", &[check.to_owned()])?;

@@ -59,9 +59,11 @@ fn lacks_side(first: &Path) -> Report {
     let given = first.display();
     match Content::of(&head) {
         Some(Content::Statistics | Content::Json) => {
-            miette!("{given} is one run, expected a second file of statistics: `warpsieve explain {given} B.json`")
+            miette!("{given} is one run, expected a second statistics file: `warpsieve explain {given} B.json`")
         }
-        _ => miette!("{given} is one side, expected `--against` with what the other has, such as `--against baseline`"),
+        _ => miette!(
+            "{given} is only run B, expected `--against` with the design or settings of A: `--against baseline`"
+        ),
     }
 }
 
@@ -82,7 +84,7 @@ fn run(launch: &Path, arguments: &ExplainArguments) -> Result<Result<[Side; 2], 
     if hash(&variants[0]) == hash(&variants[1]) {
         let label = &variants[1].label;
         return Err(miette!(
-            "both runs are on {label}, expected two machines: what `--set` sets holds for both unless `--against` sets it too"
+            "both runs are on {label}, expected two machines: `--set` holds for both unless `--against` sets its key"
         ));
     }
     let plan = Plan {
@@ -102,7 +104,7 @@ fn run(launch: &Path, arguments: &ExplainArguments) -> Result<Result<[Side; 2], 
     let side = |number: usize| {
         let job = &jobs[number];
         let kept: Option<Measured> = runner[0].kept(&job.key);
-        let measured = kept.ok_or_else(|| miette!("{}: what was kept of it is gone", job.name))?;
+        let measured = kept.ok_or_else(|| miette!("{}: its cached result no longer exists", job.name))?;
         Side::of(&job.name, &job.what.resolved, &measured)
     };
     Ok(Ok([side(0)?, side(1)?]))

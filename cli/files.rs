@@ -61,7 +61,7 @@ impl Files {
     pub fn writes_wave(&mut self, what: &str, path: &Path) {
         self.writes(what, Some(path));
         for path in view::companion_paths(path) {
-            self.add(&format!("what {what} brings along"), &path, true);
+            self.add(&format!("a companion file of {what}"), &path, true);
             // Some of these paths are folders.
             self.0.last_mut().into_iter().for_each(|entry| entry.is_file = false);
         }
@@ -85,14 +85,14 @@ impl Files {
             // file.
             if entry.is_file && entry.path.is_dir() {
                 return Err(miette!(
-                    "{} is {}, a folder, expected the name of a file",
+                    "{} is {}, which is a folder, expected a file name",
                     entry.what,
                     entry.path.display()
                 ));
             }
             if let Some((_, other)) = older(at).find(|&(_, other)| entry.clashes(other)) {
                 let (path, earlier) = (entry.path.display(), other.path.display());
-                return Err(miette!("{} is {path}, expected another file than {}, {earlier}", entry.what, other.what));
+                return Err(miette!("{} is {path}, expected a file other than {}, {earlier}", entry.what, other.what));
             }
         }
         Ok(())

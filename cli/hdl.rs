@@ -52,7 +52,7 @@ fn list() -> Result<Exit, Report> {
         ])
     };
     let rows = blocks().iter().map(row).collect::<Result<Vec<_>, Report>>()?;
-    output::print(&columns(&["BLOCK", "LINES", "REGISTER BITS", "MISTAKES NOTICED", "AS IN FERMI"], &rows))?;
+    output::print(&columns(&["BLOCK", "LINES", "REGISTER BITS", "MISTAKES NOTICED", "PARAMETERS IN FERMI"], &rows))?;
     Ok(Exit::Done)
 }
 
@@ -79,7 +79,7 @@ fn vectors(arguments: &TrafficArguments) -> Result<Exit, Report> {
 fn waves(arguments: &TrafficArguments) -> Result<Exit, Report> {
     let TrafficArguments { block, output: folder, cycles, seed, .. } = arguments;
     let block = named(block)?;
-    let busy = Busy::new(format!("Verilator compiles {}", block.path()));
+    let busy = Busy::new(format!("compiling {} with Verilator", block.path()));
     let lockstep = Lockstep::new(block, arguments.size(), *seed, &[])?;
     drop(busy);
     fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| output::no_folder(folder))?;
@@ -90,7 +90,7 @@ fn waves(arguments: &TrafficArguments) -> Result<Exit, Report> {
 fn synth(block: &str) -> Result<Exit, Report> {
     let technology = Technology::built_in().into_diagnostic()?;
     let block = named(block)?;
-    let busy = Busy::new(format!("Yosys maps {} to standard cells", block.path()));
+    let busy = Busy::new(format!("mapping {} to standard cells with Yosys", block.path()));
     let synthesis = block.synthesise(Size::Synthesised, technology)?;
     drop(busy);
     output::print(&told(block, &synthesis))?;
@@ -112,8 +112,8 @@ fn told(block: &Block, synthesis: &Synthesis) -> String {
         [|gates| gates.flip_flops as f64, |gates| gates.flip_flop_um2, |gates| gates.logic_um2, Gates::um2];
     let ratios = [vec!["ratio".to_owned()], figures.map(ratio).to_vec()].concat();
     let table = columns(
-        &["45 nm", "FLIP-FLOPS", "THEIR um2", "LOGIC um2", "um2"],
-        &[row("synthesised", synthesised), row("estimated", estimated), ratios],
+        &["45 nm", "FLIP-FLOPS", "FLIP-FLOP um2", "LOGIC um2", "um2"],
+        &[row("synthesized", synthesised), row("estimated", estimated), ratios],
     );
     let cells: Vec<_> = cells.iter().map(|(name, count)| format!("{} {name}", format_thousands(*count))).collect();
     let piece =
@@ -129,7 +129,7 @@ fn prove(arguments: &ProveArguments) -> Result<Exit, Report> {
         let names: Vec<_> = proofs.iter().map(|proof| proof.path()).collect();
         let names: Vec<_> = names.iter().map(String::as_str).collect();
         let unknown =
-            || miette!(help = suggestion(name, "proofs", &names), "nothing of `{name}` is proven in hdl/proofs/");
+            || miette!(help = suggestion(name, "proofs", &names), "there is no proof of `{name}` in hdl/proofs/");
         let at = names.iter().position(|known| known == name).ok_or_else(unknown)?;
         proofs = vec![proofs[at]];
     }
@@ -157,15 +157,15 @@ fn prove(arguments: &ProveArguments) -> Result<Exit, Report> {
 
 fn verdict(found: &Result<Proven, CounterExample>) -> String {
     match found {
-        Ok(Proven { clauses: 0, .. }) => "proven of every input".to_owned(),
+        Ok(Proven { clauses: 0, .. }) => "proven for every input".to_owned(),
         Ok(Proven { clauses, register_bits }) => {
             format!(
-                "proven for all time, by {} on {} of registers",
+                "proven for all time, by {} over {} of registers",
                 format_count((*clauses).into(), "clause", "clauses"),
                 format_count((*register_bits).into(), "bit", "bits")
             )
         }
-        Err(CounterExample { broken, cycles, .. }) => format!("NOT SO, cycle {cycles} breaks {}", broken.join(", ")),
+        Err(CounterExample { broken, cycles, .. }) => format!("VIOLATED, cycle {cycles} breaks {}", broken.join(", ")),
     }
 }
 
@@ -191,7 +191,7 @@ fn write_broken(proof: &Proof, folder: &Path) -> Result<(), Report> {
     fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| output::no_folder(folder))?;
     let first = (proof.sizes)().into_iter().next().unwrap_or_default();
     for (number, mistake) in (1..).zip(proof.mistakes) {
-        let busy = Busy::new(format!("looking how mistake {number} of {} shows", proof.path()));
+        let busy = Busy::new(format!("searching for a violation by mistake {number} of {}", proof.path()));
         let found = proof.prove(&first, Some(mistake))?;
         drop(busy);
         output::print(&format!("  mistake {number}: {}\n", verdict(&found)))?;

@@ -82,7 +82,7 @@ fn end_late(signal: usize) {
             thread::sleep(LOOK_EVERY);
         }
     }
-    thread::spawn(|| output::print_error("interrupted: what was not complete by then is not written"));
+    thread::spawn(|| output::print_error("interrupted: incomplete files are not written"));
     thread::sleep(WORDS);
     end(signal)
 }

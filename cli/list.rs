@@ -75,7 +75,7 @@ pub(super) fn list(arguments: &ListArguments) -> Result<Exit, Report> {
         }
         ListCategory::Stalls => {
             let cells = |e: &dictionary::Stall| [e.unit, e.reason, e.meaning, &e.counted].map(str::to_owned).to_vec();
-            printed(format, &["WHO WAITS", "REASON", "MEANING", "COUNTED AS"], dictionary::stalls(), cells)?
+            printed(format, &["UNIT", "REASON", "MEANING", "COUNTER"], dictionary::stalls(), cells)?
         }
         ListCategory::Figures => {
             let cells = |e: &FigureEntry| vec![e.name.clone(), e.shows.clone()];

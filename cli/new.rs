@@ -49,7 +49,7 @@ pub(super) fn new(arguments: &NewArguments) -> Result<Exit, Report> {
     let sources = Sources::of(arguments)?;
     let folder = Path::new(name);
     if folder.symlink_metadata().is_ok() {
-        return Err(miette!("{name} is there already, expected a name that no file or folder has"));
+        return Err(miette!("{name} already exists, expected a name that no file or folder has"));
     }
     // Written next to its final place, so that relative paths from it are already the final ones.
     let part = PathBuf::from(format!("{name}.warpsieve.part"));
@@ -65,12 +65,12 @@ pub(super) fn new(arguments: &NewArguments) -> Result<Exit, Report> {
     let locked = locked.wrap_err_with(|| format!("cannot write {name}"))?;
     let lock = if locked { "complete: it builds offline and with --locked" } else { "completed by the first build" };
     let lines = [
-        format!("{name}/src/lib.rs has the scheme, {name}/src/twin.rs its twin, {name}/{name}.toml the design"),
+        format!("scheme: {name}/src/lib.rs; twin: {name}/src/twin.rs; design: {name}/{name}.toml"),
         format!("dependencies: {}; Cargo.lock is {lock}", sources.shown()),
         format!(
             "next: cd {name} && cargo test && cargo run --release -- compare syrk/small --design-set baseline,{name}"
         ),
-        "the first build of a profile takes about five minutes of processor time and 1 GB of disk, later ones seconds"
+        "the first build of a profile takes about five minutes of CPU time and 1 GB of disk space, later ones seconds"
             .to_owned(),
     ];
     output::print(&(lines.join("\n") + "\n"))?;
@@ -82,27 +82,29 @@ fn checked(name: &str) -> Result<&str, Report> {
     let refuse = |why: &str| Err(miette!("the name is `{name}`, {why}"));
     let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
     if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.split('-').all(is_word) {
-        return refuse("expected lower-case words and digits with hyphens, from a letter on: my-scheme");
+        return refuse(
+            "expected lower-case words and digits joined by hyphens, starting with a letter, such as my-scheme",
+        );
     }
     if KEYWORDS.contains(&name) {
-        return refuse("a keyword of Rust, expected another word: my-scheme");
+        return refuse("a Rust keyword, expected another name, such as my-scheme");
     }
     if OF_RUST.contains(&name) {
-        return refuse("which Rust or Cargo has for itself, expected another: my-scheme");
+        return refuse("reserved by Rust or Cargo, expected another name, such as my-scheme");
     }
     let is_port = |kind| name.strip_prefix(kind).is_some_and(|rest| rest.len() == 1 && rest != "0");
     if DEVICES.contains(&name) || is_port("com") || is_port("lpt") {
-        return refuse("a device of Windows, expected another: my-scheme");
+        return refuse("a Windows device name, expected another name, such as my-scheme");
     }
     if let Some(design) = designs().iter().find(|design| design.name == name) {
-        return refuse(&format!("expected another than that of a design: {}", design.path));
+        return refuse(&format!("the name of a design, expected another name: {}", design.path));
     }
     let is_example = ["new-scheme", "own-scheme"].contains(&name);
     let is_crate = LOCK
         .lines()
         .any(|line| line == format!("name = \"{name}\"") || line == format!("name = \"{}\"", name.replace('-', "_")));
     if is_crate && !is_example || name == "none" || is_kind(name) {
-        return refuse("which another crate or kind has, expected another");
+        return refuse("the name of another crate or kind, expected another name");
     }
     Ok(name)
 }
@@ -130,14 +132,15 @@ impl Sources {
                 && !url.contains(|c: char| c.is_control() || c.is_whitespace() || c == '"' || c == '\\');
             return match is_plain {
                 true => Ok(Self::Git(url.clone())),
-                false => Err(miette!("`--git` is {url:?}, expected the address of a repository")),
+                false => Err(miette!("`--git` is {url:?}, expected the URL of a repository")),
             };
         }
         let folder = arguments.path.as_deref().unwrap_or(Path::new(HOME));
         let found = folder.canonicalize().ok().filter(|folder| folder.join("rtl/Cargo.toml").is_file());
         let found = found.ok_or_else(|| {
             miette!(
-                "{} holds no sources of warpsieve, expected the folder of a clone: --path DIR, or a repository: --git URL",
+                "{} does not contain the sources of warpsieve, expected the folder of a clone (--path DIR) or a \
+                 repository (--git URL)",
                 folder.display()
             )
         })?;
@@ -150,7 +153,7 @@ impl Sources {
             None => relative(&here, &found).unwrap_or(found),
         };
         let seen = seen.to_str().map(|seen| seen.replace('\\', "/"));
-        seen.map(Self::Folder).ok_or_else(|| miette!("{} is no UTF-8, which Cargo.toml needs", folder.display()))
+        seen.map(Self::Folder).ok_or_else(|| miette!("{} is not UTF-8, which Cargo.toml requires", folder.display()))
     }
 
     fn shown(&self) -> String {
@@ -211,7 +214,10 @@ fn write_all(part: &Path, name: &str, sources: &Sources) -> Result<(), Report> {
                 text = text.replace(&format!("{{ path = \"../../{package}\" }}"), &sources.dependency(package));
             }
             // The crate may be inside the folder of another workspace.
-            text = format!("{text}\n[workspace]\n\n# Those of warpsieve: without them it runs slowly.\n{}", profiles());
+            text = format!(
+                "{text}\n[workspace]\n\n# Build profiles of warpsieve: without them, it runs slowly.\n{}",
+                profiles()
+            );
         }
         fs::create_dir_all(path.parent().unwrap_or(part)).into_diagnostic()?;
         fs::write(&path, text).into_diagnostic()?;
@@ -237,14 +243,17 @@ mod tests {
     #[test]
     fn names_that_rust_cargo_windows_or_warpsieve_have_are_refused_with_the_reason() {
         for (names, why) in [
-            (&["type", "self", "async", "gen", "where"][..], "a keyword of Rust"),
-            (&["test", "core", "std", "build", "deps"], "which Rust or Cargo has for itself"),
-            (&["con", "nul", "com1", "lpt9"], "a device of Windows"),
-            (&["pric", "streaming"], "expected another than that of a design"),
-            (&["rtl", "serde", "clap", "serde-json", "none", "all", "contentious"], "which another crate or kind has"),
+            (&["type", "self", "async", "gen", "where"][..], "a Rust keyword"),
+            (&["test", "core", "std", "build", "deps"], "reserved by Rust or Cargo"),
+            (&["con", "nul", "com1", "lpt9"], "a Windows device name"),
+            (&["pric", "streaming"], "the name of a design, expected another name"),
+            (
+                &["rtl", "serde", "clap", "serde-json", "none", "all", "contentious"],
+                "the name of another crate or kind",
+            ),
             (
                 &["9lives", "My-Scheme", "my_scheme", "sch\u{e9}ma", "a--b", "a-", "-a", "", "../x"],
-                "expected lower-case words and digits with hyphens",
+                "expected lower-case words and digits joined by hyphens",
             ),
         ] {
             for name in names {

@@ -156,10 +156,13 @@ fn shown(
     };
     let shown: Vec<_> = edges.iter().take(EDGES).map(edge).collect();
     if !shown.is_empty() {
-        text += &format!("\n{}", columns(&["load", "with", "saves together"], &shown));
+        text += &format!("\n{}", columns(&["load", "with", "bytes saved together"], &shown));
     }
     if hidden > 0 {
-        text += &format!("and {}\n", format_count(hidden as u64, "lighter pair", "lighter pairs"));
+        text += &format!(
+            "and {}\n",
+            format_count(hidden as u64, "pair with smaller savings", "pairs with smaller savings")
+        );
     }
     if let Some(untimed) = untimed {
         text += &format!("\n{}", compared(&optimised.kernels, untimed));
@@ -181,7 +184,7 @@ fn compared(clocked: &[KernelMetrics], untimed: &[KernelMetrics]) -> String {
     columns(&["load", "hits clocked", "untimed", "difference"], &rows)
 }
 
-const LOADS: [&str; 9] = ["load", "line", "lines asked", "hits alone", "sectors", "T_on", "T_off", "", "why"];
+const LOADS: [&str; 9] = ["load", "line", "lines requested", "hits alone", "sectors", "T_on", "T_off", "", "why"];
 
 fn loads(optimised: &Optimised<'_>, decisions: &[Decision]) -> String {
     let Optimised { subject, kernels, how, .. } = optimised;
@@ -226,5 +229,5 @@ fn methods(optimised: &Optimised<'_>, method: Method) -> String {
             }
         }
     }
-    columns(&["method", "bytes saved by the graph", "L2 bytes of loads", "% of bypass all"], &rows) + &refused
+    columns(&["method", "predicted bytes saved", "L2 bytes of loads", "% of bypass all"], &rows) + &refused
 }

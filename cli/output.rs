@@ -58,7 +58,7 @@ pub(super) fn print_written(is_quiet: bool, files: impl IntoIterator<Item = Path
 
 /// Returns the message for a folder that cannot be created.
 pub(super) fn no_folder(folder: &Path) -> String {
-    format!("{}: no folder can be made here", folder.display())
+    format!("{}: the folder cannot be created", folder.display())
 }
 
 /// Prints a message on stderr, cut to a few lines. Write errors are ignored, since no other channel is left

@@ -25,7 +25,7 @@ pub(super) fn profile(arguments: &ProfileArguments) -> Result<Exit, Report> {
         }
         let launches: usize = done.iter().map(|kernel| kernel.launches.len()).sum();
         let launches = format_count(launches as u64, "launch", "launches");
-        output::print_error(&format!("interrupted after {launches}; those after them are missing"));
+        output::print_error(&format!("interrupted after {launches}; the later launches are missing"));
     })?;
     interrupt::ended(ran, |()| {
         print(&kernels.into_inner().unwrap_or_else(PoisonError::into_inner), arguments.format)?;
@@ -44,7 +44,7 @@ fn print(kernels: &[KernelProfile], format: Format) -> Result<(), Report> {
     output::print(&text)
 }
 
-const HEAD: [&str; 9] = ["pc", "line", "warps", "lanes", "lines", "a warp", "most", "L1 hit %", "L2 hit %"];
+const HEAD: [&str; 9] = ["pc", "line", "warps", "lanes", "lines", "per warp", "max", "L1 hit %", "L2 hit %"];
 
 /// Returns the table of a kernel, with one row per load.
 fn table(kernel: &KernelProfile) -> String {

@@ -132,7 +132,8 @@ fn listed(prepared: &Prepared<'_>, kernel: &Function<'_>, lines: &[&str]) -> Ker
     let (program, refused) = match prepared.lower(name).as_ref().map(allocate) {
         Ok(Ok(program)) => (Some(Listing::new(&program, lines)), Vec::new()),
         Ok(Err(error)) => {
-            let message = format!("more than {} {} are live at this point, expected no more", error.limit, error.what);
+            let message =
+                format!("more than {} {} are live at this point, the limit per thread", error.limit, error.what);
             (None, vec![refused(error.line, None, &message, None)])
         }
         Err(_) => {
@@ -236,7 +237,7 @@ fn listing_table(name: &str, listing: &Listing) -> String {
     };
     let rows: Vec<_> = accesses.iter().map(row).collect();
     let memory = format!(
-        "  {}, {}, shared memory {}, local memory {} a thread",
+        "  {}, {}, shared memory {}, local memory {} per thread",
         format_count((*registers).into(), "register", "registers"),
         format_count((*predicates).into(), "predicate", "predicates"),
         format_count((*shared_bytes).into(), "byte", "bytes"),

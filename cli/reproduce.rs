@@ -26,7 +26,9 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<Exit, Report> 
         // Outside a clone, the kernels come from the sources of this build, whose folder must not be
         // written.
         None if kernels.is_absolute() && !arguments.summary => {
-            return Err(miette!("there is no folder `kernels` here or above: `--output` names a folder to write to"));
+            return Err(miette!(
+                "there is no folder `kernels` in this folder or above, expected `--output` with a folder"
+            ));
         }
         None => kernels.with_file_name("docs").join("results"),
     };
@@ -69,7 +71,7 @@ fn drawn(
         Ok(Ok(page)) => page,
         Ok(Err(FigureError::Input(report))) => return Err(report),
         Ok(Err(FigureError::Interrupted(signal))) => {
-            output::print_error("interrupted; what was measured so far is kept");
+            output::print_error("interrupted; the completed measurements are cached");
             return Ok((Exit::Interrupted(signal as u8), None));
         }
         Ok(Err(FigureError::Failed(why))) | Err(why) => {

@@ -53,7 +53,7 @@ pub(super) fn replay(arguments: &ReplayArguments) -> Result<Exit, Report> {
     let mut warnings = limit::lines(recording.warnings(), "warning");
     let (given, needed) = (resolved.config.addr_bits, recording.address_bits());
     if needed > given {
-        let wider = format!("addr_bits is {needed} instead of {given}: the trace has addresses of so many bits");
+        let wider = format!("addr_bits is {needed} instead of {given}: the width of the addresses in the trace");
         output::print_error(&wider);
         warnings.push(wider);
         resolved = Resolved::new(&widen_addresses(simulation.machine.request(), needed))?;
@@ -183,14 +183,14 @@ fn checkpoints<'a, W: AsRef<str>>(
     }
     if let Some(path) = checkpoint.as_deref().filter(|path| Some(*path) != resume.as_deref() && path.exists()) {
         let path = path.display();
-        return Err(miette!("{path} is there already: go on from it with `--resume {path}`, or remove it"));
+        return Err(miette!("{path} already exists: continue from it with `--resume {path}`, or remove it"));
     }
     let digest = |path: &Path| {
         let (hash, bytes) =
             digest(path).into_diagnostic().wrap_err_with(|| format!("{} cannot be read", path.display()))?;
         Ok::<_, Report>(format!("{hash:016x} {bytes}"))
     };
-    let program = env::current_exe().into_diagnostic().wrap_err("the program does not find its own file")?;
+    let program = env::current_exe().into_diagnostic().wrap_err("the program cannot find its own file")?;
     let mut files = BTreeMap::new();
     for (what, path) in reads {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -207,7 +207,7 @@ fn options(arguments: &SimulationArguments) -> Result<RunOptions, Report> {
     if let (Some(from), Some(to)) = (wave_from, wave_to)
         && from > to
     {
-        return Err(miette!("`--wave-from` is {from}, expected at most {to}, which is `--wave-to`"));
+        return Err(miette!("`--wave-from` is {from}, expected at most {to}, the value of `--wave-to`"));
     }
     let wave = arguments.wave.clone().map(|path| WaveOptions {
         path,
@@ -249,7 +249,7 @@ fn troubles(report: &RunReport) -> Vec<String> {
     troubles.extend(match &report.outcome {
         Outcome::Finished => None,
         Outcome::NoProgress(waiting) => {
-            Some(format!("no progress after cycle {cycle}: nothing can move any more\n{waiting}"))
+            Some(format!("no progress after cycle {cycle}: deadlock or livelock\n{waiting}"))
         }
         Outcome::CycleLimit(limit) => {
             let cycles = output::format_count(*limit, "cycle", "cycles");

@@ -53,7 +53,8 @@ fn of_name(name: &str) -> Result<Soak, Report> {
     let mut soaks = soaks();
     let names: Vec<_> = soaks.iter().map(|soak| soak.name).collect();
     let at = names.iter().position(|&other| other == name);
-    let at = at.ok_or_else(|| miette!(help = suggestion(name, "soaks", &names), "there is no soak `{name}`"))?;
+    let at =
+        at.ok_or_else(|| miette!(help = suggestion(name, "soak tests", &names), "there is no soak test `{name}`"))?;
     Ok(soaks.swap_remove(at))
 }
 
@@ -133,7 +134,7 @@ fn run(soak: &Soak, arguments: &SoakArguments) -> Result<Exit, Report> {
             let what = format_tally(soak, &tally);
             output::print(&format!("{what}{from}, in {seconds:.0} s, {rate} runs/s: all passed\n"))?;
             if let Some(keeper) = &state.keeper {
-                output::print(&format!("kept: {}\n", all(soak, keeper.passed())))?;
+                output::print(&format!("recorded: {}\n", all(soak, keeper.passed())))?;
             }
             Exit::Done
         }
@@ -151,7 +152,7 @@ fn run(soak: &Soak, arguments: &SoakArguments) -> Result<Exit, Report> {
 fn cannot_tell(soak: &Soak) -> Report {
     let tell = soaks().into_iter().filter(|soak| !soak.crosses().is_empty());
     let tell: Vec<_> = tell.map(|soak| format!("`{}`", soak.name)).collect();
-    miette!("soak `{}` cannot tell what its cases meet; those that can are {}", soak.name, tell.join(", "))
+    miette!("soak test `{}` has no coverage, expected one of {}", soak.name, tell.join(", "))
 }
 
 fn held(state: &Mutex<State>) -> MutexGuard<'_, State> {
@@ -162,18 +163,23 @@ fn held(state: &Mutex<State>) -> MutexGuard<'_, State> {
 fn fails(soak: &Soak, failed: &Failed, folder: &Path) -> Result<(), Report> {
     let Failed { seed, reproduce, tally, wrong, .. } = failed;
     let passed = format_tally(soak, tally);
-    output::print_error(&format!("{passed} passed; seed {seed} failed: {wrong}\nTo see it again:\n{reproduce}"));
-    let bar = progress_line(false, None, "making it smaller [{elapsed}]");
+    output::print_error(&format!("{passed} passed; seed {seed} failed: {wrong}\nTo reproduce:\n{reproduce}"));
+    let bar = progress_line(false, None, "reducing the case [{elapsed}]");
     let found = failed.shrunk(SHRINK);
     bar.finish_and_clear();
     let Some(found) = found else {
-        output::print_error("Run alone it does not fail again in this way: there is no smaller case.");
+        output::print_error("The case alone does not fail again in this way, so it cannot be reduced.");
         return Ok(());
     };
     let written = fs::create_dir_all(folder).and_then(|()| found.write(folder, soak.name, *seed));
-    let path = written.into_diagnostic().wrap_err_with(|| format!("{}: nothing can be kept here", folder.display()))?;
+    let path = written
+        .into_diagnostic()
+        .wrap_err_with(|| format!("{}: the case cannot be saved in this folder", folder.display()))?;
     let path = path.display();
-    output::print_error(&format!("It fails with {}, kept in {path}:\nwarpsieve soak --replay {path}", found.shrunk));
+    output::print_error(&format!(
+        "It still fails with {}, saved in {path}:\nwarpsieve soak --replay {path}",
+        found.shrunk
+    ));
     Ok(())
 }
 
@@ -186,7 +192,7 @@ fn again(soak: Option<&Soak>, files: &[PathBuf]) -> Result<Exit, Report> {
         let of_file = || {
             let name = ShrunkCase::soak_of(path).ok_or_else(|| {
                 miette!(
-                    "{shown}: the name says no soak, expected one such as ptx-17.ptx, or the soak before `--replay`"
+                    "{shown}: the name has no soak test, expected one such as ptx-17.ptx, or the test before `--replay`"
                 )
             })?;
             of_name(name)
@@ -200,7 +206,7 @@ fn again(soak: Option<&Soak>, files: &[PathBuf]) -> Result<Exit, Report> {
             }
         };
         if !path.is_file() {
-            return Err(miette!("{shown}: is no file"));
+            return Err(miette!("{shown}: is not a file"));
         }
         match soak.replay(&kernels, path) {
             Ok(()) => output::print(&format!("{shown}: passed\n"))?,

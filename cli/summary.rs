@@ -91,7 +91,7 @@ impl Summary<'_> {
             Verdict::Off => "off: nothing to compare with",
             Verdict::Passed => "passed",
             Verdict::OrderDependent => "undecided where results depend on the order of warps, else passed",
-            Verdict::Undefined => "undefined: a kernel used registers that nothing had written, else passed",
+            Verdict::Undefined => "undefined: a kernel read undefined registers, else passed",
             Verdict::Failed(_) => "FAILED",
         };
         let mut rows = vec![("check", vec![check.to_owned()])];

@@ -69,7 +69,7 @@ fn here(arguments: &SweepHereArguments) -> Result<Exit, Report> {
     let kept = done.results.len();
     if kept > 0 && !quiet {
         let (all, were) = (format_count(jobs.len() as u64, "run", "runs"), noun(kept, "was", "were"));
-        output::print_error(&format!("{kept} of {all} {were} kept before"));
+        output::print_error(&format!("{kept} of {all} {were} cached"));
     }
     let done = runs::run(&runners[0], &jobs, done, &how, &show)?;
     ended(&outputs, &plan, &jobs, done)
@@ -122,7 +122,8 @@ fn read(path: &Path, leaves_out: bool, files: &mut Files) -> Result<(SweepFile, 
 fn looked<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>, leaves_out: bool) -> Result<PreparedJobs<'a>, Report> {
     let all = jobs.len();
     let all = format_count(all as u64, "run", "runs");
-    let heartbeat = Heartbeat::off_terminal(false, move || format!("looking which of {all} were kept and can be made"));
+    let heartbeat =
+        Heartbeat::off_terminal(false, move || format!("checking which of {all} are cached or can be made"));
     let looked = runs::prepare(runners, jobs);
     drop(heartbeat);
     runs::report_skipped(&looked.refused, leaves_out)?;

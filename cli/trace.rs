@@ -33,7 +33,7 @@ pub(super) fn trace(arguments: &TraceArguments) -> Result<Exit, Report> {
     match &arguments.command {
         TraceCommand::Info(arguments) => interrupt::run_interruptible(
             || info(arguments),
-            || output::print_error("interrupted: nothing is said of the trace before it is read to its end"),
+            || output::print_error("interrupted: the analysis needs the whole trace"),
         )?,
         TraceCommand::Export(arguments) => export(arguments),
     }
@@ -51,7 +51,7 @@ fn export(arguments: &TraceExportArguments) -> Result<Exit, Report> {
     let launch = warpsieve::run::open(launch, ptx.as_deref())?;
     let mut files = Files::of(&resolved);
     files.reads_launch(&launch);
-    replaceable(folder, packing).iter().for_each(|path| files.writes("a file of `--output`", Some(path)));
+    replaceable(folder, packing).iter().for_each(|path| files.writes("a file in `--output`", Some(path)));
     files.check()?;
     let exported = Mutex::default();
     let work = || crash::catch_panic(|| export_into(&exported, launch, &resolved.config, folder, form));
@@ -62,7 +62,7 @@ fn export(arguments: &TraceExportArguments) -> Result<Exit, Report> {
         if let Err(report) = output::print_written(*quiet, files) {
             output::print_report(&report);
         }
-        output::print_error(&format!("interrupted after {launches}; those after them and the list are missing"));
+        output::print_error(&format!("interrupted after {launches}; the later launches and the list are missing"));
     })?;
     interrupt::ended(ran, |()| {
         let Exported { files, warp_instructions } = std::mem::take(&mut *exported());
@@ -297,12 +297,12 @@ fn table(kernel: &Kernel) -> String {
         "instructions",
         vec![
             format!(
-                "{} of {} in {}",
+                "{} warp-level by {} in {}",
                 format_thousands(warp_instructions),
                 format_count(warps, "warp", "warps"),
                 format_count(ctas, "CTA", "CTAs")
             ),
-            format!("{} of threads", format_thousands(profile.thread_instructions)),
+            format!("{} thread-level", format_thousands(profile.thread_instructions)),
             format!("{} distinct", format_thousands(*distinct as u64)),
         ],
     );
@@ -329,7 +329,7 @@ fn table(kernel: &Kernel) -> String {
             format_count(lines.saturating_mul(line_bytes), "byte", "bytes"),
         ],
     );
-    let mut reuse = vec![format!("{:.2} accesses a line", accesses as f64 / lines.max(1) as f64)];
+    let mut reuse = vec![format!("{:.2} accesses per line", accesses as f64 / lines.max(1) as f64)];
     for part in profile.footprint.reuse().iter().filter(|part| part.lines > 0) {
         let times = match part.to {
             Some(to) if to == part.from => part.from.to_string(),

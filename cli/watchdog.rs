@@ -41,7 +41,7 @@ fn end(call: &HookCall) -> ! {
     let (call, seconds) = (crash::named(call), u64::from(MOST_LOOKS) * LOOK_EVERY.as_secs());
     output::print_error(&format!(
         "internal error: {call}: it has not returned for {seconds} s\n\
-         The scheme broke one of its own rules. Nothing of this run can be trusted, and nothing is written."
+         The scheme broke one of its own rules. No result of this run can be trusted, and nothing is written."
     ));
     process::exit(Exit::CheckFailed.status().into())
 }

@@ -17,11 +17,11 @@ pub(super) fn waves(arguments: &WavesArguments) -> Result<Exit, Report> {
     match &arguments.command {
         WavesCommand::Follow(arguments) => interrupt::run_interruptible(
             || print_life(arguments),
-            || output::print_error("interrupted: nothing is said before the waveform is read to its end"),
+            || output::print_error("interrupted: the analysis needs the whole waveform"),
         )?,
         WavesCommand::Figure2 { folder } => interrupt::run_interruptible(
             || write_figure2(folder),
-            || output::print_error("interrupted: a file that is not listed as written is missing"),
+            || output::print_error("interrupted: files that are not listed as written are missing"),
         )?,
     }
 }
@@ -85,7 +85,7 @@ fn table(life: &Life, request: u64, core_mhz: u64) -> String {
         .iter()
         .map(|stay| {
             let length = length(stay.from, stay.to, core_mhz);
-            let doubt = if stay.is_certain { "" } else { "(by its number alone)" };
+            let doubt = if stay.is_certain { "" } else { "(matched by number only)" };
             vec![cycles(stay.from, core_mhz), length, stay.path.clone(), doubt.to_owned()]
         })
         .collect();

@@ -39,7 +39,7 @@ fn keeps(modifier: &str) -> Option<&'static str> {
         "volatile" => Some("it is volatile"),
         "mmio" => Some("it reads a device"),
         "relaxed" | "acquire" => Some("it is ordered"),
-        "nc" => Some("it goes the read-only way"),
+        "nc" => Some("it uses the read-only path"),
         _ if modifier.contains("::evict_") || modifier.ends_with("::no_allocate") => {
             Some("it has an eviction priority, which excludes an operator")
         }
@@ -110,7 +110,7 @@ pub fn rewrite(source: &Source, operators: &[Option<Operator>]) -> Result<String
         let OperatorPosition { instruction, operator: Span { start, end } } = load.place;
         if let Some(why) = load.fixed {
             let message = format!("this load cannot be given `{operator}`: {why}");
-            return Err(PtxError::new(source, instruction, "stays as it is", message));
+            return Err(PtxError::new(source, instruction, "stays unchanged", message));
         }
         text.push_str(&source.text[copied..start as usize]);
         text.push_str(&operator.to_string());
@@ -208,7 +208,7 @@ mod tests {
             ("ld.volatile.global.f32", "it is volatile"),
             ("ld.relaxed.sys.global.f32", "it is ordered"),
             ("ld.acquire.gpu.global.f32", "it is ordered"),
-            ("ld.global.nc.f32", "it goes the read-only way"),
+            ("ld.global.nc.f32", "it uses the read-only path"),
             ("ld.global.L1::evict_last.f32", "it has an eviction priority, which excludes an operator"),
             ("ld.global.L1::no_allocate.f32", "it has an eviction priority, which excludes an operator"),
         ];

@@ -51,7 +51,7 @@ impl<T: Copy> Triangle<T> {
     }
 
     fn at(i: usize, j: usize) -> usize {
-        assert_ne!(i, j, "a pair of one thing");
+        assert_ne!(i, j, "a pair of equal elements");
         let (i, j) = (i.min(j), i.max(j));
         j * (j - 1) / 2 + i
     }

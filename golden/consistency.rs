@@ -100,10 +100,10 @@ impl fmt::Display for Rule {
         f.write_str(match self {
             Self::OwnStore => "a compute unit sees its own stores",
             Self::OwnFuture => "a compute unit does not see stores that it has yet to issue",
-            Self::Coherent => "coherent operations see memory as it is, and what they saw stays seen",
+            Self::Coherent => "coherent operations see the current memory, and nothing older is seen later",
             Self::Atomic => "an atomic returns what the one before it left",
-            Self::KernelEnd => "what a kernel left in memory is seen by the next",
-            Self::NeverWritten => "a value that is read was written",
+            Self::KernelEnd => "a kernel sees the memory that the previous kernel left",
+            Self::NeverWritten => "a value that is read was once written",
         })
     }
 }
@@ -212,7 +212,7 @@ impl Checker {
     /// Panics if no such store is pending.
     pub fn perform(&mut self, cu: usize, cell: u64) {
         let next = self.own.get_mut(&(cu, cell)).and_then(|own| own.under_way.pop_front());
-        let Some((number, value)) = next else { panic!("compute unit {cu} has no store to {cell:#x} under way") };
+        let Some((number, value)) = next else { panic!("compute unit {cu} has no store to {cell:#x} in flight") };
         self.write(cu, cell, value, number, Rule::OwnStore);
     }
 
@@ -419,7 +419,7 @@ impl Checker {
     /// Panics if a store has not reached memory.
     pub fn end_kernel(&mut self) {
         let is_done = self.own.values().all(|own| own.under_way.is_empty());
-        assert!(is_done, "a kernel ends while stores are on their way to memory");
+        assert!(is_done, "a kernel ends while stores to memory are in flight");
         self.own.clear();
         self.found.clear();
         for Cell { versions, first } in self.cells.values_mut() {

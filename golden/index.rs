@@ -201,7 +201,7 @@ impl SetIndex {
     pub fn new(function: Function, line_bits: u32, address_bits: u32) -> Result<SetIndex, IndexError> {
         let fault = |text: String| Err(IndexError(text));
         if line_bits > 12 {
-            return fault(format!("line_bits is {line_bits}, expected 0 to 12: a line is a page at most"));
+            return fault(format!("line_bits is {line_bits}, expected 0 to 12: a line is at most a page"));
         }
         if !(line_bits..=64).contains(&address_bits) {
             return fault(format!(

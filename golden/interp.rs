@@ -195,7 +195,7 @@ impl fmt::Display for Fault {
                 write!(f, "a barrier with the number {number}, expected one from 0 to 15")
             }
             FaultKind::ReadOnly(address) => write!(f, "a write to {address:#x}, which lies in read-only constants"),
-            FaultKind::Waits => f.write_str("waits for threads that never come here"),
+            FaultKind::Waits => f.write_str("waits for threads that never arrive"),
             FaultKind::Generic(address) => write!(f, "the generic address {address:#x} lies in no state space"),
             FaultKind::Texture(handle) => write!(f, "no texture has the handle {handle:#x}"),
             FaultKind::Atomic(space) => write!(f, "an atomic operation on {space} memory"),
@@ -218,7 +218,7 @@ fn check(launch: &Launch<'_>) -> Result<(), InterpError> {
     let name = &program.name;
     let refuse = |message: String| Err(InterpError::Launch(message));
     if grid.contains(&0) || block.contains(&0) {
-        return refuse(format!("kernel `{name}`: grid {grid:?}, block {block:?}, expected no 0"));
+        return refuse(format!("kernel `{name}`: grid {grid:?}, block {block:?}, expected sizes of 1 or more"));
     }
     let threads: u64 = block.iter().map(|&n| u64::from(n)).fold(1, u64::saturating_mul);
     if threads > MAX_THREADS {
@@ -230,7 +230,7 @@ fn check(launch: &Launch<'_>) -> Result<(), InterpError> {
     let broken = broken.and(program.limits.check_grid(*grid).map_err(|refused| (refused, "grid", grid)));
     if let Err(((expected, directive), what, given)) = broken {
         return refuse(format!(
-            "kernel `{name}`: {what} {given:?}, expected {expected}: the kernel says `{directive}`"
+            "kernel `{name}`: {what} {given:?}, expected {expected}: the kernel declares `{directive}`"
         ));
     }
     if !program.relocations.is_empty() {

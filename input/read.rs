@@ -34,14 +34,14 @@ pub fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
 pub fn as_text(bytes: Vec<u8>) -> io::Result<String> {
     let refuse = |reason: String| Err(io::Error::new(io::ErrorKind::InvalidData, reason));
     if let Some(at) = bytes.iter().position(|&byte| byte == 0) {
-        return refuse(format!("it is no text: byte {at} is NUL"));
+        return refuse(format!("it is not text: byte {at} is NUL"));
     }
     if bytes.len() as u64 > MOST_BYTES {
-        return refuse(format!("it has more than {} MiB, expected at most as many", MOST_BYTES >> 20));
+        return refuse(format!("it has more than {} MiB, which is the limit", MOST_BYTES >> 20));
     }
     match String::from_utf8(bytes) {
         Ok(text) => Ok(text),
-        Err(error) => refuse(format!("it is no text: byte {} is not UTF-8", error.utf8_error().valid_up_to())),
+        Err(error) => refuse(format!("it is not text: byte {} is not UTF-8", error.utf8_error().valid_up_to())),
     }
 }
 
@@ -52,15 +52,15 @@ mod tests {
     #[test]
     fn what_is_no_text_is_refused_with_the_first_byte_that_shows_it() {
         let wrong = |bytes: &[u8]| as_text(bytes.to_vec()).unwrap_err().to_string();
-        assert_eq!(wrong(b"a = 1\0"), "it is no text: byte 5 is NUL");
-        assert_eq!(wrong(b"ab\xff"), "it is no text: byte 2 is not UTF-8");
+        assert_eq!(wrong(b"a = 1\0"), "it is not text: byte 5 is NUL");
+        assert_eq!(wrong(b"ab\xff"), "it is not text: byte 2 is not UTF-8");
         assert_eq!(as_text("a = \"ü\"\n".into()).unwrap(), "a = \"ü\"\n");
-        assert_eq!(wrong(&vec![b' '; MOST_BYTES as usize + 1]), "it has more than 64 MiB, expected at most as many");
+        assert_eq!(wrong(&vec![b' '; MOST_BYTES as usize + 1]), "it has more than 64 MiB, which is the limit");
     }
 
     #[cfg(unix)]
     #[test]
     fn a_device_without_end_is_refused() {
-        assert_eq!(read_text(Path::new("/dev/zero")).unwrap_err().to_string(), "it is no text: byte 0 is NUL");
+        assert_eq!(read_text(Path::new("/dev/zero")).unwrap_err().to_string(), "it is not text: byte 0 is NUL");
     }
 }

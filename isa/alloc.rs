@@ -18,8 +18,8 @@ use crate::program::{Dst, Form, Inst, MAX_PREDS, MAX_WORDS, Program, Reg, RegMas
 /// Error for a program that needs more registers than a thread can name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{file}:{line}: kernel `{kernel}` needs more than {limit} {what} at this point, expected \
-     at most {limit}: a thread can name no more"
+    "{file}:{line}: kernel `{kernel}` needs more than {limit} {what} at this point, expected at most {limit}: a thread \
+     cannot address more"
 )]
 pub struct AllocError {
     /// Name of the source file.

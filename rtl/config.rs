@@ -139,7 +139,7 @@ impl Rules {
         let side = |&(name, count): &(&str, u32)| {
             let others = bytes / u64::from(count.max(1));
             let fits = most / others.max(1);
-            let legal = format!("{fits} at most: together they are {bytes} bytes, and {most} are legal");
+            let legal = format!("at most {fits}: the total size is {bytes} bytes, and at most {most} are legal");
             (fits > 0).then(|| Side::new(name, count, legal))
         };
         self.between(bytes <= most, fields.iter().filter_map(side), why);

@@ -346,7 +346,7 @@ mod tests {
         let degree = "the degree is the number of index bits";
         assert_eq!(
             texts(67, 32),
-            [format!("polynomial is 67 (degree 6), expected degree 5, such as 37, or 0 for that: {degree}")]
+            [format!("polynomial is 67 (degree 6), expected degree 5, such as 37, which 0 selects: {degree}")]
         );
         let none = "another function: polynomials are for 1 to 4096 sets";
         assert_eq!(texts(4179, 8192), [format!("polynomial is 4179 (degree 12), expected {none}: {degree}")]);

@@ -183,12 +183,12 @@ impl Content {
             Self::Llvm => "LLVM IR",
             Self::Npy => "a NumPy array (.npy)",
             Self::Zip => "a ZIP archive or .npz",
-            Self::Trace => "the trace of a kernel",
-            Self::TraceList => "the list of a trace",
+            Self::Trace => "a kernel trace",
+            Self::TraceList => "a trace list",
             Self::DramTrace => "a trace of DRAM requests",
             Self::Checkpoint => "a checkpoint",
-            Self::Statistics => "a file of statistics",
-            Self::Json => "a file in JSON",
+            Self::Statistics => "a statistics file",
+            Self::Json => "a JSON file",
             Self::Waveform => "a waveform",
             Self::Page => "a page or picture",
             Self::Packed => "a compressed file",
@@ -215,7 +215,7 @@ impl Content {
             Self::Statistics => "`explain` takes it",
             Self::Waveform => "`waves follow` takes it",
             Self::Zip | Self::Packed => "unpack it first",
-            Self::Json | Self::Page => "nothing of warpsieve takes it",
+            Self::Json | Self::Page => "no command of warpsieve takes it",
         }
     }
 

@@ -44,7 +44,7 @@ pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
             seen = std::mem::take(&mut *HELPER.lock().unwrap_or_else(PoisonError::into_inner));
         }
         let blamed = if seen.starts_with("scheme `") { "The scheme" } else { "The model" };
-        format!("internal error: {seen}\n{blamed} broke one of its own rules. Nothing of this run can be trusted.")
+        format!("internal error: {seen}\n{blamed} broke one of its own rules. No result of this run can be trusted.")
     })
 }
 
@@ -107,7 +107,7 @@ mod tests {
             "internal error: scheme `mine` of `l1.bypass` in its hook `on_lookup`, cycle 118: no such line\n  at ";
         assert!(report.starts_with(named), "{report}");
         assert!(
-            report.ends_with("\nThe scheme broke one of its own rules. Nothing of this run can be trusted."),
+            report.ends_with("\nThe scheme broke one of its own rules. No result of this run can be trusted."),
             "{report}"
         );
         let next = catch_panic(|| -> u32 { panic!("of the model") }).unwrap_err();

@@ -26,7 +26,7 @@ pub fn kernels_folder() -> Result<PathBuf, Report> {
         relative.push("..");
     }
     Path::new(HOME).canonicalize().ok().filter(|folder| folder.is_dir()).ok_or_else(|| {
-        miette!("there is no folder `kernels` here or above, nor is {HOME}: kernels come with the source tree")
+        miette!("there is no folder `kernels` in this folder or above, and no {HOME}: they come with the source tree")
     })
 }
 
@@ -65,7 +65,7 @@ pub fn launch_file(given: &Path) -> Result<PathBuf, Report> {
         Ok(_) => format!("it is a folder without a {MAIN}"),
         Err(reason) => reason.to_string(),
     };
-    let help = meant(given, &launches).unwrap_or_else(|| "`warpsieve list kernels` names those there are".to_owned());
+    let help = meant(given, &launches).unwrap_or_else(|| "`warpsieve list kernels` lists all kernels".to_owned());
     Err(miette!(help = help, "{}: cannot read the launch file: {reason}", given.display()))
 }
 

@@ -328,11 +328,11 @@ pub struct LitmusReport {
 /// If the program exceeds the limits of this module, or the run fails or does not finish.
 pub fn run_on_machine(program: &Program, seed: u32, request: &Request) -> Result<LitmusReport, String> {
     if let Some(ops) = program.0.iter().find(|ops| reads(ops) > MOST_READ) {
-        return Err(format!("a thread reads {} words, expected {MOST_READ} at most", reads(ops)));
+        return Err(format!("a thread reads {} words, expected at most {MOST_READ}", reads(ops)));
     }
     let out_of_bounds = |op: &&Op| op.location().is_some_and(|at| at >= LOCATIONS);
     if let Some(op) = program.0.iter().flatten().find(out_of_bounds) {
-        return Err(format!("{op:?} is of no location, expected one below {LOCATIONS}"));
+        return Err(format!("{op:?} has no location, expected one below {LOCATIONS}"));
     }
     let told = |error: &dyn fmt::Display| error.to_string();
     let config = Resolved::new(request).map_err(|error| error.lines().join("\n"))?.config;

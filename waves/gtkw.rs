@@ -167,7 +167,7 @@ impl SaveFile<'_> {
         let (from, to) = self.sight;
         if to < from || self.markers.len() > MAX_MARKERS {
             let problem = match to < from {
-                true => format!("the times in sight are {from} to {to}, expected the first not after the last"),
+                true => format!("the visible times are {from} to {to}, expected the first not after the last"),
                 false => format!("{} markers, expected at most {MAX_MARKERS}: A to Z", self.markers.len()),
             };
             return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{}: {problem}", path.display())));
@@ -337,7 +337,7 @@ fn absolute(path: &Path) -> io::Result<String> {
 
 fn text_of(path: &Path) -> io::Result<&str> {
     let odd = || {
-        let problem = "expected a path in UTF-8 and on one line: a save file is a text that names it";
+        let problem = "expected a path in UTF-8 and on one line: a save file names it in one line of text";
         io::Error::new(io::ErrorKind::InvalidInput, format!("{}: {problem}", path.display()))
     };
     path.to_str().filter(|text| !text.contains(char::is_control)).ok_or_else(odd)

@@ -62,11 +62,11 @@ impl AtomicFile {
             opened.map_err(|error| about("cannot be written to", target, &error))?;
         }
         if target.as_os_str().as_encoded_bytes().last().is_some_and(|&last| std::path::is_separator(char::from(last))) {
-            return Err(refuse("is no directory that is there, expected a file name"));
+            return Err(refuse("is not an existing directory, expected a file name"));
         }
         let is_link = fs::symlink_metadata(target).is_ok_and(|there| there.is_symlink());
         if is_link && fs::metadata(target).is_err_and(|error| error.kind() != io::ErrorKind::NotFound) {
-            return Err(refuse("is a link that leads nowhere"));
+            return Err(refuse("is a dangling link"));
         }
         let replaces = destination(target);
         if replaces.file_name().is_none() {
@@ -84,7 +84,7 @@ impl AtomicFile {
             self.file.sync_data().map_err(|error| about("cannot write", &self.target, &error))?;
             if let Ok(there) = fs::metadata(replaced) {
                 let kept = self.file.set_permissions(there.permissions());
-                kept.map_err(|error| about("cannot keep the permissions", &self.target, &error))?;
+                kept.map_err(|error| about("cannot preserve the permissions", &self.target, &error))?;
             }
             let mut parts = parts();
             if parts.is_over {
@@ -210,7 +210,7 @@ fn begin(replaces: &Path) -> io::Result<(File, PathBuf)> {
             return Ok((file, at));
         }
     }
-    Err(io::Error::new(io::ErrorKind::ResourceBusy, format!("{MOST_PARTS} others write it")))
+    Err(io::Error::new(io::ErrorKind::ResourceBusy, format!("{MOST_PARTS} other processes write it")))
 }
 
 /// Opens and locks the temporary file at this path, or returns `None` if another process is writing it.
@@ -376,10 +376,10 @@ mod tests {
     fn a_name_that_ends_as_a_folder_and_a_link_that_leads_nowhere_are_refused() -> io::Result<()> {
         let folder = tempfile::tempdir()?;
         let error = AtomicFile::create(&folder.path().join("new/")).expect_err("it would be called `new`");
-        assert!(error.to_string().ends_with("is no directory that is there, expected a file name"), "{error}");
+        assert!(error.to_string().ends_with("is not an existing directory, expected a file name"), "{error}");
         std::os::unix::fs::symlink("loop", folder.path().join("loop"))?;
         let error = AtomicFile::create(&folder.path().join("loop")).expect_err("it leads to itself");
-        assert!(error.to_string().ends_with("is a link that leads nowhere"), "{error}");
+        assert!(error.to_string().ends_with("is a dangling link"), "{error}");
         assert_eq!(names_in(folder.path()), ["loop"]);
         Ok(())
     }

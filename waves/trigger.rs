@@ -117,7 +117,7 @@ impl Trigger {
             let (at, sign) = next("a comparison: ==, !=, <, <=, > or >=")?;
             let comparison = COMPARISONS.iter().find(|(text, _)| *text == sign).map(|&(_, comparison)| comparison);
             let comparison = comparison
-                .ok_or_else(|| refuse(at, format!("`{sign}` is no comparison, expected ==, !=, <, <=, > or >=")))?;
+                .ok_or_else(|| refuse(at, format!("`{sign}` is not a comparison, expected ==, !=, <, <=, > or >=")))?;
             let (at, value) = next("a number, or the name of a state")?;
             let code = |id: SignalId| Ok((id, value_of(tree.signal(id), value)?));
             let signals = signals.into_iter().map(code).collect::<Result<_, String>>();
@@ -210,10 +210,10 @@ fn value_of(signal: &Signal, text: &str) -> Result<u64, String> {
             let code = names.iter().position(|name| *name == text);
             code.map(|code| code as u64).ok_or_else(|| {
                 let names: Vec<&str> = names.iter().copied().filter(|name| !name.is_empty()).collect();
-                format!("`{text}` is no state of `{}`, expected one of {}", signal.name, names.join(", "))
+                format!("`{text}` is not a state of `{}`, expected one of {}", signal.name, names.join(", "))
             })
         }
-        (None, _) => Err(format!("`{text}` is no number, and `{}` has no named states", signal.name)),
+        (None, _) => Err(format!("`{text}` is not a number, and `{}` has no named states", signal.name)),
     }
 }
 
@@ -336,8 +336,8 @@ mod tests {
     fn what_cannot_be_read_is_refused_with_its_place() {
         assert_eq!(
             problem("l1.level == 3 && l1.status == FIAL"),
-            "trigger `l1.level == 3 && l1.status == FIAL`, character 31: `FIAL` is no state of `status`, expected one of \
-             HIT, MISS, FAIL"
+            "trigger `l1.level == 3 && l1.status == FIAL`, character 31: `FIAL` is not a state of `status`, expected \
+             one of HIT, MISS, FAIL"
         );
         assert_eq!(
             problem("l1.level == 3 &&"),
@@ -371,11 +371,12 @@ mod tests {
         );
         assert_eq!(
             problem("l1.level = 3"),
-            "trigger `l1.level = 3`, character 10: `=` is no comparison, expected ==, !=, <, <=, > or >="
+            "trigger `l1.level = 3`, character 10: `=` is not a comparison, expected ==, !=, <, <=, > or >="
         );
         assert_eq!(
             problem("l1.status == FIAL"),
-            "trigger `l1.status == FIAL`, character 14: `FIAL` is no state of `status`, expected one of HIT, MISS, FAIL"
+            "trigger `l1.status == FIAL`, character 14: `FIAL` is not a state of `status`, expected one of HIT, MISS, \
+             FAIL"
         );
         assert_eq!(
             problem("l1.level == 16"),
@@ -383,7 +384,7 @@ mod tests {
         );
         assert_eq!(
             problem("l1.level == full"),
-            "trigger `l1.level == full`, character 13: `full` is no number, and `level` has no named states"
+            "trigger `l1.level == full`, character 13: `full` is not a number, and `level` has no named states"
         );
         assert_eq!(
             problem("l1.level == 3 for 0"),

@@ -159,7 +159,7 @@ impl View {
             let glob: Glob = glob.parse().map_err(|error| refuse(format!("{error}")))?;
             let colour = words.next().map(|word| colour(word).map_err(&refuse)).transpose()?;
             if let Some(extra) = words.next() {
-                return Err(refuse(format!("`{extra}` after the colour, expected a glob and at most one colour")));
+                return Err(refuse(format!("`{extra}` after the color, expected a glob and at most one color")));
             }
             let group = groups.last_mut();
             let group = group.ok_or_else(|| refuse("a signal before the first `[Title of a group]`".to_owned()))?;
@@ -205,7 +205,7 @@ fn colour(word: &str) -> Result<Colour, String> {
     let found = Colour::NAMES.iter().find(|(name, _)| *name == word);
     found.map(|&(_, colour)| colour).ok_or_else(|| {
         let names: Vec<&str> = Colour::NAMES.iter().map(|(name, _)| *name).collect();
-        format!("colour is `{word}`, expected one of {}", names.join(", "))
+        format!("color is `{word}`, expected one of {}", names.join(", "))
     })
 }
 
@@ -283,12 +283,12 @@ mod tests {
         let problem = |text| View::parse("v", text).expect_err("not a view").to_string();
         assert_eq!(
             problem("[A]\nhit rde"),
-            "view v, line 2: colour is `rde`, expected one of red, orange, yellow, green, blue, indigo, violet"
+            "view v, line 2: color is `rde`, expected one of red, orange, yellow, green, blue, indigo, violet"
         );
         assert_eq!(problem("\nhit"), "view v, line 2: a signal before the first `[Title of a group]`");
         assert_eq!(
             problem("[A]\nhit red blue"),
-            "view v, line 2: `blue` after the colour, expected a glob and at most one colour"
+            "view v, line 2: `blue` after the color, expected a glob and at most one color"
         );
         assert!(problem("[A]\na..b").starts_with("view v, line 2: scope `a..b` has an empty name"));
     }

@@ -89,7 +89,7 @@ fn overhead(estimate: &Estimate<'_>, against: &str) -> String {
     let Estimate { tree, technology, .. } = estimate;
     let Delta { bits, flops, um2, leakage_mw } = tree.delta.unwrap_or_default();
     if !tree.differs() {
-        return format!("nothing more or less than with {against}\n");
+        return format!("no difference from {against}\n");
     }
     let chip = technology.chip();
     // Area of the L1s without the scheme, the base of the first percentage.
@@ -101,7 +101,7 @@ fn overhead(estimate: &Estimate<'_>, against: &str) -> String {
     });
     let of_l1 = if l1 > 0.0 { format!("{:+.4} % of all L1s, ", 100.0 * um2 / l1) } else { String::new() };
     format!(
-        "more than with {against}: {} {}, {} {}, {:+.6} mm2, {leakage_mw:+.3} mW\n\
+        "difference from {against}: {} {}, {} {}, {:+.6} mm2, {leakage_mw:+.3} mW\n\
          {of_l1}{:+.6} % of the {:.0} mm2 of a {}\n",
         signed(bits),
         noun(bits.unsigned_abs(), "bit", "bits"),
@@ -135,9 +135,9 @@ fn origins(tree: &Block) -> String {
     columns(
         &["FIGURES", "mm2", "%"],
         &[
-            row("memories between CACTI's points", grid),
-            row("memories outside of them, by closed form", outside),
-            row("memories of flip-flops", small),
+            row("memories interpolated between CACTI points", grid),
+            row("memories outside the CACTI points, by closed form", outside),
+            row("memories built of flip-flops", small),
             row("flip-flops", flops),
             row("logic", logic),
         ],

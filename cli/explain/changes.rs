@@ -20,12 +20,12 @@ const FIRST_LATENCY: u64 = 16;
 /// Derived rates: name, keys summed in the numerator, keys summed in the denominator.
 const RATES: [(&str, &[&str], &[&str]); 7] = [
     ("L1D loads that hit", &["l1.hits"], &["l1.accesses"]),
-    ("L1D loads that join a line on its way", &["l1.hit_pending"], &["l1.accesses"]),
+    ("L1D loads that are pending hits", &["l1.hit_pending"], &["l1.accesses"]),
     ("L2 reads that hit", &["l2.hits"], &["l2.accesses"]),
-    ("L2 reads that join a line on its way", &["l2.hit_pending"], &["l2.accesses"]),
-    ("DRAM accesses that find their row open", &["dram.row_hits"], &["dram.reads", "dram.writes"]),
-    ("DRAM cycles of a read", &["dram.read_latency"], &["dram.reads"]),
-    ("DRAM banks waited for at a time", &["dram.banks_waiting"], &["dram.waiting_cycles"]),
+    ("L2 reads that are pending hits", &["l2.hit_pending"], &["l2.accesses"]),
+    ("DRAM accesses that hit the open row", &["dram.row_hits"], &["dram.reads", "dram.writes"]),
+    ("DRAM cycles per read", &["dram.read_latency"], &["dram.reads"]),
+    ("DRAM banks with waiting requests", &["dram.banks_waiting"], &["dram.waiting_cycles"]),
 ];
 
 /// Complete comparison of two runs.
@@ -200,14 +200,14 @@ fn slots(a: &Side, b: &Side, least: f64) -> Section {
     let sides = [a, b].map(Side::slots);
     let reasons = merge_keys(&sides[0], &sides[1]).map(|(reason, a, b)| {
         let counted = format!("stalls.{reason}");
-        let note = meaning(&counted).unwrap_or("It issued an instruction.");
+        let note = meaning(&counted).unwrap_or("The scheduler issued an instruction.");
         Row { note: Some(note.to_owned()), ..Row::new((*reason).to_owned(), a, b) }
     });
     let [before, after] = [&sides[0], &sides[1]].map(|slots| slots.values().sum::<f64>());
     Section::new(
         [
             "issue slots",
-            "cycles of all schedulers of SMs that had warps, by what they did; a weight is a part of the change of all slots",
+            "scheduler cycles of SMs that had warps, by use; the weight is the share of the change of all slots",
             "reason",
             "the slots",
         ],
@@ -233,8 +233,8 @@ fn refusals(a: &Side, b: &Side, least: f64) -> Section {
     rows.sort_by(largest_first);
     Section::new(
         [
-            "refusals",
-            "cycles in which a cache refused its oldest access, summed over all of its kind; they overlap",
+            "reservation fails",
+            "cycles in which the oldest access of a cache stalled, summed over all of its kind; the cycles overlap",
             "reason",
             "the cycles of all caches of the kind",
         ],
@@ -277,9 +277,10 @@ fn loads(a: &Side, b: &Side, sources: &Sources, least: f64) -> Section {
     Section::new(
         [
             "loads",
-            "lines that each asked the L2 for, by misses and on the bypass path, and the mean latency of its warps; a weight is a part of the change of all",
+            "lines requested from the L2, by misses and on the bypass path, and mean latency per warp; the weight is \
+             the share of the change of all loads",
             "load",
-            "the accesses of all loads, or of their cycles",
+            "the accesses of all loads, or of their latency,",
         ],
         least,
         &Scale::Sum { of: accesses, changed },
@@ -296,7 +297,7 @@ fn rates(a: &Side, b: &Side, least: f64) -> Section {
     let rows = RATES
         .iter()
         .map(|(name, above, below)| Row::new((*name).to_owned(), rate(a, above, below), rate(b, above, below)));
-    Section::new(["rates", "one counter by another", "rate", "its larger value"], least, &Scale::Own, rows)
+    Section::new(["rates", "ratios of counters", "rate", "the larger value"], least, &Scale::Own, rows)
 }
 
 /// Returns the changes of all other counters, in the order of the statistics.
@@ -307,9 +308,9 @@ fn counters(a: &Side, b: &Side, least: f64) -> Section {
     Section::new(
         [
             "counters",
-            "all others, in the order of the statistics; `warpsieve counters NAME` says what one counts",
+            "all other counters, in the order of the statistics; `warpsieve counters NAME` describes one",
             "counter",
-            "its larger value",
+            "the larger value",
         ],
         least,
         &Scale::Own,
@@ -327,7 +328,7 @@ fn load_latencies(a: &Side, b: &Side, least: f64) -> Section {
         };
         (0..classes).map(of).collect()
     };
-    let about = "loads of warps by the cycles from the LSU to the last byte";
+    let about = "warp loads by latency in core cycles, from the LSU to the last byte";
     classes(["load latencies", about, "class", "the loads"], all(a), all(b), least)
 }
 
@@ -341,9 +342,8 @@ fn stages(a: &Side, b: &Side, least: f64) -> Section {
         let number = OtherValue { name: "number", a: stays, b: others, of: stays.max(others) };
         Row { further: vec![number], note: Some(counter.meaning.to_owned()), ..Row::new(name.to_owned(), a, b) }
     });
-    let about =
-        "mean core cycles of loads and of the reads that they made, by the part of the machine that they were in";
-    Section::new(["stages", about, "stage", "its larger value"], least, &Scale::Own, rows)
+    let about = "mean core cycles that loads and their reads spent in each part of the machine";
+    Section::new(["stages", about, "stage", "the larger value"], least, &Scale::Own, rows)
 }
 
 /// Returns one section per stage with the changes of its latency histogram.
@@ -353,15 +353,15 @@ fn stage_latencies(a: &Side, b: &Side, least: f64) -> impl Iterator<Item = Secti
             let stays = side.statistics.stages.get(name);
             stays.map_or(Vec::new(), |stays| stays.latencies.iter().map(|&number| number as f64).collect())
         };
-        let about = "those of this stage by their cycles";
-        classes([&counter.key, about, "class", "all of them"], of(a), of(b), least)
+        let about = "stays in this stage by length in core cycles";
+        classes([&counter.key, about, "class", "all stays"], of(a), of(b), least)
     })
 }
 
 /// Returns the changes of the latency histogram of DRAM reads.
 fn dram_latencies(a: &Side, b: &Side, least: f64) -> Section {
     let all = |side: &Side| side.statistics.dram.read_latencies.iter().map(|&reads| reads as f64).collect();
-    let about = "reads by the cycles of the DRAM clock that they took";
+    let about = "reads by latency in cycles of the DRAM clock";
     classes(["DRAM latencies", about, "class", "the reads"], all(a), all(b), least)
 }
 
@@ -387,7 +387,7 @@ fn energy(a: &Side, b: &Side, least: f64) -> Section {
     let rows = merge_keys(&mine, &its).map(|(block, a, b)| Row::new(block.clone(), a, b));
     let [before, after] = [&mine, &its].map(|parts| parts.values().sum::<f64>());
     Section::new(
-        ["energy", "in uJ, an estimate; a weight is a part of the change of all", "part", "the energy"],
+        ["energy", "in uJ, an estimate; the weight is the share of the change of all", "component", "the energy"],
         least,
         &Scale::Sum { of: before.max(after), changed: after - before },
         rows,

@@ -123,10 +123,10 @@ impl Side {
     /// # Errors
     /// Fails if the text is not a statistics file, or has another schema version.
     pub fn parse(name: String, text: &str) -> Result<Self, Report> {
-        let value: Value = serde_json::from_str(text).map_err(|error| miette!("{name} is no JSON: {error}"))?;
+        let value: Value = serde_json::from_str(text).map_err(|error| miette!("{name} is not JSON: {error}"))?;
         let schema = value.get("schema").unwrap_or(&Value::Null);
         if *schema != SCHEMA {
-            return Err(miette!("{name}: `schema` is {schema}, expected {SCHEMA}: a file that `run --stats` wrote"));
+            return Err(miette!("{name}: `schema` is {schema}, expected {SCHEMA} in a file of `run --stats`"));
         }
         Self::parsed(name, value)
     }
@@ -145,7 +145,7 @@ impl Side {
         flatten(String::new(), value.clone(), &mut cells);
         let numbers = cells.into_iter().filter_map(|(key, value)| Some((key, value.as_f64()?))).collect();
         let statistics: Statistics = serde_json::from_value(value)
-            .map_err(|error| miette!("{name} is not what `run --stats` writes: {error}"))?;
+            .map_err(|error| miette!("{name} is not a statistics file of `run --stats`: {error}"))?;
         let energy = statistics.energy.as_ref().map(BlockEnergy::all).unwrap_or_default();
         Ok(Self { name, statistics, numbers, energy })
     }
@@ -217,13 +217,15 @@ impl Side {
         for Self { name, statistics, .. } in [self, other] {
             if statistics.outcome != FINISHED {
                 let outcome = &statistics.outcome;
-                return Err(miette!("{name}: the run ended with `{outcome}`, expected `{FINISHED}`: it is not whole"));
+                return Err(miette!("{name}: the run ended with `{outcome}`, expected `{FINISHED}`: it is incomplete"));
             }
         }
         let (kernels, others) = (self.kernels(), other.kernels());
         if kernels != others {
             let (name, other) = (&self.name, &other.name);
-            return Err(miette!("{name} ran {kernels}, {other} ran {others}: only runs of the same kernels compare"));
+            return Err(miette!(
+                "{name} ran {kernels}, {other} ran {others}: only runs of equal kernels can be compared"
+            ));
         }
         Ok(())
     }
@@ -249,7 +251,7 @@ impl Side {
             && a != b
         {
             let [a, b] = [a, b].map(|(node_nm, hop_mm)| format!("{node_nm} nm with wires of {hop_mm} mm"));
-            differs("the energies are of different estimates", a, b);
+            differs("the energy estimates have different parameters", a, b);
         }
         if mine.config_hash == its.config_hash {
             notes.push("both ran on the same configuration".to_owned());
@@ -261,7 +263,8 @@ impl Side {
             idle => {
                 let [a, b] = idle.map(|idle| idle.unwrap_or_else(|| "none".to_owned()));
                 let idle = if a == b { format!("{a} in A and in B") } else { format!("{a} in A, {b} in B") };
-                let rest = "issue slots are those of the others, refusals those of SMs that had a warp at all";
+                let rest =
+                    "issue slots exclude the idle SMs of each launch, reservation fails the SMs without any warp";
                 notes.push(format!("idle SMs: {idle}; {rest}"));
             }
         }

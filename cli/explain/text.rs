@@ -47,7 +47,7 @@ impl Section {
         let (rows, has_weights) = (self.rows.iter().chain(sum.as_ref().filter(|_| *small > 0)), sum.is_some());
         let further: Vec<_> =
             rows.clone().next().map_or(Vec::new(), |row| row.further.iter().map(|f| f.name).collect());
-        let mut head = vec![self.row, "A", "B", "change", if has_weights { "weight" } else { "B by A" }];
+        let mut head = vec![self.row, "A", "B", "change", if has_weights { "weight" } else { "B / A" }];
         head.extend(&further);
         head.push("");
         let cells = |row: &Row| {

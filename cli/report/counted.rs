@@ -19,7 +19,7 @@ use super::html::{bar, percent, spark, table, text};
 /// Returns a table of the load instructions, each with its source line.
 pub fn loads(report: &RunReport, sources: &Sources, at: &str) -> Markup {
     if report.loads.is_empty() {
-        return html! { p { "No load of a kernel in PTX reached a cache." } };
+        return html! { p { "No load of a PTX kernel reached a cache." } };
     }
     let mut loads: Vec<_> = report.loads.iter().collect();
     loads.sort_by_key(|load| (&load.kernel, load.line, load.column, load.pc));
@@ -44,8 +44,9 @@ pub fn loads(report: &RunReport, sources: &Sources, at: &str) -> Markup {
     let rows: Vec<_> = loads.iter().zip(&origins).map(row).collect();
     html! {
         p.quiet {
-            "Accesses by line, latencies in core cycles by warp, from the LSU to the last byte; the bars are their classes, as under latencies."
-            @if !has_origins { " The PTX names no lines of its source: compilers write them with " code { "-lineinfo" } " or " code { "-gline-tables-only" } "." }
+            "Accesses count lines. Latencies are per warp, in core cycles from the LSU to the last byte. The bars are \
+             their histogram, as under Latencies."
+            @if !has_origins { " The PTX names no source lines: compilers write them with " code { "-lineinfo" } " or " code { "-gline-tables-only" } "." }
         }
         (table(&format!("{at}load"), &head, &(first..first + 6), &rows))
     }
@@ -56,7 +57,7 @@ pub fn stalls(report: &RunReport, at: &str) -> Markup {
     let mut shares = report.counters.scheduler_shares();
     shares.sort_by(|(_, one), (_, other)| other.total_cmp(one));
     let row = |(reason, share): &(StallReason, f64)| {
-        let means = meaning(&format!("stalls.{}", reason.name())).unwrap_or("It issued an instruction.");
+        let means = meaning(&format!("stalls.{}", reason.name())).unwrap_or("The scheduler issued an instruction.");
         vec![text(reason.name()), text(percent(*share)), bar(*share), text(means)]
     };
     let rows: Vec<_> = shares.iter().filter(|(_, share)| *share > 0.0).map(row).collect();
@@ -81,10 +82,10 @@ pub fn refusals(report: &RunReport, at: &str) -> Markup {
     let rows: Vec<_> =
         caches.iter().flat_map(|(cache, group, reasons)| reasons.iter().map(move |r| row(cache, group, r))).collect();
     if rows.is_empty() {
-        return html! { p { "No cache refused an access." } };
+        return html! { p { "No access of a cache stalled." } };
     }
     html! {
-        p.quiet { "Cycles in which a cache refused its oldest access, over all caches of its kind." }
+        p.quiet { "Cycles in which the oldest access of a cache stalled, summed over all caches of its kind." }
         (table(&format!("{at}refusal"), &["cache", "reason", "cycles", "", ""], &(2..3), &rows))
     }
 }
@@ -93,12 +94,12 @@ pub fn refusals(report: &RunReport, at: &str) -> Markup {
 pub fn latencies(report: &RunReport, at: &str) -> Markup {
     let loads = LoadStats::total(report.loads.iter().map(|load| &load.stats));
     let Totals { stages: stays, dram, .. } = report.counters.totals();
-    let about = "Loads of warps, by core cycles from the LSU to the last byte";
+    let about = "Warp loads by latency in core cycles, from the LSU to the last byte";
     let mut histograms = vec![("loads", about, loads.latencies.to_vec())];
     for ((name, stays), (_, counter)) in stays.named().into_iter().zip(stages()) {
         histograms.push((name, counter.meaning, stays.latencies.to_vec()));
     }
-    histograms.push(("reads", "Reads of the DRAM, by cycles of its clock", dram.read_latencies.to_vec()));
+    histograms.push(("reads", "DRAM reads by latency in cycles of the DRAM clock", dram.read_latencies.to_vec()));
     html! {
         @for (name, about, classes) in &histograms {
             h4 { (about) }
@@ -120,7 +121,7 @@ fn histogram(id: &str, classes: &[u64]) -> Markup {
 
 /// Returns a table of the energy of a run by component. The first component is the whole machine.
 pub fn energy(parts: &[BlockEnergy], node: Node, at: &str) -> Markup {
-    let Some(whole) = parts.first() else { return html! { p { "The run did not count its structures." } } };
+    let Some(whole) = parts.first() else { return html! { p { "The run has no counts of its structures." } } };
     let pj = |part: &BlockEnergy| part.dynamic_pj + part.leakage_pj;
     let row = |part: &BlockEnergy| {
         let BlockEnergy { block, dynamic_pj, leakage_pj } = part;
@@ -135,7 +136,7 @@ pub fn energy(parts: &[BlockEnergy], node: Node, at: &str) -> Markup {
     };
     let rows: Vec<_> = parts.iter().map(row).collect();
     html! {
-        p.quiet { "At " (node.nm()) " nm, an estimate: differences are to be trusted more than totals." }
-        div.tree { (table(&format!("{at}part"), &["part", "uJ", "dynamic", "leakage", "%", ""], &(1..5), &rows)) }
+        p.quiet { "At " (node.nm()) " nm, an estimate: differences are more reliable than totals." }
+        div.tree { (table(&format!("{at}part"), &["component", "uJ", "dynamic", "leakage", "%", ""], &(1..5), &rows)) }
     }
 }

@@ -30,11 +30,11 @@ pub fn body(resolved: &Resolved, report: &RunReport) -> Markup {
         Some((100.0 * interval.bus_busy_cycles as f64 / (cycles * channels)).min(100.0))
     };
     let charts: [TimelinePlot<'_>; 5] = [
-        ("Thread instructions a cycle", "IPC", 0.0, Box::new(|i| Some(ratio(i.thread_instructions, i.cycles)))),
-        ("Warps that run", "warps", slots, Box::new(|i| Some(ratio(i.running_warps, i.looks)))),
-        ("L1D loads that hit", "%", 100.0, Box::new(|i| part(i.l1_hits, i.l1_accesses))),
-        ("L2 reads that hit", "%", 100.0, Box::new(|i| part(i.l2_hits, i.l2_accesses))),
-        ("DRAM data buses in use", "%", 100.0, Box::new(bus)),
+        ("Thread instructions per cycle", "IPC", 0.0, Box::new(|i| Some(ratio(i.thread_instructions, i.cycles)))),
+        ("Running warps", "warps", slots, Box::new(|i| Some(ratio(i.running_warps, i.looks)))),
+        ("L1D hit rate", "%", 100.0, Box::new(|i| part(i.l1_hits, i.l1_accesses))),
+        ("L2 hit rate", "%", 100.0, Box::new(|i| part(i.l2_hits, i.l2_accesses))),
+        ("Utilization of the DRAM data buses", "%", 100.0, Box::new(bus)),
     ];
     let curve = |(title, unit, top, value): &TimelinePlot<'_>| {
         let step =
@@ -46,7 +46,8 @@ pub fn body(resolved: &Resolved, report: &RunReport) -> Markup {
     let longest = history.iter().map(|interval| interval.cycles).max().unwrap_or(0);
     let intervals = format_count(history.len() as u64, "interval", "intervals");
     html! {
-        p.quiet { (intervals) " of " (format_thousands(longest)) " core cycles at most, all units together. A gap has no accesses. The last stores reach memory after the end of the kernels." }
+        p.quiet { (intervals) " of " (format_thousands(longest)) " core cycles at most, over all units. Gaps \
+             are intervals without accesses. The last stores reach memory after the end of the kernels." }
         @for chart in &charts { (html::chart(&curve(chart))) }
     }
 }

@@ -10,7 +10,7 @@ use super::html::{self, Section, table, text};
 pub fn page(pages: &[Page]) -> String {
     let mut all = vec![Section::new("rows", "Rows that hold", held(pages))];
     all.extend(pages.iter().map(|page| Section::new(id(page), page.name.as_str(), body(page))));
-    html::page("Figures measured again", &html! {}, &all)
+    html::page("Reproduced figures", &html! {}, &all)
 }
 
 fn id(page: &Page) -> String {
@@ -26,7 +26,7 @@ fn held(pages: &[Page]) -> Markup {
     };
     let judged: Vec<_> = pages.iter().filter(|page| !page.rows.is_empty()).map(row).collect();
     html! {
-        @if judged.is_empty() { p { "The pages state nothing to be held to." } }
+        @if judged.is_empty() { p { "The pages have no rated rows." } }
         @else { (table("held", &["page", "hold", "rows"], &(1..3), &judged)) }
     }
 }

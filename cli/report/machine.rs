@@ -21,14 +21,14 @@ pub fn configuration(resolved: &Resolved, at: &str) -> Markup {
     let changed: Vec<_> = fields.iter().filter(|field| field.was.is_some()).collect();
     let about = &resolved.machine;
     let number = |number: usize| format_count(number as u64, "field", "fields");
-    let label = format!("All {}, with the place that states each", number(fields.len()));
+    let label = format!("All {}, with the source of each", number(fields.len()));
     let group = |field: &PrintedField| field.path.split_once('.').map_or("", |(group, _)| group).to_owned();
     html! {
         p { (about.name) ": " (about.description) }
         p.quiet { "Source: " (about.source) }
         p { (number(changed.len())) " changed by designs and settings; hash " code { (resolved.hash()) } }
         @if !changed.is_empty() {
-            (table(&format!("{at}changed"), &["field", "value", "of the machine", "stated in"], &(0..0),
+            (table(&format!("{at}changed"), &["field", "value", "in the machine", "stated in"], &(0..0),
                 &changed.iter().map(|field| changed_row(field)).collect::<Vec<_>>()))
         }
         (folded(&label, &html! {
@@ -75,7 +75,7 @@ pub fn area(resolved: &Resolved, node: Node, at: &str) -> Result<Markup, Report>
     let cells: Vec<_> = rows(&tree, LEVELS).into_iter().map(with_bar).collect();
     let head: Vec<_> = HEAD.into_iter().chain([""]).collect();
     Ok(html! {
-        p.quiet { "At " (node.nm()) " nm, an estimate: differences are to be trusted more than totals." }
+        p.quiet { "At " (node.nm()) " nm, an estimate: differences are more reliable than totals." }
         div.tree { (table(&format!("{at}blocks"), &head, &(1..7), &cells)) }
     })
 }

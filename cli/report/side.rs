@@ -30,7 +30,8 @@ pub struct Run<'a> {
 }
 
 /// Charts of the report: title, unit, and key of the counter.
-const DRAWN: [(&str, &str, &str); 2] = [("Cycles", "cycles", "cycles"), ("Thread instructions a cycle", "IPC", "ipc")];
+const DRAWN: [(&str, &str, &str); 2] =
+    [("Cycles", "cycles", "cycles"), ("Thread instructions per cycle", "IPC", "ipc")];
 
 /// Returns the complete HTML file.
 pub fn page(plan: &Plan, results: &Results, runs: &[Run<'_>]) -> Result<String, Report> {
@@ -58,9 +59,9 @@ pub fn page(plan: &Plan, results: &Results, runs: &[Run<'_>]) -> Result<String, 
     let missing: Vec<_> = ids.filter(|id| !results.contains_key(id)).collect();
     let about = html! {
         @for (workload, variant) in missing {
-            p.bad { "No result of " (plan.workloads[workload].name) " on " (plan.variants[variant].label) }
+            p.bad { "No result for " (plan.workloads[workload].name) " on " (plan.variants[variant].label) }
         }
-        p { "What is kept of a run has no course: " code { "warpsieve run --report" } " of a single one draws it over time." }
+        p { "A cached result has no charts over time: " code { "warpsieve run --report" } " draws them for a single run." }
     };
     let names: Vec<_> = plan.variants.iter().map(|variant| variant.label.as_str()).collect();
     Ok(html::page(&format!("Comparison of {}", names.join(", ")), &about, &all))
@@ -93,7 +94,7 @@ fn bars(plan: &Plan, results: &Results) -> Markup {
         value.as_f64()
     };
     html! {
-        (chart(Chart::relative("Speed-up against the first", "times"), &|id| tidy::speedup(plan, results, id)))
+        (chart(Chart::relative("Speed-up over the first", "times"), &|id| tidy::speedup(plan, results, id)))
         @for (title, unit, key) in DRAWN { (chart(Chart::new(title, unit), &|id| counter(id, key))) }
     }
 }
@@ -128,7 +129,7 @@ fn body(plan: &Plan, results: &Results, run: &Run<'_>, runs: &[Run<'_>], at: &st
     };
     Ok(html! {
         (verdict(report))
-        @if let Some(explained) = &explained { (folded("What changed against the first, and why", explained)) }
+        @if let Some(explained) = &explained { (folded("Changes relative to the first, and their causes", explained)) }
         @for Section { id, title, body } in &sections(&ran, at) { div id=(id) { h3 { (title) } (body) } }
     })
 }

@@ -58,7 +58,7 @@ pub fn sections(ran: &Ran<'_>, at: &str) -> [Section; 6] {
         section("summary", "Summary", summary(ran, at)),
         section("loads", "Loads by line", counted::loads(report, ran.sources, at)),
         section("stalls", "Issue slots", counted::stalls(report, at)),
-        section("refusals", "Refusals", counted::refusals(report, at)),
+        section("refusals", "Reservation fails", counted::refusals(report, at)),
         section("latencies", "Latencies", counted::latencies(report, at)),
         section("energy", "Energy", counted::energy(ran.energy, ran.node, at)),
     ]
@@ -68,12 +68,12 @@ pub fn sections(ran: &Ran<'_>, at: &str) -> [Section; 6] {
 pub fn verdict(report: &RunReport) -> Markup {
     let (class, text) = match (&report.outcome, &report.verdict) {
         (Outcome::NoProgress(_), _) => ("bad", "No progress"),
-        (Outcome::CycleLimit(_), _) => ("bad", "Stopped at its limit of cycles"),
+        (Outcome::CycleLimit(_), _) => ("bad", "Stopped at the cycle limit"),
         (Outcome::Interrupted(_), _) => ("bad", "Interrupted"),
         (Outcome::Finished, Verdict::Failed(_)) => ("bad", "A check failed"),
         (Outcome::Finished, Verdict::Passed) => ("good", "Every check passed"),
         (Outcome::Finished, Verdict::OrderDependent) => ("", "Some results depend on the order of warps"),
-        (Outcome::Finished, Verdict::Undefined) => ("", "Kernels used registers that nothing had written"),
+        (Outcome::Finished, Verdict::Undefined) => ("", "Kernels read undefined registers"),
         (Outcome::Finished, Verdict::Off) => ("", "Nothing to compare with"),
     };
     html! { p class={ "verdict " (class) } { (text) } }

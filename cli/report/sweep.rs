@@ -20,7 +20,7 @@ pub fn page(name: &str, plan: &Plan, results: &Results, tidy: &ResultTable, pict
         Section::new(
             "counters",
             "All counters",
-            folded("A row a run, a column a parameter or a counter", &counters(tidy)),
+            folded("One row per run, one column per parameter or counter", &counters(tidy)),
         ),
     ];
     html::page(&format!("Sweep {name}"), &html! {}, &all)
@@ -52,7 +52,7 @@ fn machines(plan: &Plan) -> Markup {
     };
     let row = |variant: &Variant| {
         let what = match variant.resolved.as_deref() {
-            None => html! { "refused" },
+            None => html! { "rejected" },
             Some(resolved) => html! {
                 @for (path, before, value) in differs(resolved) { div { (path) " = " code { (value) } " instead of " code { (before) } } }
             },

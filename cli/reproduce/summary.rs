@@ -33,7 +33,7 @@ pub(super) fn summary(folder: &Path, is_quick: bool, format: Format) -> Result<E
         );
     }
     if entries.is_empty() {
-        return Err(miette!("{}: no judged figure has been written here", folder.display()));
+        return Err(miette!("{}: this folder has no rated figures", folder.display()));
     }
     let text = match format {
         Format::Table => {

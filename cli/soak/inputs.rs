@@ -35,25 +35,25 @@ pub fn inputs() -> &'static [Input] {
 static INPUTS: [Input; 4] = [
     Input {
         name: "sweeps",
-        about: "damaged sweep files: refused or read, without panic, in bounded time and memory",
+        about: "damaged sweep files: rejected or read, without panic, in bounded time and memory",
         samples: Samples::Found(&[".toml"]),
         read: |path, bytes| with_excerpt(SweepFile::parse(path, String::from_utf8_lossy(bytes).into_owned())),
     },
     Input {
         name: "statistics",
-        about: "damaged statistics, explained beside whole ones: the same",
+        about: "damaged statistics, explained: rejected or read, without panic, in bounded time and memory",
         samples: Samples::Made(make_statistics),
         read: read_statistics,
     },
     Input {
         name: "kept-runs",
-        about: "damaged runs that were kept: taken for none, or for what was kept",
+        about: "damaged cached results: ignored, or equal to what was cached",
         samples: Samples::Made(make_kept_run),
         read: read_kept_run,
     },
     Input {
         name: "kept-soaks",
-        about: "damaged files of `soak --keep`: the same",
+        about: "damaged files of `soak --keep`: rejected or read, without panic, in bounded time and memory",
         samples: Samples::Made(|_| Ok(vec![Sample { path: PathBuf::from("made.toml"), bytes: KEPT_SOAK.into() }])),
         read: |path, bytes| {
             without_excerpt(SoakProgress::parse(path, &String::from_utf8_lossy(bytes)).map(|passed| passed.seeds()))
@@ -120,11 +120,11 @@ fn make_kept_run(kernels: &Path) -> Result<Vec<Sample>, String> {
 
 /// Reads a damaged cached run. An unreadable one counts as absent, without a message to the user.
 fn read_kept_run(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
-    let none = || in_words(format!("{}: no run", path.display()));
+    let none = || in_words(format!("{}: not a cached result", path.display()));
     let (measured, (resolved, as_kept)) = decode_entry::<Measured>(bytes, KEY).zip(KEPT.get()).ok_or_else(none)?;
     assert!(
         serde_json::to_value(&measured).is_ok_and(|found| found == *as_kept),
-        "a damaged run was taken for a whole one"
+        "a damaged result was taken for an intact one"
     );
     drop(Record::of(resolved, &measured));
     drop(Side::of(&path.display().to_string(), resolved, &measured).map_err(in_words)?);

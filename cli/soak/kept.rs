@@ -120,7 +120,7 @@ impl FromStr for Seeds {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
             let range = first.trim().parse().ok().zip(last.trim().parse().ok()).filter(|(first, last)| first <= last);
             let (first, last) =
-                range.ok_or_else(|| format!("`{part}` is no range of seeds, expected one such as `1-250`"))?;
+                range.ok_or_else(|| format!("`{part}` is not a range of seeds, expected one such as `1-250`"))?;
             seeds.add_range(first..=last);
         }
         Ok(seeds)
@@ -176,7 +176,7 @@ impl SoakProgress {
             let before = &text[..text.floor_char_boundary(error.span().map_or(0, |span| span.start))];
             let line = before.matches('\n').count() + 1;
             let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-            miette!("{}:{line}:{column}: not what `soak --keep` writes: {}", path.display(), error.message())
+            miette!("{}:{line}:{column}: not a file of `soak --keep`: {}", path.display(), error.message())
         })
     }
 
@@ -216,7 +216,10 @@ impl ProgressFile {
         };
         if passed.soak != soak {
             let path = path.display();
-            return Err(miette!("{path}: keeps the soak `{}`, expected `{soak}`: a file keeps one soak", passed.soak));
+            return Err(miette!(
+                "{path}: records the soak test `{}`, expected `{soak}`: a file records one test",
+                passed.soak
+            ));
         }
         let mut keeper = Self { path: path.to_owned(), passed, text, begun: None, written: Instant::now() };
         // Written at once, so that an unwritable file is reported before any case has run.
@@ -261,7 +264,7 @@ impl ProgressFile {
     pub fn write(&mut self) -> Result<(), Report> {
         let path = self.path.display();
         if held(&self.path)? != self.text {
-            return Err(miette!("{path}: was changed by somebody else since it was read, and stays as it is"));
+            return Err(miette!("{path}: another process has changed the file since it was read; it stays unchanged"));
         }
         let text = self.passed.text()?;
         let mut file = AtomicFile::create(&self.path).into_diagnostic()?;
@@ -303,7 +306,7 @@ mod tests {
         assert_eq!(seeds("").to_string(), "");
         let wrong = |text: &str| text.parse::<Seeds>().unwrap_err();
         for text in ["4-3", "x", "1-", "-1", "1 2"] {
-            assert_eq!(wrong(text), format!("`{text}` is no range of seeds, expected one such as `1-250`"));
+            assert_eq!(wrong(text), format!("`{text}` is not a range of seeds, expected one such as `1-250`"));
         }
     }
 
@@ -350,15 +353,15 @@ mod tests {
         let shown = path.display();
         assert_eq!(
             refused(&path, "ptx"),
-            format!("{shown}: keeps the soak `l1`, expected `ptx`: a file keeps one soak")
+            format!("{shown}: records the soak test `l1`, expected `ptx`: a file records one test")
         );
         fs::write(&path, "soak = \"l1\"\n").unwrap();
-        let changed = format!("{shown}: was changed by somebody else since it was read, and stays as it is");
+        let changed = format!("{shown}: another process has changed the file since it was read; it stays unchanged");
         assert_eq!(keeper.write().unwrap_err().to_string(), changed);
         fs::write(&path, "soak = \"l1\"\nsaok = 1\n").unwrap();
         let wrong = refused(&path, "l1");
         assert!(
-            wrong.starts_with(&format!("{shown}:2:1: not what `soak --keep` writes: unknown field `saok`")),
+            wrong.starts_with(&format!("{shown}:2:1: not a file of `soak --keep`: unknown field `saok`")),
             "{wrong}"
         );
         assert_eq!(fs::read_to_string(&path).unwrap(), "soak = \"l1\"\nsaok = 1\n");

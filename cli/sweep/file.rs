@@ -96,7 +96,11 @@ impl SweepFile {
         if [&launches, &traces].iter().all(|files| files.is_empty())
             && ["launch", "trace"].iter().all(|key| root.get(key).is_none())
         {
-            problems.add(0..0, "the file has neither `launch` nor `trace`, of which it needs one".to_owned(), None);
+            problems.add(
+                0..0,
+                "the file has neither `launch` nor `trace`, expected at least one of them".to_owned(),
+                None,
+            );
         }
         let names: HashSet<_> = launches.iter().map(|launch| &launch.name).collect();
         let is_both = |trace: &&Named<PathBuf>| names.contains(&trace.name);
@@ -119,11 +123,11 @@ impl SweepFile {
         let check = root.get("check").and_then(|node| node.flag(&mut problems)).unwrap_or(false);
         let max_cycles = root.get("max_cycles");
         let max_cycles =
-            max_cycles.and_then(|node| node.integer(1..=MOST_CYCLES, "core cycles of a run", &mut problems));
+            max_cycles.and_then(|node| node.integer(1..=MOST_CYCLES, "core cycles per run", &mut problems));
         let runs =
             parameters.iter().fold(launches.len() + traces.len(), |runs, p| runs.saturating_mul(p.choices.len()));
         if runs > MOST_RUNS {
-            problems.add(0..0, format!("the file asks for {runs} runs, expected {MOST_RUNS} at most"), None);
+            problems.add(0..0, format!("the file lists {runs} runs, expected at most {MOST_RUNS}"), None);
         }
         problems.or(Some(()))?;
         let max_cycles = max_cycles.map(|cycles| cycles as u64);
@@ -159,7 +163,7 @@ impl SweepFile {
         }
         match problems.or::<()>(None) {
             Err(error) => error,
-            Ok(()) => unreachable!("what is refused has a problem"),
+            Ok(()) => unreachable!("a rejected machine has a problem"),
         }
     }
 
@@ -184,7 +188,7 @@ fn listed<'a>(root: &Table<'a>, key: &str, what: &str, problems: &mut Problems<'
     }
     let elements = node.elements(what, problems).unwrap_or_default();
     if elements.is_empty() {
-        problems.refuse(&node.place, format!("{what}, one or more"));
+        problems.refuse(&node.place, format!("one or more {what}"));
     }
     elements
 }
@@ -221,8 +225,7 @@ fn files(root: &Table<'_>, key: &str, folder: &Path, problems: &mut Problems<'_>
             },
         };
         if name.is_some() && paths.len() > 1 {
-            problems
-                .refuse(&node.place, format!("the name of one file where there is a `{NAME}`, not of {}", paths.len()));
+            problems.refuse(&node.place, format!("one file, since the entry has a `{NAME}`, not {}", paths.len()));
             continue;
         }
         for path in paths {
@@ -241,13 +244,13 @@ fn files(root: &Table<'_>, key: &str, folder: &Path, problems: &mut Problems<'_>
 fn matching(folder: &Path, text: &str) -> Result<Vec<PathBuf>, String> {
     if !text.contains(['*', '?', '[']) {
         let path = folder.join(text);
-        return if path.exists() { Ok(vec![path]) } else { Err(format!("a file: {} is none", path.display())) };
+        return if path.exists() { Ok(vec![path]) } else { Err(format!("a file: {} does not exist", path.display())) };
     }
     let pattern = PathBuf::from(glob::Pattern::escape(&folder.display().to_string())).join(text);
     let paths = glob::glob(&pattern.display().to_string()).map_err(|error| format!("a pattern: {error}"))?;
     let paths: Vec<_> = paths.collect::<Result<_, _>>().map_err(|error| format!("files that can be read: {error}"))?;
     if paths.is_empty() {
-        Err(format!("a pattern with files: none is {}", folder.join(text).display()))
+        Err(format!("a pattern with files: none matches {}", folder.join(text).display()))
     } else {
         Ok(paths)
     }
@@ -273,7 +276,7 @@ fn machines(root: &Table<'_>, folder: &Path, problems: &mut Problems<'_>) -> Par
 }
 
 fn designs(root: &Table<'_>, folder: &Path, problems: &mut Problems<'_>) -> Parameter {
-    let what = "the name of a design or a TOML file, or a list of those that go on one another";
+    let what = "the name of a design or a TOML file, or a list of those that are applied together";
     let mut choices = Vec::new();
     for node in listed(root, "design", "designs", problems) {
         let Some((name, node)) = named(node, "design", problems) else { continue };
@@ -318,7 +321,7 @@ fn together(root: &Table<'_>, problems: &mut Problems<'_>) -> Vec<Parameter> {
             choices.push(Choice { value, machine: None, designs: Vec::new(), sets, place: element.place });
         }
         if choices.is_empty() {
-            problems.refuse(&node.place, format!("{what}, one or more"));
+            problems.refuse(&node.place, format!("one or more {what}"));
         }
         if counters().iter().any(|counter| counter.key == name) {
             problems.add(
@@ -340,7 +343,7 @@ fn settings(table: &Table<'_>, above: &str, problems: &mut Problems<'_>, paramet
             false => Vec::new(),
         };
         if node.is_array() && nodes.is_empty() {
-            problems.refuse(&node.place, "a value, or a list of one or more");
+            problems.refuse(&node.place, "a value, or a list of at least one");
         }
         let choice = |node: Node<'_>| {
             let set = Set::new(key, &node);
@@ -372,7 +375,7 @@ fn once(parameters: &[Parameter], problems: &mut Problems<'_>) {
         let is_taken = ["launch", "trace", SPEEDUP].contains(&name.as_str());
         let is_another = !names.insert(name);
         if let Some(first) = choices.first().filter(|_| is_taken || is_another) {
-            let message = format!("`{name}` is the name of two columns, expected another");
+            let message = format!("`{name}` is the name of two columns, expected another name");
             problems.add(first.place.span.clone(), message, None);
         }
         let mut values = HashSet::new();
@@ -399,7 +402,7 @@ fn baselines(root: &Table<'_>, parameters: &mut [Parameter], problems: &mut Prob
     };
     leaves(&table, "", &mut |key, node| {
         let Some(parameter) = parameters.iter_mut().find(|parameter| parameter.name == key) else {
-            let message = format!("`{key}` is no parameter of this sweep, expected one of {}", names.join(", "));
+            let message = format!("`{key}` is not a parameter of this sweep, expected one of {}", names.join(", "));
             problems.add(node.place.span.clone(), message, None);
             return;
         };

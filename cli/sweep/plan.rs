@@ -146,7 +146,7 @@ impl Plan {
                 let name = &workload.name;
                 let on = output::format_count(variants, "machine", "machines");
                 output::print_error(&format!(
-                    "{name}: addr_bits is {needed} instead of {given} on {on}: the trace has addresses of so many bits"
+                    "{name}: addr_bits is {needed} instead of {given} on {on}: the width of the addresses in the trace"
                 ));
             }
         }

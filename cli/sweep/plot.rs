@@ -43,11 +43,12 @@ impl Plot {
             _ => (numeric.iter().map(|(name, _)| name.as_str()).collect(), "numbers"),
         };
         if let Some(wrong) = over.iter().find(|key| !names.contains(&key.as_str())) {
-            let legal = if names.is_empty() { "none has".to_owned() } else { format!("they are {}", names.join(", ")) };
+            let legal =
+                if names.is_empty() { "there is none".to_owned() } else { format!("they are {}", names.join(", ")) };
             return Err(miette!("`--plot-over` is {wrong}, expected a parameter with several {kind}: {legal}"));
         }
         if over.len() > 2 || over.len() == 2 && over[0] == over[1] {
-            return Err(miette!("`--plot-over` is {}, expected one parameter or two", over.join(",")));
+            return Err(miette!("`--plot-over` is {}, expected one or two parameters", over.join(",")));
         }
         let mut over = over.to_vec();
         if over.is_empty() {

@@ -108,7 +108,7 @@ pub fn report_skipped(refused: &[String], leaves_out: bool) -> Result<(), Report
         limit::lines(refused, "refusal").iter().for_each(|line| output::print_error(&format!("left out: {line}")));
     } else if !refused.is_empty() {
         let lines = limit::lines(refused, "refusal").join("\n");
-        return Err(miette!("nothing was run, because not everything can be:\n{lines}"));
+        return Err(miette!("nothing was run, because some runs were rejected:\n{lines}"));
     }
     Ok(())
 }
@@ -242,7 +242,7 @@ impl Record {
         let mut notes = report.notes.clone();
         let exit = match (&report.outcome, &report.verdict) {
             (Outcome::NoProgress(waiting), _) => {
-                notes.push(format!("no progress: nothing can move any more\n{waiting}"));
+                notes.push(format!("no progress: deadlock or livelock\n{waiting}"));
                 Exit::NoProgress
             }
             (Outcome::CycleLimit(limit), _) => {

@@ -22,14 +22,14 @@ pub fn submit(arguments: &SlurmArguments, runs: usize) -> Result<Exit, Report> {
         return Ok(Exit::Done);
     }
     let submitted = Command::new("sbatch").arg(&script).output().into_diagnostic();
-    let submitted = submitted.wrap_err("sbatch cannot be run, expected it where `--write-only` is not given")?;
+    let submitted = submitted.wrap_err("sbatch cannot be run, which is needed without `--write-only`")?;
     let [said, why] =
         [submitted.stdout, submitted.stderr].map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
     if !submitted.status.success() {
-        return Err(miette!("sbatch refuses {}: {why}", script.display()));
+        return Err(miette!("sbatch rejected {}: {why}", script.display()));
     }
     let [file, cache] = [file, cache].map(|path| quoted(&path.display().to_string()));
-    output::print(&format!("{said}\nonce its jobs are done: warpsieve sweep gather {file} --cache {cache}\n"))?;
+    output::print(&format!("{said}\nwhen its jobs are done: warpsieve sweep gather {file} --cache {cache}\n"))?;
     Ok(Exit::Done)
 }
 
@@ -40,7 +40,7 @@ pub fn script_of(arguments: &SlurmArguments) -> PathBuf {
 
 fn text(arguments: &SlurmArguments, runs: usize) -> Result<String, Report> {
     let SlurmArguments { file, shards, jobs, cache, sbatch, leave_out_refused, .. } = arguments;
-    let command = std::env::current_exe().into_diagnostic().wrap_err("this command cannot be found")?;
+    let command = std::env::current_exe().into_diagnostic().wrap_err("the file of this command cannot be found")?;
     let [file, cache] = [file, cache].map(|path| absolute(path));
     let [command, file, cache] =
         [Ok(command), file, cache].map(|path| Ok::<_, Report>(quoted(&path?.display().to_string())));
@@ -52,7 +52,7 @@ fn text(arguments: &SlurmArguments, runs: usize) -> Result<String, Report> {
     let leave_out = if *leave_out_refused { " --leave-out-refused" } else { "" };
     Ok(format!(
         "#!/bin/bash\n\
-         # {} in {}. What a job has done is kept: submitted again, it goes on where it was.\n\
+         # {} in {}. Results are cached: a resubmitted job continues where it stopped.\n\
          #SBATCH --job-name={name}\n\
          #SBATCH --array=1-{shards}\n\
          #SBATCH --cpus-per-task={jobs}\n\
@@ -64,7 +64,7 @@ fn text(arguments: &SlurmArguments, runs: usize) -> Result<String, Report> {
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Report> {
-    std::path::absolute(path).into_diagnostic().wrap_err_with(|| format!("{} has no place", path.display()))
+    std::path::absolute(path).into_diagnostic().wrap_err_with(|| format!("{} has no absolute path", path.display()))
 }
 
 /// Quotes a text as one word of a shell.

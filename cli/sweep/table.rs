@@ -186,8 +186,8 @@ impl ColumnSelection {
             number.map(|number| vec![number]).ok_or_else(|| {
                 let heads: Vec<_> = heads.iter().map(String::as_str).collect();
                 let help = near(&key(name), &heads).map(|near| format!("did you mean `{near}`?"));
-                let help = help.unwrap_or_else(|| format!("`{ALL}` stands for all of them"));
-                miette!(help = help, "`--columns` names `{name}`, expected some of {}", heads.join(", "))
+                let help = help.unwrap_or_else(|| format!("`{ALL}` selects all columns"));
+                miette!(help = help, "`--columns` names `{name}`, expected names among {}", heads.join(", "))
             })
         };
         let mut these = Vec::new();
@@ -229,7 +229,7 @@ fn fit_columns(head: &[String], rows: &[Vec<String>], most: usize) -> String {
     };
     let left_out: Vec<_> = head[kept..first.len()].iter().map(|head| key(head)).collect();
     let note =
-        format!("without {}, which are wider than the terminal: `--columns NAME,...` or all", left_out.join(", "));
+        format!("omitted to fit the terminal: {}; select columns by `--columns NAME,...` or all", left_out.join(", "));
     joined(&all.iter().map(cut).collect::<Vec<_>>()) + &textwrap::fill(&note, most.max(GAP.len())) + "\n"
 }
 

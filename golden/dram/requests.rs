@@ -72,8 +72,7 @@ impl Checker {
         };
         if !as_asked {
             texts.push(format!(
-                "{command} stands where request {number} ({op:?}) is due: requests to one address \
-                 keep their order"
+                "{command} is issued where request {number} ({op:?}) is due: requests to one address keep their order"
             ));
         }
         if command.cycle <= *accept {

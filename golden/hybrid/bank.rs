@@ -197,7 +197,7 @@ impl Bank {
     /// Returns an error if a load is still outstanding.
     pub fn flush(&mut self) -> Result<(), String> {
         if !self.loads.is_empty() {
-            return Err(format!("flushed with {} loads on their way", self.loads.len()));
+            return Err(format!("flushed with {} loads in flight", self.loads.len()));
         }
         self.trackers.iter_mut().for_each(Tracker::clear);
         Ok(())

@@ -151,7 +151,7 @@ impl Hybrid {
     #[must_use]
     pub fn new(config: Config) -> Self {
         let trackers = config.tracker.map_or(Vec::new(), |tracker| {
-            assert!(config.cus.is_multiple_of(tracker.count), "each tracker serves as many compute units");
+            assert!(config.cus.is_multiple_of(tracker.count), "each tracker serves the same number of compute units");
             (0..tracker.count).map(|_| Tracker::new(&tracker)).collect()
         });
         Self {
@@ -257,7 +257,7 @@ impl Hybrid {
     pub fn fill(&mut self, cu: usize, line: u64) -> bool {
         let pending = self.pending.remove(&(line, cu));
         let Some(Pending { poisoned, overtaken }) = pending else {
-            panic!("line {line:#x} is not on its way to compute unit {cu}")
+            panic!("line {line:#x} is not in flight to compute unit {cu}")
         };
         if overtaken && self.config.protections.drops_overtaken {
             return false;
@@ -373,7 +373,7 @@ impl Hybrid {
     /// # Panics
     /// Panics if a line is still in flight.
     pub fn end_kernel(&mut self) {
-        assert!(self.pending.is_empty(), "a kernel ends while lines are on their way");
+        assert!(self.pending.is_empty(), "a kernel ends while lines are in flight");
         self.coherent.flush_buffers(&mut self.counts);
         self.counts.dram_owed = self.coherent.dirty();
         if self.config.protections.flushes {

@@ -56,11 +56,11 @@ impl fmt::Display for Livelocked {
         let ctas = if *resident == 1 { "one CTA".to_owned() } else { format!("{resident} CTAs") };
         write!(
             f,
-            "{file}: no progress in kernel `{kernel}` after {warp_instructions} warp instructions, {ctas} at a \
-             time\n  every running warp goes round in circles or waits at a barrier, and nothing in memory changes"
+            "{file}: no progress in kernel `{kernel}` after {warp_instructions} warp instructions, {ctas} at a time\n  \
+             every running warp loops or waits at a barrier, and memory does not change"
         )?;
         for LoopingWarp { cta, warp, pc, line, waits } in warps.iter().take(LISTED) {
-            let does = waits.unwrap_or("goes round in circles");
+            let does = waits.unwrap_or("loops");
             write!(f, "\n  CTA {cta:?}: warp {warp} at pc {pc}, line {line}: {does}")?;
         }
         match warps.len().saturating_sub(LISTED) {

@@ -468,7 +468,10 @@ fn every_modifier_of_integer_arithmetic_is_honoured_or_refused() {
             let instruction = if is_wide { instruction.replace("{c}", wide.registers[2]) } else { instruction };
             if !is_legal {
                 let refused = run(&instruction, [format, to], &inputs[..1]).unwrap_err();
-                assert!(refused.contains("is not supported on") || refused.contains("which half"), "{refused}");
+                assert!(
+                    refused.contains("is not supported on") || refused.contains("does not select a half"),
+                    "{refused}"
+                );
                 continue;
             }
             check(&instruction, [format, to], &inputs, &|[a, b, c]| {
@@ -659,11 +662,11 @@ fn results_that_an_instruction_does_not_have_are_refused() {
         ("isspacep.shared %p1|%p2, %rd1;", "expected one predicate, found two"),
         ("vote.sync.all.pred %p1|%p2, %p3, -1;", "expected one predicate, found two"),
         ("bar.red.and.pred %p1|%p2, 0, %p3;", "expected one predicate, found two"),
-        ("match.any.sync.b32 %r1|%p1, %r2, -1;", "a predicate is a result of `match.all` alone"),
-        ("setp.lt.u32 %p1|%p1, %r1, %r2;", "stands twice"),
+        ("match.any.sync.b32 %r1|%p1, %r2, -1;", "only `match.all` has a predicate as a result"),
+        ("setp.lt.u32 %p1|%p1, %r1, %r2;", "appears twice"),
         ("setp.lt.f16x2 %p1, %r1, %r2;", "expected two predicates"),
         ("redux.sync.add.b32 %r1, %r2, -1;", "expected a type"),
-        ("vadd4.u32.u32.u32.add %r1.b20, %r2, %r3, %r4;", "a sum of selected parts is not modelled"),
+        ("vadd4.u32.u32.u32.add %r1.b20, %r2, %r3, %r4;", "a sum of selected parts is not modeled"),
         ("cvt.rni.rn.f32.f64 %f1, %fd1;", "types of different sizes"),
         ("cvt.rni.f64.f32 %fd1, %f1;", "types of different sizes"),
     ] {

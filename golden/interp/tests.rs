@@ -193,7 +193,7 @@ fn a_launch_that_does_not_fit_is_refused() {
         "kernel `k`: block [64, 32, 1] has 2048 threads, expected at most 1024"
     );
     assert!(refused(Launch { block: [u32::MAX; 3], ..fine }).contains("at most 1024"));
-    assert!(refused(Launch { grid: [1, 0, 1], ..fine }).contains("expected no 0"));
+    assert!(refused(Launch { grid: [1, 0, 1], ..fine }).contains("expected sizes of 1 or more"));
     assert_eq!(refused(Launch { params: &[0; 4], ..fine }), "kernel `k`: 4 bytes of parameters, expected 12");
     let limited =
         Program { limits: LaunchLimits { largest_block: Some([2, 2, 1]), ..Default::default() }, ..program.clone() };

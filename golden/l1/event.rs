@@ -327,13 +327,13 @@ impl fmt::Display for Breach {
         match self {
             Breach::Fill(error) => error.fmt(f),
             Breach::Modified(line) => {
-                write!(f, "line {line:#x} is modified local data, but is accessed past the L1D or as global")
+                write!(f, "line {line:#x} is modified local data, but the access bypasses the L1D or is global")
             }
-            Breach::NotAdmitted(line) => write!(f, "line {line:#x} is not admitted, but its load does not go past"),
+            Breach::NotAdmitted(line) => write!(f, "line {line:#x} is not admitted, but its load does not bypass"),
             Breach::Admitted(line) => {
-                write!(f, "the load of line {line:#x} goes past, though the line is here or admitted")
+                write!(f, "the load of line {line:#x} bypasses, although the line is present or admitted")
             }
-            Breach::Path(line) => write!(f, "the load of line {line:#x} should have gone the other way"),
+            Breach::Path(line) => write!(f, "the path of the load of line {line:#x} contradicts the bypass schemes"),
             Breach::FlushBusy(used) => {
                 write!(f, "flush with {used} MSHR entries in use, expected 0")
             }

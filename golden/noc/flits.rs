@@ -201,7 +201,7 @@ impl Queue {
     /// Removes the flit at the head. Returns the packet if that flit was its tail.
     fn leave(&mut self, now: u64) -> Option<Moving> {
         let Some(flit) = self.buffer.pop_front().filter(|flit| flit.since < now) else {
-            panic!("cycle {now}: a flit leaves that is not here")
+            panic!("cycle {now}: a flit leaves that is not present")
         };
         self.left = Some(now);
         if self.packets.front().is_some_and(|packet| packet.flits == flit.number + 1) {

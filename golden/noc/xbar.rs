@@ -98,7 +98,7 @@ impl<P: Debug> fmt::Display for Violation<P> {
                 write!(f, "{route}: {payload:?} arrived, expected {expected:?}")
             }
             Violation::Unknown { route, payload, expected: None } => {
-                write!(f, "{route}: {payload:?} arrived, but nothing is on its way")
+                write!(f, "{route}: {payload:?} arrived, but nothing is in flight")
             }
             Violation::Lost { route, payload } => {
                 write!(f, "{route}: {payload:?} was sent and never arrived")

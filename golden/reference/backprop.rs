@@ -68,7 +68,7 @@ fn sums(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
 fn correction(arguments: &Arguments<'_>) -> Result<[Vec<Rounded>; 2], ReferenceError> {
     let inputs = groups(arguments)?;
     let [rate, momentum] = ["rate", "momentum"].map(|name| Rounded::exact(arguments.real(name)));
-    let delta = arguments.input("delta", ROW, "a unit each, from 1 on")?;
+    let delta = arguments.input("delta", ROW, "one per unit, from 1 on")?;
     let input = arguments.input("input", inputs + 1, "inputs, and the bias before them")?;
     let weights = (inputs + 1) * ROW;
     let weight = arguments.input("weight", weights, "17 per input, and those of the bias")?;
@@ -97,7 +97,7 @@ fn groups(arguments: &Arguments<'_>) -> Result<usize, ReferenceError> {
     if inputs.is_multiple_of(UNITS) {
         return Ok(inputs);
     }
-    Err(arguments.error(format!("parameter `inputs` is {inputs}, expected a multiple of 16: a CTA takes so many")))
+    Err(arguments.error(format!("parameter `inputs` is {inputs}, expected a multiple of 16, the inputs per CTA")))
 }
 
 #[cfg(test)]
@@ -142,7 +142,7 @@ mod tests {
         let error = run("backprop_sums", &[("input", &input), ("weight", &weight)], &[("inputs", Count(15))]);
         assert_eq!(
             error.unwrap_err().to_string(),
-            "reference `backprop_sums`: parameter `inputs` is 15, expected a multiple of 16: a CTA takes so many"
+            "reference `backprop_sums`: parameter `inputs` is 15, expected a multiple of 16, the inputs per CTA"
         );
     }
 }

@@ -10,7 +10,7 @@ use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, 
 /// outcomes are accepted.
 pub(super) static BARNESHUT: Reference = Reference {
     name: "barneshut",
-    summary: "pull on each body by the nodes of a tree, those far enough for their size taken as a whole",
+    summary: "force on each body from the nodes of a Barnes-Hut tree, in which distant nodes count as a whole",
     inputs: &[
         input("node", ElementType::F32),
         input("size", ElementType::F32),

@@ -10,7 +10,7 @@ const UNREACHED: i128 = -1;
 /// Node v has `degree[v]` edges, to the nodes listed in `edges` from `first[v]` on.
 pub(super) static BFS: Reference = Reference {
     name: "bfs",
-    summary: "level of every node from a source, -1 where there is no way",
+    summary: "level of every node from a source, -1 if there is no path",
     inputs: &[input("first", ElementType::I32), input("degree", ElementType::I32), input("edges", ElementType::I32)],
     parameters: &[index("source"), count("nodes")],
     output: ElementType::I32,
@@ -53,7 +53,7 @@ fn follow(
     let Some(idx) = idx else {
         let last = edges.len().saturating_sub(1);
         return Err(
-            arguments.error(format!("node {node} has edge {edge}, expected 0 to {last}: that is all of input `edges`"))
+            arguments.error(format!("node {node} has edge {edge}, expected 0 to {last}, the indices of input `edges`"))
         );
     };
     let neighbour = edges.integer(idx);

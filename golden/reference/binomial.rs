@@ -8,7 +8,7 @@ use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, 
 /// worth its upper successor times `up_weight` plus its lower one times `down_weight`.
 pub(super) static BINOMIAL: Reference = Reference {
     name: "binomial",
-    summary: "prices of European calls by a binomial tree of that many steps",
+    summary: "prices of European calls by a binomial tree with the given number of steps",
     inputs: &[input("spot", ElementType::F32), input("strike", ElementType::F32)],
     parameters: &[count("options"), count("steps"), real("log2_up"), real("up_weight"), real("down_weight")],
     output: ElementType::F32,

@@ -33,7 +33,7 @@ pub(super) static PUT: Reference = Reference {
 /// Call prices if one random number in `[0, 1)` determines all properties of an option.
 pub(super) static DRAWN_CALL: Reference = Reference {
     name: "blackscholes_drawn_call",
-    summary: "prices of n European call options, each drawn by one number",
+    summary: "prices of n European call options, each drawn from one random number",
     inputs: DRAWN_INPUTS,
     parameters: DRAWN_PARAMETERS,
     output: ElementType::F32,
@@ -43,7 +43,7 @@ pub(super) static DRAWN_CALL: Reference = Reference {
 /// Put prices if one random number in `[0, 1)` determines all properties of an option.
 pub(super) static DRAWN_PUT: Reference = Reference {
     name: "blackscholes_drawn_put",
-    summary: "prices of n European put options, each drawn by one number",
+    summary: "prices of n European put options, each drawn from one random number",
     inputs: DRAWN_INPUTS,
     parameters: DRAWN_PARAMETERS,
     output: ElementType::F32,

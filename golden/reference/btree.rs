@@ -9,7 +9,7 @@ const NO_RECORD: i128 = -1;
 /// Value of the record with each queried key, or -1 if there is no such record.
 pub(super) static BTREE: Reference = Reference {
     name: "btree",
-    summary: "value of the record with each queried key, -1 where there is none",
+    summary: "value of the record with each queried key, -1 if there is none",
     inputs: &[input("key", ElementType::I32), input("value", ElementType::I32), input("query", ElementType::I32)],
     parameters: &[count("records"), count("queries")],
     output: ElementType::I32,

@@ -32,7 +32,7 @@ pub(super) static CFD: Reference = Reference {
 /// State `far_state` in every cell, plane by plane.
 pub(super) static CFD_UNDISTURBED: Reference = Reference {
     name: "cfd_undisturbed",
-    summary: "density, momentum and energy far away in all cells, plane by plane",
+    summary: "density, momentum and energy of the far field in all cells, plane by plane",
     inputs: &[input("far_state", ElementType::F32)],
     parameters: &[count("cells")],
     output: ElementType::F32,

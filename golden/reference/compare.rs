@@ -207,7 +207,7 @@ impl fmt::Display for Mismatch {
                 let dots = if *differing > LISTED { ", ..." } else { "" };
                 write!(
                     f,
-                    "{differing} elements differ, order aside\n  not expected: {}{dots}\n  missing: {}{dots}",
+                    "{differing} elements differ, regardless of order\n  not expected: {}{dots}\n  missing: {}{dots}",
                     unexpected.join(", "),
                     missing.join(", ")
                 )
@@ -332,7 +332,7 @@ mod tests {
         assert!(compare(&integers(&[2, 3, 2, 1]), &expected, &Rule::Multiset).is_ok());
         assert_eq!(
             mismatch(&integers(&[3, 3, 2, 1]), &expected, &Rule::Multiset),
-            "1 elements differ, order aside\n  not expected: 3\n  missing: 2"
+            "1 elements differ, regardless of order\n  not expected: 3\n  missing: 2"
         );
     }
 

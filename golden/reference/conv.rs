@@ -19,7 +19,7 @@ pub(super) static CONV: Reference = Reference {
 fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     let [height, width] = ["height", "width"].map(|name| arguments.count(name));
     let pixels = arguments.input("image", height * width, "height * width")?;
-    let taps = arguments.input("taps", 2 * RADIUS + 1, "8 on either side of the middle")?;
+    let taps = arguments.input("taps", 2 * RADIUS + 1, "8 on either side of the center")?;
     let image: Vec<_> = (0..height * width).map(|idx| Rounded::exact(pixels.real(idx))).collect();
     // A convolution reverses the taps: the last tap applies to the first neighbor.
     let taps: Vec<_> = (0..=2 * RADIUS).rev().map(|k| Rounded::exact(taps.real(k))).collect();

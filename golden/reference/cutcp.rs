@@ -28,7 +28,8 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     let cutoff = arguments.real("cutoff");
     if !(cutoff > 0.0 && cutoff <= 1.0) {
         return Err(arguments.error(format!(
-            "parameter `cutoff` is {cutoff}, expected more than 0 and at most 1: atoms are looked for in the bins around"
+            "parameter `cutoff` is {cutoff}, expected more than 0 and at most 1: only adjacent bins are searched for \
+             atoms"
         )));
     }
     let atoms = arguments.input("atoms", nx * ny * nz * CAPACITY * ATOM, "nx * ny * nz * 32")?;
@@ -124,7 +125,8 @@ mod tests {
     fn the_cutoff_reaches_no_farther_than_the_next_bin() {
         assert_eq!(
             potential(1.5).unwrap_err().to_string(),
-            "reference `cutcp`: parameter `cutoff` is 1.5, expected more than 0 and at most 1: atoms are looked for in the bins around"
+            "reference `cutcp`: parameter `cutoff` is 1.5, expected more than 0 and at most 1: only adjacent bins are \
+             searched for atoms"
         );
     }
 }

@@ -7,7 +7,7 @@ use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, 
 /// first) are at `n / 2^l` to `2 n / 2^l`. The remaining sums precede those of the last level.
 pub(super) static DWTHAAR: Reference = Reference {
     name: "dwthaar",
-    summary: "Haar wavelet transform of n samples, that many levels",
+    summary: "Haar wavelet transform of n samples over the given number of levels",
     inputs: &[input("signal", ElementType::F32)],
     parameters: &[count("n"), count("levels")],
     output: ElementType::F32,

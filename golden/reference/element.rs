@@ -149,7 +149,7 @@ impl Array {
             ElementType::F16 => values.flat_map(|v| half::bits(v).to_le_bytes()).collect(),
             ElementType::F32 => values.flat_map(|v| (v as f32).to_le_bytes()).collect(),
             ElementType::F64 => values.flat_map(f64::to_le_bytes).collect(),
-            _ => panic!("real values do not go into {element} elements"),
+            _ => panic!("real values do not fit into {element} elements"),
         };
         Self { element, bytes }
     }
@@ -160,7 +160,7 @@ impl Array {
     /// Panics if a value is outside the range of the type, or the type is a real type.
     pub fn from_integers(element: ElementType, values: impl IntoIterator<Item = i128>) -> Self {
         let Some((low, high)) = element.integer_range() else {
-            panic!("integer values do not go into {element} elements");
+            panic!("integer values do not fit into {element} elements");
         };
         let mut bytes = Vec::new();
         for value in values {

@@ -11,7 +11,7 @@ const SIZE: usize = 512;
 /// data[n] * e^(-2 pi i n k / 512)`.
 pub(super) static FFT: Reference = Reference {
     name: "fft",
-    summary: "Fourier transform of each 512 complex numbers",
+    summary: "Fourier transforms of 512 complex numbers each",
     inputs: &[input("data", ElementType::F32)],
     parameters: &[count("transforms")],
     output: ElementType::F32,

@@ -7,7 +7,7 @@ use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, 
 /// (-1)^(bits set in both n and k)`.
 pub(super) static FWT: Reference = Reference {
     name: "fwt",
-    summary: "Walsh-Hadamard transform of so many elements, in natural order",
+    summary: "Walsh-Hadamard transform of the elements, in natural order",
     inputs: &[input("data", ElementType::F32)],
     parameters: &[count("elements")],
     output: ElementType::F32,

@@ -9,7 +9,7 @@ const PARAMETERS: &[Parameter] = &[count("rows"), count("columns")];
 /// Columns of A, each orthogonalized against the columns before it and normalized to length 1.
 pub(super) static Q: Reference = Reference {
     name: "gramschmidt_q",
-    summary: "the columns of the matrix a made orthogonal to those before and as long as 1",
+    summary: "Q of the QR decomposition of the matrix a by Gram-Schmidt: orthonormal columns",
     inputs: INPUTS,
     parameters: PARAMETERS,
     output: ElementType::F32,
@@ -19,7 +19,7 @@ pub(super) static Q: Reference = Reference {
 /// Upper triangular matrix R with Q R = A; zeros below the diagonal.
 pub(super) static R: Reference = Reference {
     name: "gramschmidt_r",
-    summary: "how long the columns of the matrix a are along those that gramschmidt_q makes of it",
+    summary: "R of the QR decomposition of the matrix a by Gram-Schmidt, upper triangular",
     inputs: INPUTS,
     parameters: PARAMETERS,
     output: ElementType::F32,

@@ -38,7 +38,7 @@ pub(super) static HEARTWALL: Reference = Reference {
 /// Place of the highest correlation: new row and column of each point in turn.
 pub(super) static HEARTWALL_FOUND: Reference = Reference {
     name: "heartwall_found",
-    summary: "where the 15 x 15 pixels around each point are found in the moved frame",
+    summary: "positions of the 15 x 15 pixels around each point in the moved frame",
     inputs: INPUTS,
     parameters: PARAMETERS,
     output: ElementType::I32,
@@ -55,7 +55,8 @@ fn found(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         };
         if let Some(rival) = (0..scores.len()).find(rival) {
             return Err(arguments.error(format!(
-                "point {point} correlates with places {best} and {rival} equally, as far as f32 can tell: no place is right"
+                "point {point} correlates equally with places {best} and {rival} within the precision of f32: neither \
+                 is correct"
             )));
         }
         for (axis, step) in [best / PLACES, best % PLACES].into_iter().enumerate() {
@@ -73,7 +74,7 @@ fn scores(arguments: &Arguments<'_>) -> Result<Vec<Vec<Rounded>>, ReferenceError
     let points = arguments.input("points", 2 * tracked, "2 * tracked")?;
     if let Some(idx) = (0..rows * columns).find(|&idx| frame.integer(idx) >= PIXEL_END) {
         let is = frame.integer(idx);
-        return Err(arguments.error(format!("frame[{idx}] is {is}, expected 0 to 127: so that sums are exact in f32")));
+        return Err(arguments.error(format!("frame[{idx}] is {is}, expected 0 to 127: f32 sums must be exact")));
     }
     let coordinate = |idx: usize, size: usize| {
         let is = points.integer(idx);
@@ -174,7 +175,7 @@ mod tests {
     fn a_texture_that_is_found_twice_has_no_right_place() {
         let stripes: Vec<i128> = (0..SIZE * SIZE).map(|i| (i % 5) as i128).collect();
         let error = tracked("heartwall_found", &stripes, [18, 20]).unwrap_err().to_string();
-        assert!(error.contains("equally, as far as f32 can tell: no place is right"), "{error}");
+        assert!(error.contains("within the precision of f32: neither is correct"), "{error}");
     }
 
     #[test]
@@ -187,7 +188,7 @@ mod tests {
         frame[5] = 128;
         assert_eq!(
             tracked("heartwall", &frame, [18, 20]).unwrap_err().to_string(),
-            "reference `heartwall`: frame[5] is 128, expected 0 to 127: so that sums are exact in f32"
+            "reference `heartwall`: frame[5] is 128, expected 0 to 127: f32 sums must be exact"
         );
     }
 }

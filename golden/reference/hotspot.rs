@@ -9,7 +9,7 @@ use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, 
 /// flow from the air is the difference to `ambient` times `to_air`.
 pub(super) static HOTSPOT: Reference = Reference {
     name: "hotspot",
-    summary: "temperature of rows x columns cells after steps of heat exchange with neighbours and air",
+    summary: "temperature of rows x columns cells after steps of heat exchange with neighbors and air",
     inputs: &[input("power", ElementType::F32), input("from", ElementType::F32)],
     parameters: &[
         count("rows"),

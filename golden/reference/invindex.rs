@@ -11,7 +11,7 @@ const INPUTS: &[Input] = &[input("text", ElementType::U8)];
 /// polynomial of its letters in 31, modulo 64.
 pub(super) static INVINDEX_FIRST: Reference = Reference {
     name: "invindex_first",
-    summary: "where each of 64 keys begins in the list of all words",
+    summary: "start of each of 64 keys in the list of all words",
     inputs: INPUTS,
     parameters: &[count("length")],
     output: ElementType::I32,
@@ -22,7 +22,7 @@ pub(super) static INVINDEX_FIRST: Reference = Reference {
 /// `capacity` elements.
 pub(super) static INVINDEX_POSTINGS: Reference = Reference {
     name: "invindex_postings",
-    summary: "where words begin, by key and in order, then zeros up to a capacity",
+    summary: "start of each word, sorted by key and position, then zeros up to a capacity",
     inputs: INPUTS,
     parameters: &[count("length"), count("capacity")],
     output: ElementType::I32,
@@ -60,9 +60,8 @@ fn postings(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     let mut all = index(arguments)?.concat();
     if all.len() > capacity {
         let words = all.len();
-        return Err(
-            arguments.error(format!("parameter `capacity` is {capacity}, expected at least {words}: the words"))
-        );
+        return Err(arguments
+            .error(format!("parameter `capacity` is {capacity}, expected at least {words}, the number of words")));
     }
     all.resize(capacity, 0);
     Ok(Expected::exact(Array::from_integers(ElementType::I32, all)))
@@ -96,7 +95,7 @@ mod tests {
         let error = run("invindex_postings", &[("text", &text())], &parameters).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "reference `invindex_postings`: parameter `capacity` is 4, expected at least 5: the words"
+            "reference `invindex_postings`: parameter `capacity` is 4, expected at least 5, the number of words"
         );
     }
 }

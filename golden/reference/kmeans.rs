@@ -7,7 +7,7 @@ use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, 
 /// decide between two centers are refused, because there is no single right answer.
 pub(super) static KMEANS: Reference = Reference {
     name: "kmeans",
-    summary: "nearest of some centres for each of count points with as many features",
+    summary: "nearest center for each of the points",
     inputs: &[input("points", ElementType::F32), input("centres", ElementType::F32)],
     parameters: &[count("count"), count("features"), count("clusters")],
     output: ElementType::I32,
@@ -42,7 +42,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         });
         if let Some(rival) = rival {
             return Err(arguments.error(format!(
-                "point {point} is as near to centre {best} as to {rival} but for rounding, expected other data"
+                "point {point} is equally near to centers {best} and {rival} within rounding, expected other data"
             )));
         }
         nearest.push(best as i128);
@@ -79,7 +79,7 @@ mod tests {
         let error = kmeans(&[0.0, 0.0], &[1.0, 0.0, 1.0, 1e-5]).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "reference `kmeans`: point 0 is as near to centre 0 as to 1 but for rounding, expected other data"
+            "reference `kmeans`: point 0 is equally near to centers 0 and 1 within rounding, expected other data"
         );
     }
 }

@@ -35,7 +35,7 @@ const PARAMETERS: &[Parameter] = &[count("nx"), count("ny"), count("nz"), count(
 /// A cell is solid where `open` is 0.
 pub(super) static LBM_AOS: Reference = Reference {
     name: "lbm_aos",
-    summary: "gas that moves in each of 19 directions, 20 floats a cell, after steps of streaming and collision",
+    summary: "gas that moves in each of 19 directions, 20 floats per cell, after steps of streaming and collision",
     inputs: INPUTS,
     parameters: PARAMETERS,
     output: ElementType::F32,
@@ -45,7 +45,7 @@ pub(super) static LBM_AOS: Reference = Reference {
 /// 19 values of each cell after `steps` steps, one plane per direction. A cell is solid where `open` is 0.
 pub(super) static LBM_SOA: Reference = Reference {
     name: "lbm_soa",
-    summary: "gas that moves in each of 19 directions, a plane each, after steps of streaming and collision",
+    summary: "gas that moves in each of 19 directions, one plane per direction, after steps of streaming and collision",
     inputs: INPUTS,
     parameters: PARAMETERS,
     output: ElementType::F32,

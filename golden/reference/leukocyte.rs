@@ -21,7 +21,7 @@ const ARCTANGENT: f64 = 1.0 / (1 << 20) as f64;
 /// `least`.
 pub(super) static LEUKOCYTE: Reference = Reference {
     name: "leukocyte",
-    summary: "motion gradient vector field of rows x columns elements a cell",
+    summary: "motion gradient vector field of rows x columns elements per cell",
     inputs: &[input("images", ElementType::F32)],
     parameters: &[
         count("cells"),
@@ -66,7 +66,8 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
             field = moved;
             if iteration < iterations && (mean.value - least).abs() <= mean.error {
                 return Err(arguments.error(format!(
-                    "cell {cell} changes by {} in iteration {iteration}, {least} as far as f32 can tell: either may follow",
+                    "cell {cell} changes by {} in iteration {iteration}, {least} within the precision of f32: it may \
+                     stop or go on",
                     mean.value
                 )));
             }
@@ -138,6 +139,6 @@ mod tests {
         assert_eq!(values(&field(&image, 2, [0.0, 0.0], 2, 0.12).unwrap()), once);
         assert_ne!(values(&field(&image, 2, [0.0, 0.0], 2, 0.11).unwrap()), once);
         let error = field(&image, 2, [0.0, 0.0], 2, 0.1125).unwrap_err().to_string();
-        assert!(error.contains("as far as f32 can tell: either may follow"), "{error}");
+        assert!(error.contains("within the precision of f32: it may stop or go on"), "{error}");
     }
 }

@@ -14,7 +14,7 @@ const WORDS: usize = 5;
 /// 23 bits of its words into the numbers.
 pub(super) static MERSENNE: Reference = Reference {
     name: "mersenne",
-    summary: "normally distributed numbers, four a round and thread, from a Mersenne twister a thread",
+    summary: "normally distributed numbers from one Mersenne Twister per thread, four per round",
     inputs: &[input("seeds", ElementType::U32)],
     parameters: &[count("threads"), count("rounds")],
     output: ElementType::F32,

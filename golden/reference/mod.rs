@@ -350,7 +350,7 @@ impl Arguments<'_> {
         let apart = self.count(ld);
         if apart < columns {
             return Err(self.error(format!(
-                "parameter `{ld}` is {apart}, expected at least {columns}: rows of `{name}` have so many elements"
+                "parameter `{ld}` is {apart}, expected at least {columns}, the row length of `{name}`"
             )));
         }
         let why = format!("{rows} rows of {columns}, {apart} apart");

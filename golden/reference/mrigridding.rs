@@ -10,7 +10,7 @@ const MAX_RADIUS: f64 = 1.5;
 /// over samples closer than `radius` of `value * density * (1 - r^2 / radius^2)^2`.
 pub(super) static MRIGRIDDING: Reference = Reference {
     name: "mrigridding",
-    summary: "complex samples spread over the points of a grid nearer than the radius, at most 1.5",
+    summary: "complex samples spread over the grid points within a radius of at most 1.5",
     inputs: &[
         input("x", ElementType::F32),
         input("y", ElementType::F32),
@@ -30,7 +30,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     let radius = arguments.real("radius");
     if !(radius > 0.0 && radius <= MAX_RADIUS) {
         return Err(arguments.error(format!(
-            "parameter `radius` is {radius}, expected more than 0 and at most 1.5: samples reach only the cells around"
+            "parameter `radius` is {radius}, expected more than 0 and at most 1.5: samples reach only adjacent cells"
         )));
     }
     for name in ["x", "y", "z", "density", "re", "im"] {
@@ -127,7 +127,8 @@ mod tests {
         );
         assert_eq!(
             gridded(3.5, 2.0).unwrap_err().to_string(),
-            "reference `mrigridding`: parameter `radius` is 2, expected more than 0 and at most 1.5: samples reach only the cells around"
+            "reference `mrigridding`: parameter `radius` is 2, expected more than 0 and at most 1.5: samples reach \
+             only adjacent cells"
         );
     }
 }

@@ -33,7 +33,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         }
     }
     if score.iter().any(|&s| i32::try_from(s).is_err()) {
-        return Err(arguments.error("a score is beyond an i32, expected smaller `similarity` or `gap`".to_owned()));
+        return Err(arguments.error("a score exceeds an i32, expected smaller `similarity` or `gap`".to_owned()));
     }
     Ok(Expected::exact(Array::from_integers(ElementType::I32, score)))
 }
@@ -58,9 +58,6 @@ mod tests {
     fn nw_refuses_scores_that_overflow() {
         let similarity = integers(&[i128::from(i32::MAX); 9]);
         let error = run("nw", &[("similarity", &similarity)], &[("n", Count(2)), ("gap", Count(0))]).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "reference `nw`: a score is beyond an i32, expected smaller `similarity` or `gap`"
-        );
+        assert_eq!(error.to_string(), "reference `nw`: a score exceeds an i32, expected smaller `similarity` or `gap`");
     }
 }

@@ -6,7 +6,7 @@ use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, 
 /// with costs `cost`. Each step goes to the next row, in the same column or one to the left or right.
 pub(super) static PATHFINDER: Reference = Reference {
     name: "pathfinder",
-    summary: "least cost of a way from the first row to each cell of the last",
+    summary: "least cost of a path from the first row to each cell of the last",
     inputs: &[input("cost", ElementType::I32), input("from", ElementType::I32)],
     parameters: &[count("rows"), count("columns")],
     output: ElementType::I32,
@@ -27,7 +27,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     }
     let fits = sum.iter().all(|&s| i32::try_from(s).is_ok());
     if !fits {
-        return Err(arguments.error("a way costs more than an i32 holds, expected smaller `cost`".to_owned()));
+        return Err(arguments.error("the cost of a path exceeds an i32, expected smaller `cost`".to_owned()));
     }
     Ok(Expected::exact(Array::from_integers(ElementType::I32, sum)))
 }
@@ -56,7 +56,7 @@ mod tests {
         let error = run("pathfinder", &[("cost", &most), ("from", &most)], &parameters).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "reference `pathfinder`: a way costs more than an i32 holds, expected smaller `cost`"
+            "reference `pathfinder`: the cost of a path exceeds an i32, expected smaller `cost`"
         );
     }
 }

@@ -74,7 +74,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     let [points, ctas, threads] = ["points", "ctas", "threads"].map(|name| arguments.count(name));
     let all = ctas * threads;
     let levels = all.saturating_sub(1).max(1).ilog2() as usize / 2 + 1;
-    let skip = arguments.input("skip", levels * LEVEL, "800 words for each two bits of a thread's number")?;
+    let skip = arguments.input("skip", levels * LEVEL, "800 words for every two bits of a thread number")?;
     // Midpoint and half width of the range that each count must lie in.
     let mut counts = vec![(0.0, 0.0); ctas];
     for (thread, mut generator) in generators(skip, all).into_iter().enumerate() {

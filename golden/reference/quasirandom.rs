@@ -10,7 +10,7 @@ const BITS: usize = 32;
 /// by 2^32.
 pub(super) static QUASIRANDOM: Reference = Reference {
     name: "quasirandom",
-    summary: "the first elements of a digital sequence in each dimension, of 32 direction numbers a dimension",
+    summary: "first elements of a digital sequence in each dimension, from 32 direction numbers per dimension",
     inputs: &[input("directions", ElementType::U32)],
     parameters: &[count("dimensions"), count("elements")],
     output: ElementType::F32,

@@ -6,7 +6,7 @@ use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, 
 /// `product[v] = sum over i of a[v][i] * b[v][i]`.
 pub(super) static SCALARPROD: Reference = Reference {
     name: "scalarprod",
-    summary: "scalar products of so many pairs of vectors of the same length",
+    summary: "scalar products of pairs of vectors of the same length",
     inputs: &[input("a", ElementType::F32), input("b", ElementType::F32)],
     parameters: &[count("vectors"), count("length")],
     output: ElementType::F32,

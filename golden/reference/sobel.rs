@@ -19,9 +19,7 @@ pub(super) static SOBEL: Reference = Reference {
 fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     let [width, height, ld] = ["width", "height", "ld"].map(|name| arguments.count(name));
     if ld < width {
-        return Err(
-            arguments.error(format!("parameter `ld` is {ld}, expected at least {width}: rows have so many pixels"))
-        );
+        return Err(arguments.error(format!("parameter `ld` is {ld}, expected at least {width}, the pixels per row")));
     }
     let image = arguments.input("in", height * ld * CHANNELS, "height * ld * 4")?;
     let element = |idx: usize| {

@@ -6,7 +6,7 @@ use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, 
 /// `y[i] = sum of value[k] * x[column[k]]` over the `length[i]` elements of row i from `first[i]` on.
 pub(super) static SPMV_CSR: Reference = Reference {
     name: "spmv_csr",
-    summary: "y = A x for a sparse A of so many rows, each from first[i] on and length[i] long",
+    summary: "y = A x for a sparse A in CSR form: row i starts at first[i] and has length[i] elements",
     inputs: &[
         input("first", ElementType::I32),
         input("length", ElementType::I32),

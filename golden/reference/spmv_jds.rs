@@ -10,7 +10,7 @@ const GROUP: usize = 32;
 /// `group_length[s / 32]` elements of row s of the sorted matrix.
 pub(super) static SPMV_JDS: Reference = Reference {
     name: "spmv_jds",
-    summary: "y = A x for a sparse A of so many rows, in jagged diagonals, sorted in groups of 32 rows",
+    summary: "y = A x for a sparse A in jagged diagonals, sorted in groups of 32 rows",
     inputs: &[
         input("diagonal_first", ElementType::I32),
         input("group_length", ElementType::I32),

@@ -10,7 +10,7 @@ const PARAMETERS: &[Parameter] =
 /// elements apart.
 pub(super) static SRAD1: Reference = Reference {
     name: "srad1",
-    summary: "diffusion of a rows x columns image of grey values 0 to 255, its columns ld apart",
+    summary: "diffusion of a rows x columns image of gray values 0 to 255, its columns ld apart",
     inputs: &[input("image", ElementType::F32)],
     parameters: PARAMETERS,
     output: ElementType::F32,

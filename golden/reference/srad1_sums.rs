@@ -13,7 +13,7 @@ const PARAMETERS: &[Parameter] = &[count("pixels"), count("stride")];
 /// grows by a factor of 512 per launch, until one CTA suffices.
 pub(super) static SRAD1_SUMS: Reference = Reference {
     name: "srad1_sums",
-    summary: "an image whose sum is added up in place, from elements that are a stride apart",
+    summary: "in-place partial sums of an image, of elements that are a stride apart",
     inputs: INPUTS,
     parameters: PARAMETERS,
     output: ElementType::F32,
@@ -23,7 +23,7 @@ pub(super) static SRAD1_SUMS: Reference = Reference {
 /// Squares of an image after the series of launches of [`SRAD1_SUMS`].
 pub(super) static SRAD1_SQUARES: Reference = Reference {
     name: "srad1_squares",
-    summary: "squares of an image whose sum is added up in place, from elements that are a stride apart",
+    summary: "in-place partial sums of the squares of an image, of elements that are a stride apart",
     inputs: INPUTS,
     parameters: PARAMETERS,
     output: ElementType::F32,

@@ -9,7 +9,7 @@ const UNREACHED: i128 = 1 << 29;
 /// path. `degree[v]` edges lead to node v, from the nodes listed in `from` from index `first[v]` on.
 pub(super) static SSSP: Reference = Reference {
     name: "sssp",
-    summary: "length of the shortest path from a source to every node, 2^29 where there is none",
+    summary: "length of the shortest path from a source to every node, 2^29 if there is none",
     inputs: &[
         input("first", ElementType::I32),
         input("degree", ElementType::I32),

@@ -37,7 +37,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     }
     let needed = (nz - 1) * plane + (ny - 1) * row + nx;
     let grid = |name: &str| -> Result<Vec<Rounded>, ReferenceError> {
-        let cells = arguments.input(name, needed, "planes and rows so far apart")?;
+        let cells = arguments.input(name, needed, "the planes and rows at these distances")?;
         Ok((0..cells.len()).map(|idx| Rounded::exact(cells.real(idx))).collect())
     };
     let (mut from, mut to) = (grid("even")?, grid("odd")?);

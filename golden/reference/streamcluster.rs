@@ -28,7 +28,7 @@ pub(super) static STREAMCLUSTER_MOVES: Reference = Reference {
 /// move. Otherwise the column of its present center holds the loss that the move would cause.
 pub(super) static STREAMCLUSTER_GAIN: Reference = Reference {
     name: "streamcluster_gain",
-    summary: "what each point adds to the gain of the candidate or to the cost of closing its centre",
+    summary: "what each point adds to the gain of the candidate or to the cost of closing its center",
     inputs: INPUTS,
     parameters: PARAMETERS,
     output: ElementType::F32,

@@ -18,7 +18,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     let matrix = arguments.matrix("in", height, width, "ld_in")?;
     if ld_out < height {
         return Err(arguments.error(format!(
-            "parameter `ld_out` is {ld_out}, expected at least {height}: rows of the result have so many elements"
+            "parameter `ld_out` is {ld_out}, expected at least {height}, the row length of the result"
         )));
     }
     let element = |idx: usize| {
@@ -52,7 +52,7 @@ mod tests {
     fn rows_of_the_transpose_do_not_overlap() {
         assert_eq!(
             transposed(1).unwrap_err().to_string(),
-            "reference `transpose`: parameter `ld_out` is 1, expected at least 2: rows of the result have so many elements"
+            "reference `transpose`: parameter `ld_out` is 1, expected at least 2, the row length of the result"
         );
     }
 }

@@ -103,7 +103,7 @@ impl Icache {
         let warps = self.waiting.get_mut(&came).filter(|_| line == came);
         if !warps.is_some_and(|warps| warps.remove(&warp)) {
             return Err(format!(
-                "warp {warp} fetches from line {line:#x}, but others wait to be served of line {came:#x}"
+                "warp {warp} fetches from line {line:#x}, but others wait to be served from line {came:#x}"
             ));
         }
         if self.waiting.get(&came).is_some_and(BTreeSet::is_empty) {
@@ -120,10 +120,10 @@ impl Icache {
     /// line.
     pub fn fill(&mut self, line: u64) -> Result<Option<u64>, String> {
         if let Some(came) = self.came {
-            return Err(format!("line {line:#x} comes while warps wait to be served of line {came:#x}"));
+            return Err(format!("line {line:#x} is filled while warps wait to be served from line {came:#x}"));
         }
         if !self.waiting.contains_key(&line) {
-            return Err(format!("line {line:#x} comes, which nobody waits for"));
+            return Err(format!("fill of line {line:#x} without a waiter"));
         }
         self.came = Some(line);
         let ways = self.config.ways;

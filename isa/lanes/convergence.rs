@@ -50,7 +50,7 @@ pub enum ConvergenceFault {
     /// The lanes of a warp have different operands for one barrier.
     #[error(
         "`{op}` with the {what} {value} in the lanes {lanes:#010x} of a warp and another in the lanes {others:#010x}: \
-         a warp comes to one barrier, as a whole"
+         a whole warp arrives at the same barrier"
     )]
     Disagree {
         /// Name of the instruction.

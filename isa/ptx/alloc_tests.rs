@@ -100,8 +100,8 @@ fn all_255_words_and_31_predicates_can_be_used_and_no_more() {
     assert_eq!(allocated(&body(255)).unwrap().regs, 255);
     assert_eq!(
         allocated(&body(256)).unwrap_err().to_string(),
-        "k.ptx:261: kernel `k` needs more than 255 32-bit registers at this point, expected at \
-         most 255: a thread can name no more"
+        "k.ptx:261: kernel `k` needs more than 255 32-bit registers at this point, expected at most 255: a thread \
+         cannot address more"
     );
     let preds = |count: u32| {
         let set: String = (0..count).map(|i| format!("mov.pred %p{i}, 1;\n")).collect();

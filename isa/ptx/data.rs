@@ -264,9 +264,9 @@ fn fill(
                     (Some(_), _) => (Some(0), name.span),
                     (None, Some(address)) => (Some(masked(address, mask)), name.span),
                     (None, None) => {
-                        let message = format!("`{}` has no address that is known here", name.text);
+                        let message = format!("`{}` has no known address", name.text);
                         return Err(PtxError::new(source, name.span, "here", message).with_help(
-                            "an initialiser can name `.global` and `.const` variables of this file, and functions",
+                            "an initializer can name `.global` and `.const` variables of this file, and functions",
                         ));
                     }
                 }
@@ -276,7 +276,7 @@ fn fill(
             return Err(PtxError::new(source, span, "here", format!("expected a constant of type `{ty}`")));
         };
         if at >= count {
-            let message = format!("the initialiser has more values than `{}` has elements", variable.name.text);
+            let message = format!("the initializer has more values than `{}` has elements", variable.name.text);
             return Err(PtxError::new(source, span, "here", message));
         }
         write(&mut block.bytes, start + (at * u64::from(ty.bytes())) as u32, ty.bytes(), value);

@@ -108,9 +108,9 @@ fn a_texture_reference_without_a_buffer_is_told_when_the_kernel_is_linked() {
 fn wrong_initialisers_are_told_with_their_place() {
     assert_eq!(
         refused(".global .u32 a[2] = {1, 2, 3};"),
-        "k.ptx:4:28: the initialiser has more values than `a` has elements"
+        "k.ptx:4:28: the initializer has more values than `a` has elements"
     );
-    assert_eq!(refused(".global .u64 a = nowhere;"), "k.ptx:4:18: `nowhere` has no address that is known here");
+    assert_eq!(refused(".global .u64 a = nowhere;"), "k.ptx:4:18: `nowhere` has no known address");
     assert_eq!(refused(".global .u32 a = 1.5;"), "k.ptx:4:18: expected a constant of type `.u32`");
     assert!(refused(".global .b8 a[4294967296];").contains("expected at most 2147483648"));
 }

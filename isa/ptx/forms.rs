@@ -44,7 +44,7 @@ impl fmt::Display for Advice {
             (Some(instead), Some(older)) => write!(f, "instead: {instead}, or code for `-arch=sm_{older}`"),
             (Some(instead), None) => write!(f, "instead: {instead}"),
             (None, Some(older)) => write!(f, "code for `-arch=sm_{older}` does without it"),
-            (None, None) => f.write_str("`docs/programs.md` says what is"),
+            (None, None) => f.write_str("`docs/programs.md` lists the supported forms"),
         }
     }
 }

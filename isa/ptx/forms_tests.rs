@@ -52,7 +52,7 @@ fn forms_that_are_not_modelled_say_what_to_use_instead() {
             "instead: `cp.async.wait_group` and `bar.sync` of sm_80, or code for `-arch=sm_75`",
         ),
         ("wmma.load.a.sync.aligned.m16n16k16.row.s8", "instead: `.f16` factors, or code for `-arch=sm_70`"),
-        ("suld.b.2d.b32.trap", "instead: loads of a buffer: surfaces are not modelled"),
+        ("suld.b.2d.b32.trap", "instead: loads of a buffer: surfaces are not modeled"),
         ("vmad.u32.u32.u32", "instead: `mad`"),
     ];
     for (text, expected) in cases {

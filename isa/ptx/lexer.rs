@@ -162,7 +162,7 @@ fn unknown(source: &Source, span: Span) -> PtxError {
     let message = match rest.chars().next() {
         Some('"') => "this string does not end on its line".to_string(),
         Some('/') if rest.starts_with("/*") => "this comment does not end".to_string(),
-        Some(c) => format!("`{}` starts no PTX token", c.escape_default()),
+        Some(c) => format!("`{}` does not start a PTX token", c.escape_default()),
         None => "the text ends within a token".to_string(),
     };
     PtxError::new(source, span, "not PTX", message)

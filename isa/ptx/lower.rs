@@ -420,7 +420,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
                 }
             }
             Verdict::NotModelled(advice) => {
-                let message = format!("`{}` is not modelled", form_of(inst));
+                let message = format!("`{}` is not modeled", form_of(inst));
                 // The handler's help may list the supported forms.
                 let help = match error.help_text() {
                     Some(forms) => format!("{advice}; {forms}"),

@@ -109,7 +109,7 @@ fn other_products_are_refused_with_those_that_there_are() {
         ("mma.aligned", false),
     ] {
         let (message, help) = refused(&format!("{form} {registers};"));
-        let refusal = ["instruction `FORM` is not supported", "`FORM` is not modelled"][usize::from(is_legal)];
+        let refusal = ["instruction `FORM` is not supported", "`FORM` is not modeled"][usize::from(is_legal)];
         assert_eq!(message, refusal.replace("FORM", form));
         assert!(FORMS.iter().all(|form| help.contains(&format!(".{}", form.shape))), "{help}");
         assert!(help.contains(".f32.f16.f16.f32") && help.contains(".f32.bf16.bf16.f32"), "{help}");
@@ -152,7 +152,7 @@ fn matrices_are_loaded_by_their_rows() {
     assert_eq!(refusal("sync.aligned.m8n8.x1.global.b16").0, global);
     assert_eq!(refusal("sync.aligned.m8n8.x1.b16").0, "expected a generic address in a 64-bit register");
     let (message, help) = refusal("sync.aligned.m16n16.x1.trans.shared.b8");
-    assert_eq!(message, "`ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8` is not modelled");
+    assert_eq!(message, "`ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8` is not modeled");
     assert!(help.contains("ldmatrix.sync.aligned.m8n8 with .x1, .x2 or .x4"), "{help}");
     assert_eq!(
         refused("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r1}, [%r9];").0,
@@ -234,7 +234,7 @@ fn other_fragments_are_refused_with_those_that_there_are() {
     ] {
         let (message, help) = refused(&format!("{form} {eight}, [%rd1];"));
         let is_legal = form.ends_with("s8");
-        let refusal = ["instruction `FORM` is not supported", "`FORM` is not modelled"][usize::from(is_legal)];
+        let refusal = ["instruction `FORM` is not supported", "`FORM` is not modeled"][usize::from(is_legal)];
         assert_eq!(message, refusal.replace("FORM", form));
         assert!(TILINGS.iter().all(|tiling| help.contains(&format!(".{}", tiling.shape))), "{help}");
     }

@@ -256,9 +256,9 @@ fn every_form_of_the_table_is_lowered_or_said_not_to_be_modelled() {
     for (is_modelled, form) in forms::simplest().filter(|(_, form)| form != "tex") {
         // Without operands, the error is about their number or about an operand; hints need no operands.
         let refused = around(&format!("{form};")).kernel("k").err().map(|e| e.to_string()).unwrap_or_default();
-        let is_form = ["is not modelled", "is not supported", "expected a type", "needs", "without", "no modifier"];
+        let is_form = ["is not modeled", "is not supported", "expected a type", "needs", "without", "no modifier"];
         let said = is_form.iter().find(|part| refused.contains(**part));
-        let expected = if is_modelled { None } else { Some(&"is not modelled") };
+        let expected = if is_modelled { None } else { Some(&"is not modeled") };
         assert_eq!(said, expected, "{form}: {refused}");
     }
 }
@@ -271,17 +271,17 @@ fn a_mistake_is_told_from_an_instruction_that_is_not_modelled() {
         ("add.s33 %r1, %r2, 3;", "k.ptx:6:4: `add` takes no modifier `.s33`", "did you mean `.s32`?"),
         (
             "red.global.v4.f32.add [%rd1], {%f1, %f1, %f1, %f1};",
-            "k.ptx:6:1: `red.global.v4.f32.add` is not modelled",
+            "k.ptx:6:1: `red.global.v4.f32.add` is not modeled",
             "instead: one `red` for each element, or code for `-arch=sm_80`",
         ),
         (
             "ld.global.v8.f32 {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}, [%rd1];",
-            "k.ptx:6:1: `ld.global.v8.f32` is not modelled",
+            "k.ptx:6:1: `ld.global.v8.f32` is not modeled",
             "instead: two vectors of 16 bytes, or code for `-arch=sm_90`",
         ),
         (
             "@%p1 wgmma.fence.sync.aligned;",
-            "k.ptx:6:6: `wgmma.fence.sync.aligned` is not modelled",
+            "k.ptx:6:6: `wgmma.fence.sync.aligned` is not modeled",
             "instead: `mma.sync`, or code for `-arch=sm_80`",
         ),
     ];
@@ -298,26 +298,26 @@ fn what_is_legal_and_not_modelled_says_so() {
         (error.message().to_owned(), error.help_text().unwrap_or_default().to_owned())
     };
     for (body, message, help) in [
-        (".reg .b128 %q;", "`.b128` is not modelled", "two elements of `.b64` take its place"),
+        (".reg .b128 %q;", "`.b128` is not modeled", "use two elements of `.b64` instead"),
         (
             "vadd.u32.u32.u32 %r1.b1, %r2, %r3, %r4;",
-            "a part of a register as the result of `vadd` is not modelled",
-            "let it write a register, and put the part in with `bfi`",
+            "a part of a register as the result of `vadd` is not modeled",
+            "write to a register and insert the part with `bfi`",
         ),
         (
             "vset.u32.u32.lt %r1.h0, %r2, %r3, %r4;",
-            "a part of a register as the result of `vset` is not modelled",
-            "let it write a register, and put the part in with `bfi`",
+            "a part of a register as the result of `vset` is not modeled",
+            "write to a register and insert the part with `bfi`",
         ),
-        ("vmad.s32.s32.s32 %r1, %r2, -%r3, %r4;", "`vmad.s32.s32.s32` is not modelled", "instead: `mad`"),
+        ("vmad.s32.s32.s32 %r1, %r2, -%r3, %r4;", "`vmad.s32.s32.s32` is not modeled", "instead: `mad`"),
         (
             "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}|%p1, [%rd1, {%f5, %f6}];",
-            "`tex` with a predicate for resident memory, `%p1`, is not modelled",
-            "all of a texture is resident: leave it out",
+            "`tex` with a predicate for resident memory, `%p1`, is not modeled",
+            "a texture is always resident: leave the predicate out",
         ),
         (
             "tex.base.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f5, %f6}];",
-            "`tex.base.2d.v4.f32.f32` is not modelled",
+            "`tex.base.2d.v4.f32.f32` is not modeled",
             "instead: `tex` without `.base`: a texture has one level; \
              supported are tex.1d .2d .3d .a1d .a2d, by points, with or without .level and .grad",
         ),
@@ -328,9 +328,9 @@ fn what_is_legal_and_not_modelled_says_so() {
     }
     for form in ["tex.cube.v4.f32.f32", "tex.2dms.v4.f32.s32", "tex.2d.v2.f16x2.f32", "tex.level.acube.v4.u32.f32"] {
         let (found, _) = refused(&format!("{form} {{%f1, %f2, %f3, %f4}}, [%rd1, {{%f5, %f6, %f7, %f8}}];"));
-        assert_eq!(found, format!("`{form}` is not modelled"));
+        assert_eq!(found, format!("`{form}` is not modeled"));
     }
-    assert!(source(".global .align 16 .b128 g;").parse().unwrap_err().to_string().ends_with("`.b128` is not modelled"));
+    assert!(source(".global .align 16 .b128 g;").parse().unwrap_err().to_string().ends_with("`.b128` is not modeled"));
     // A minus sign before a register is legal only where an instruction defines it.
     assert_eq!(error("add.s32 %r1, %r2, -%r3;"), "k.ptx:6:19: expected a register or a constant");
     assert_eq!(lower("add.s32 %r1, %r2, -WARP_SZ;").insts[0].srcs[1], Src::Imm(0xffff_ffe0));
@@ -463,11 +463,11 @@ fn hints_and_levels_change_nothing() {
 #[test]
 fn video_instructions_name_what_they_do_not_know() {
     let cases = [
-        ("vset4.u32.u32 %r1, %r2, %r3, 0;", "k.ptx:6:1: `vset4` without a comparison that it knows"),
-        ("vadd4.u32.u32.u32 %r1, %r2.b99, %r3, 0;", "k.ptx:6:27: `.b99` selects no parts that this instruction knows"),
-        ("vadd2.u32.u32.u32 %r1.b1, %r2, %r3, 0;", "k.ptx:6:22: `.b1` selects no parts that this instruction knows"),
-        ("vadd.u32.u32.u32 %r1, %r2.h2, %r3;", "k.ptx:6:26: `.h2` selects no parts that this instruction knows"),
-        ("cp.async.bulk.commit_group.read;", "k.ptx:6:1: `cp.async.bulk.commit_group.read` is not modelled"),
+        ("vset4.u32.u32 %r1, %r2, %r3, 0;", "k.ptx:6:1: `vset4` without a supported comparison"),
+        ("vadd4.u32.u32.u32 %r1, %r2.b99, %r3, 0;", "k.ptx:6:27: `.b99` is not a selector of this instruction"),
+        ("vadd2.u32.u32.u32 %r1.b1, %r2, %r3, 0;", "k.ptx:6:22: `.b1` is not a selector of this instruction"),
+        ("vadd.u32.u32.u32 %r1, %r2.h2, %r3;", "k.ptx:6:26: `.h2` is not a selector of this instruction"),
+        ("cp.async.bulk.commit_group.read;", "k.ptx:6:1: `cp.async.bulk.commit_group.read` is not modeled"),
         ("cp.async.ca.shared.global [%r1], [%rd1], 12;", "k.ptx:6:42: expected a size of 4, 8 or 16 bytes"),
     ];
     for (body, message) in cases {
@@ -501,7 +501,7 @@ fn comparisons_take_two_results_and_a_combination() {
     assert_eq!(inst.dsts[..2], [Dst::Pred(0), Dst::Pred(1)]);
     assert_eq!(inst.srcs[2], Src::Pred(Guard { pred: 2, negated: true }));
     assert!(matches!(op("setp.hs.u32 %p1, %r1, 3;"), Op::Compare(c) if c.cmp == Cmp::Ge));
-    assert!(error("setp.hs.s32 %p1, %r1, 3;").contains("without a comparison that it knows"));
+    assert!(error("setp.hs.s32 %p1, %r1, 3;").contains("without a supported comparison"));
 }
 
 #[test]
@@ -800,7 +800,7 @@ fn units_follow_what_is_computed() {
 fn an_unsupported_instruction_is_named_with_its_place_and_an_excerpt() {
     let source = around("mov.u32 %r1, 1;\n  vmad.u32.u32.u32 %r1, %r1, 1, 2;");
     let error = source.kernel("k").unwrap_err();
-    assert_eq!(error.to_string(), "k.ptx:7:3: `vmad.u32.u32.u32` is not modelled");
+    assert_eq!(error.to_string(), "k.ptx:7:3: `vmad.u32.u32.u32` is not modeled");
     assert_eq!(error.help_text(), Some("instead: `mad`"));
     let mut report = String::new();
     let handler = GraphicalReportHandler::new_themed(miette::GraphicalTheme::unicode_nocolor());
@@ -822,7 +822,7 @@ fn syntax_errors_name_line_column_and_what_was_expected() {
             "k.ptx:6:14: `99999999999999999999` is not an integer of at most 64 bits",
         ),
         ("mov.u32 %r1, 09;", "k.ptx:6:14: `09` is not an integer of at most 64 bits"),
-        ("mov.u32 %r1, #;", "k.ptx:6:14: `#` starts no PTX token"),
+        ("mov.u32 %r1, #;", "k.ptx:6:14: `#` does not start a PTX token"),
         ("/* open", "k.ptx:6:1: this comment does not end"),
         (".nonsense;", "k.ptx:6:1: unknown directive `.nonsense` in a body"),
     ];
@@ -844,7 +844,7 @@ fn errors_of_meaning_name_the_operand() {
         ("add.s32 %r1, %r2, %r99;", "k.ptx:6:19: `%r99` is not declared"),
         ("add.s32 %r1, %rd2, 3;", "k.ptx:6:14: register `%rd2` is `.b64`, expected 32 bits for `.s32`"),
         ("ld.global.u64 %r1, [%rd1];", "k.ptx:6:15: register `%r1` is `.b32`, expected at least 64 bits for `.u64`"),
-        ("add.f32 %f1, %f2, 1;", "k.ptx:6:19: constant `1` does not go with type `.f32`"),
+        ("add.f32 %f1, %f2, 1;", "k.ptx:6:19: constant `1` does not fit type `.f32`"),
         ("@%r1 ret;", "k.ptx:6:2: `%r1` is not a predicate"),
         ("bra nowhere;", "k.ptx:6:5: label `nowhere` is not defined"),
         ("a: a: ret;", "k.ptx:6:4: label `a` is defined twice"),
@@ -859,15 +859,15 @@ fn errors_of_meaning_name_the_operand() {
             "call (%r1), %rd1, (%r2), p;",
             "k.ptx:6:13: no function of this file whose address is taken fits this call through a pointer",
         ),
-        ("brx.idx %r1, table;", "k.ptx:6:14: `table` is no label of `.branchtargets`"),
-        ("suld.b.2d.b32.trap {%r1}, [%rd1, {%r2, %r3}];", "k.ptx:6:1: `suld.b.2d.b32.trap` is not modelled"),
-        ("ld.global.v4.f64 {%fd1, %fd2, %fd3, %fd4}, [%rd1];", "k.ptx:6:1: `ld.global.v4.f64` is not modelled"),
+        ("brx.idx %r1, table;", "k.ptx:6:14: `table` is not a label of `.branchtargets`"),
+        ("suld.b.2d.b32.trap {%r1}, [%rd1, {%r2, %r3}];", "k.ptx:6:1: `suld.b.2d.b32.trap` is not modeled"),
+        ("ld.global.v4.f64 {%fd1, %fd2, %fd3, %fd4}, [%rd1];", "k.ptx:6:1: `ld.global.v4.f64` is not modeled"),
         (
             "ld.global.v4.f32 {%f1, %f2, _, %f1}, [%rd1];",
-            "k.ptx:6:32: stands twice in one vector, expected a register for each element",
+            "k.ptx:6:32: appears twice in one vector, expected a register for each element",
         ),
         ("ld.global.v2.f32 %f1, [%rd1];", "k.ptx:6:18: 1 data operands, expected 2"),
-        ("mul.s32 %r1, %r2, 3;", "k.ptx:6:1: which half of the `.s32` product?"),
+        ("mul.s32 %r1, %r2, 3;", "k.ptx:6:1: the `.s32` product does not select a half"),
         ("sin.f32 %f1, %f2;", "k.ptx:6:1: `sin` without `.approx`"),
         (".reg .b32 %r<3>;", "k.ptx:6:11: `%r` is declared twice in this block, first on line 5"),
     ];

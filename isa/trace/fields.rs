@@ -32,7 +32,7 @@ impl<'a> Words<'a> {
     pub fn expect(&mut self, what: &str) -> Result<Word<'a>, Fault> {
         self.next().ok_or_else(|| {
             let end = self.line.trim_ascii_end().len();
-            Fault::new(end..end, "the line ends here", format!("the line ends where {what} should follow"))
+            Fault::new(end..end, "the line ends here", format!("the line ends, expected {what}"))
         })
     }
 
@@ -82,7 +82,7 @@ impl Word<'_> {
 
     /// Returns the error of a word that is not the expected field.
     pub fn refused(&self, expected: &str) -> Fault {
-        Fault::new(self.span(), "this", format!("{} stands where {expected} should", quoted(self.text)))
+        Fault::new(self.span(), "this", format!("found {}, expected {expected}", quoted(self.text)))
     }
 }
 

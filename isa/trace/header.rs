@@ -23,7 +23,7 @@ pub(super) fn read(lines: &mut Lines) -> Result<Header, TraceError> {
     let mut seen = Vec::new();
     loop {
         if !lines.advance()? {
-            let expected = "the file ends where `-key = value` or `#traces format` should follow";
+            let expected = "the file ends, expected `-key = value` or `#traces format`";
             return Err(lines.refuse(expected.to_owned()));
         }
         let line = lines.line().trim_ascii_start();
@@ -32,7 +32,7 @@ pub(super) fn read(lines: &mut Lines) -> Result<Header, TraceError> {
         }
         let Some(line) = line.strip_prefix(b"-") else {
             let shown = quoted(line.trim_ascii_end());
-            let message = format!("{shown} stands where `-key = value` or `#traces format` should");
+            let message = format!("found {shown}, expected `-key = value` or `#traces format`");
             return Err(lines.refuse(message));
         };
         let Some((key, value)) = fields::key_value(line) else {
@@ -70,7 +70,7 @@ fn set(header: &mut Header, key: &[u8], value: Word<'_>) -> Result<Option<&'stat
     let shape = || {
         let triple = fields::triple(value.text);
         let shape = triple.filter(|numbers| numbers.iter().all(|&n| n > 0));
-        shape.ok_or_else(|| HeaderProblem::Fatal(value.refused("a shape such as (4,1,1), each number 1 or more,")))
+        shape.ok_or_else(|| HeaderProblem::Fatal(value.refused("a shape such as (4,1,1), each number 1 or more")))
     };
     let known = match key {
         b"kernel name" => {
@@ -142,12 +142,12 @@ fn set(header: &mut Header, key: &[u8], value: Word<'_>) -> Result<Option<&'stat
 fn check(header: &Header, seen: &[&str], lines: &mut Lines) -> Result<(), TraceError> {
     for needed in ["grid dim", "block dim"] {
         if !seen.contains(&needed) {
-            return Err(lines.refuse(format!("the header ends here without `-{needed} = (x,y,z)`")));
+            return Err(lines.refuse(format!("the header ends without `-{needed} = (x,y,z)`")));
         }
     }
     for (at, key) in seen.iter().enumerate() {
         if seen[..at].contains(key) {
-            lines.warn(format!("`{key}` stands twice in the header: the last one counts"));
+            lines.warn(format!("`{key}` appears twice in the header: the last value is used"));
         }
     }
     if header.registers > MOST_REGISTERS {
@@ -155,15 +155,14 @@ fn check(header: &Header, seen: &[&str], lines: &mut Lines) -> Result<(), TraceE
     }
     if header.architecture().is_none() {
         let version = header.binary_version;
-        lines
-            .warn(format!("binary version is {version}, which we do not know: opcodes of all architectures are taken"));
+        lines.warn(format!("binary version {version} is unknown: opcodes of all architectures are accepted"));
     }
     if header.tracer_version > LATEST_VERSION {
         let version = header.tracer_version;
-        lines.warn(format!("the tracer version is {version}: read as {LATEST_VERSION}, the latest we know"));
+        lines.warn(format!("the tracer version is {version}: read as {LATEST_VERSION}, the latest known version"));
     }
     if !seen.contains(&"accelsim tracer version") {
-        lines.warn(format!("the header has no `accelsim tracer version`: taken as {USUAL_VERSION}"));
+        lines.warn(format!("the header has no `accelsim tracer version`: read as {USUAL_VERSION}"));
     }
     Ok(())
 }

@@ -112,7 +112,7 @@ impl Format {
         let width_end = words.at();
         if recorded_width > 0 && class == Class::Bulk {
             skip_block(&mut words)?;
-            odd = Some("the traffic of a block copy is not modelled: its addresses are skipped");
+            odd = Some("the traffic of a block copy is not modeled: its addresses are skipped");
         } else if recorded_width > 0 {
             odd = read_addresses(&mut words, mask, addresses)?;
             given = AddressForm::Each;
@@ -123,7 +123,7 @@ impl Format {
                 opcode = code.with_width(opcode, width).ok_or_else(|| opcode::too_many(opcode_word))?;
             }
         } else if class.needs_addresses() {
-            odd = Some("a memory instruction has no addresses (access width 0): it touches nothing");
+            odd = Some("a memory instruction has no addresses (access width 0): it accesses nothing");
         }
         let addresses_end = words.at();
         let immediate = self.rest(&mut words, num_dests + num_sources)?;
@@ -132,7 +132,7 @@ impl Format {
             code.add(Operation { pc, opcode, recorded_width, line: line_number, immediate, operands })
         });
         let number = number.ok_or_else(|| {
-            opcode_word.refused("one of the 2^20 instructions seen before, all that a kernel may have,")
+            opcode_word.refused("one of the 2^20 instructions seen before, the maximum number per kernel")
         })?;
         // Register values differ from line to line, and the operands of a block copy are not stored: neither
         // can be cached.
@@ -162,7 +162,7 @@ impl Format {
                     let what = if self.has_values { "an immediate, `Val` or `NoVal`" } else { "the immediate" };
                     let value = fields::signed(word.text);
                     immediates[num_immediates] =
-                        value.ok_or_else(|| word.refused(&format!("{what}, a decimal number,")))?;
+                        value.ok_or_else(|| word.refused(&format!("{what}, a decimal number")))?;
                     num_immediates += 1;
                 }
                 _ => return Err(word.refused("the end of the line")),
@@ -178,12 +178,12 @@ impl Format {
 /// Returns the number of bytes that each lane accesses, and a warning if the recorded width is odd.
 fn width_of(opcode: &Opcode, recorded: u16) -> (u8, Option<&'static str>) {
     let Some(width) = opcode.recorded_width(recorded) else {
-        return (opcode.width, Some("no lane accesses as many bytes as recorded: the width is that of the opcode"));
+        return (opcode.width, Some("no lane accesses as many bytes as recorded: the width of the opcode is used"));
     };
     let is_split = matches!(opcode.class, Class::Atomic(_)) && width > MOST_ATOMIC_WIDTH;
     let odd = match width {
         _ if is_split => Some("an atomic of 16 bytes moves 8: the model has no wider ones"),
-        _ if width != opcode.width => Some("the recorded width is not that of the opcode: the record counts"),
+        _ if width != opcode.width => Some("the recorded width is not that of the opcode: the recorded width is used"),
         _ => None,
     };
     (width, odd)
@@ -200,7 +200,7 @@ fn read_registers(words: &mut Words<'_>, registers: &mut [Register], kind: &str)
     let count = fields::decimal(word.text).and_then(|count| usize::try_from(count).ok());
     let Some(places) = count.and_then(|count| registers.get_mut(..count)) else {
         let most = registers.len();
-        return Err(word.refused(&format!("{what}, a decimal number from 0 to {most},")));
+        return Err(word.refused(&format!("{what}, a decimal number from 0 to {most}")));
     };
     let count = places.len();
     for place in places {
@@ -223,7 +223,7 @@ fn register(word: Word<'_>) -> Result<Register, Fault> {
     let number = fields::decimal(digits).and_then(|number| u8::try_from(number).ok());
     match (file, number) {
         (Some(file), Some(number)) => Ok(Register { file, number }),
-        _ => Err(word.refused("a register, R, UR, P or UP and a number from 0 to 255,")),
+        _ => Err(word.refused("a register, R, UR, P or UP and a number from 0 to 255")),
     }
 }
 
@@ -249,7 +249,7 @@ fn read_addresses(
                 return Ok(None);
             }
             let stride_value =
-                fields::signed(stride.text).ok_or_else(|| stride.refused("the stride, a decimal number,"))?;
+                fields::signed(stride.text).ok_or_else(|| stride.refused("the stride, a decimal number"))?;
             let first = mask.trailing_zeros() as usize;
             for lane in lanes_of(mask) {
                 addresses[lane] = moved(base, stride_value, (lane - first) as i64).ok_or_else(|| {
@@ -264,7 +264,7 @@ fn read_addresses(
                 if at > 0 {
                     let word = words.expect("the distance to the next lane")?;
                     let distance = fields::signed(word.text)
-                        .ok_or_else(|| word.refused("the distance to the next lane, a decimal number,"))?;
+                        .ok_or_else(|| word.refused("the distance to the next lane, a decimal number"))?;
                     address = moved(address, distance, 1).ok_or_else(|| {
                         word.refused(&format!("a distance that keeps lane {lane} within 64 address bits"))
                     })?;
@@ -273,7 +273,7 @@ fn read_addresses(
             }
             Ok(None)
         }
-        _ => Err(mode.refused("an address mode, 0 (list), 1 (base and stride) or 2 (base and distances),")),
+        _ => Err(mode.refused("an address mode, 0 (list), 1 (base and stride) or 2 (base and distances)")),
     }
 }
 
@@ -302,7 +302,7 @@ fn skip_block(words: &mut Words<'_>) -> Result<(), Fault> {
                 words.signed("a distance")?;
             }
         }
-        _ => return Err(mode.refused("the address mode of a block copy, 0 (list) or 2 (base and distances),")),
+        _ => return Err(mode.refused("the address mode of a block copy, 0 (list) or 2 (base and distances)")),
     }
     Ok(())
 }
@@ -314,7 +314,7 @@ fn skip_values(words: &mut Words<'_>, num_registers: usize) -> Result<(), Fault>
         let values = match count.text {
             b"1" => 1,
             b"32" => 32,
-            _ => return Err(count.refused("the number of values, 1 or 32,")),
+            _ => return Err(count.refused("the number of values, 1 or 32")),
         };
         for _ in 0..values {
             words.hexadecimal("a register's value", 64)?;

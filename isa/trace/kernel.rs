@@ -193,7 +193,7 @@ impl KernelTrace {
                 b"#BEGIN_TB" => return self.read_warps().map(Some),
                 line if line.starts_with(b"#") && line != b"#END_TB" => {}
                 line => {
-                    let message = format!("{} stands where `#BEGIN_TB` should", quoted(line));
+                    let message = format!("found {}, expected `#BEGIN_TB`", quoted(line));
                     return Err(self.lines.refuse(message));
                 }
             }
@@ -205,7 +205,7 @@ impl KernelTrace {
         let index = self.value("thread block", "x,y,z", fields::triple)?;
         if index.iter().zip(self.header.grid).any(|(&at, size)| at >= size) {
             let [x, y, z] = self.header.grid;
-            self.lines.warn(format!("CTAs lie outside of the grid ({x},{y},{z})"));
+            self.lines.warn(format!("CTAs are outside the grid ({x},{y},{z})"));
         }
         let mut cta = Cta { index, ..Cta::default() };
         let (mut bytes, mut is_sorted) = (0, true);
@@ -224,7 +224,7 @@ impl KernelTrace {
         }
         if !is_sorted {
             cta.warps.sort_by_key(|warp| warp.id);
-            self.lines.warn("the warps of a CTA do not stand in ascending order");
+            self.lines.warn("the warps of a CTA are not in ascending order");
         }
         Ok(cta)
     }
@@ -246,11 +246,11 @@ impl KernelTrace {
         let warps = self.header.num_warps();
         if id >= warps {
             let unit = noun(warps, "warp", "warps");
-            let message = format!("warp {id} stands in a CTA of {warps} {unit}, numbered from 0");
+            let message = format!("warp {id} is in a CTA of {warps} {unit}, numbered from 0");
             return Err(self.lines.refuse(message));
         }
         if cta.warps.iter().any(|other| other.id == id) {
-            return Err(self.lines.refuse(format!("warp {id} stands twice in this CTA")));
+            return Err(self.lines.refuse(format!("warp {id} appears twice in this CTA")));
         }
         self.advance_in("`insts = n`")?;
         let steps = self.value("insts", "a number", number)?;
@@ -291,10 +291,10 @@ impl KernelTrace {
                 self.lines.warn(odd);
             }
             if parsed.mask & !present != 0 {
-                self.lines.warn("instructions take part in lanes for which the block has no threads");
+                self.lines.warn("instructions are active in lanes for which the block has no threads");
             }
             if parsed.origin.is_some_and(|origin| origin != (cta.index, id)) {
-                self.lines.warn("instructions name another CTA or warp than the one they stand in");
+                self.lines.warn("instructions name a CTA or warp other than their own");
             }
             if bytes + warp.bytes() > self.limits.cta_bytes {
                 let most = self.limits.cta_bytes >> 20;
@@ -334,14 +334,14 @@ impl KernelTrace {
         }
         let space = self.header.space_of(lowest);
         let Some(resolved) = self.code.in_space(operation, space) else {
-            return Err(self.lines.refuse("a kernel may have 2^20 different instructions and no more".to_owned()));
+            return Err(self.lines.refuse("a kernel may have at most 2^20 different instructions".to_owned()));
         };
         let is_generic = resolved != operation;
         let mut is_mixed = false;
         if is_generic {
             if !self.header.has_windows() {
                 self.lines
-                    .warn("the header has no windows of generic addresses: all of these are taken as shared memory");
+                    .warn("the header has no windows of generic addresses: all of these are treated as shared memory");
             } else if addresses().any(|address| self.header.space_of(address) != space) {
                 is_mixed = true;
                 self.lines
@@ -374,7 +374,7 @@ impl KernelTrace {
             let most = self.limits.shared_bytes;
             let is_beyond = last.saturating_sub(start) >= most.saturating_add(SHARED_RESERVED);
             if is_beyond && is_in_window {
-                self.lines.warn(format!("shared memory is accessed beyond the {most} bytes that an SM has"));
+                self.lines.warn(format!("shared memory is accessed beyond the {most} bytes of an SM"));
             } else if is_beyond {
                 return Err(self.lines.refuse(format!(
                     "the {width} bytes at {highest:#x} lie beyond the {most} bytes of shared memory of an SM"
@@ -384,7 +384,7 @@ impl KernelTrace {
             return Ok(resolved);
         }
         if bits & (width - 1) != 0 && every_lane_counts {
-            self.lines.warn("an address is no multiple of the bytes accessed: the multiple below it is taken");
+            self.lines.warn("an address is not a multiple of the access size: it is rounded down");
         }
         Ok(resolved)
     }
@@ -394,7 +394,7 @@ impl KernelTrace {
         if self.lines.advance()? {
             return Ok(());
         }
-        let message = format!("the file ends within a CTA, where {expected} should follow");
+        let message = format!("the file ends within a CTA, expected {expected}");
         Err(self.lines.refuse(message))
     }
 
@@ -430,7 +430,7 @@ pub(super) fn too_wide(address: u64, bits: u32) -> String {
 /// Returns how to configure a machine with this number of address bits.
 fn wider(needed: u32) -> String {
     if needed <= MOST_ADDRESS_BITS {
-        format!("`--set addr_bits={needed}` gives it enough")
+        format!("use `--set addr_bits={needed}`")
     } else {
         format!("none can have more than {MOST_ADDRESS_BITS}")
     }

@@ -94,7 +94,7 @@ impl Lines {
         let message = format!("the line has more than {} bytes", self.longest);
         self.fault(
             Fault::new(0..1, "this line", message)
-                .with_help("no instruction needs as many: the file is damaged, or it is no trace"),
+                .with_help("no instruction needs that many: the file is damaged or not a trace"),
         )
     }
 

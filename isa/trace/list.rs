@@ -70,7 +70,7 @@ impl KernelsList {
             }
             // Copies back to the host do not change the caches.
             if name != b"MemcpyDtoH" {
-                let message = format!("the line {} is no command that we know: ignored", quoted(line));
+                let message = format!("the line {} is not a known command: ignored", quoted(line));
                 self.lines.warn(message);
             }
         }

@@ -17,7 +17,7 @@ pub(super) fn number_of(code: &mut Code, word: Word<'_>) -> Result<u16, Fault> {
 
 /// Returns the error for an opcode that exceeds the maximum number of opcodes.
 pub(super) fn too_many(word: Word<'_>) -> Fault {
-    word.refused(&format!("one of the {MOST_OPCODES} opcodes seen before, all that a kernel may have,"))
+    word.refused(&format!("one of the {MOST_OPCODES} opcodes seen before, the maximum number per kernel"))
 }
 
 fn unknown(code: &Code, word: Word<'_>, text: &str) -> Fault {

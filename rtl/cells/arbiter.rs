@@ -23,7 +23,10 @@ impl RoundRobin {
     #[must_use]
     pub fn new(inputs: u32) -> Self {
         let most = Wide::MOST;
-        assert!((1..=most).contains(&inputs), "an arbiter of {inputs} lines, expected 1 to {most}: one bit each");
+        assert!(
+            (1..=most).contains(&inputs),
+            "an arbiter with {inputs} inputs, expected 1 to {most}: one bit per input"
+        );
         Self { next: 0, inputs }
     }
 

@@ -65,7 +65,7 @@ impl StreamingConfig {
         let Self { period, miss_percent, min_accesses, reopen: _ } = self;
         let most = u64::from(Count::MAX);
         rules.range("period", u64::from(*period), 1..=most, "the timer has 14 bits");
-        rules.range("miss_percent", u64::from(*miss_percent), 1..=100, "a part of a hundred");
+        rules.range("miss_percent", u64::from(*miss_percent), 1..=100, "a percentage");
         rules.range("min_accesses", u64::from(*min_accesses), 1..=most, "the counters have 14 bits");
     }
 }

@@ -84,7 +84,7 @@ impl OfField {
                     "each" => found.each = Some(meta.value()?.parse()?),
                     "nsight" => found.nsight = Some(text(&meta)?),
                     "skip" => found.is_skipped = true,
-                    _ => return Err(meta.error("unknown; the doc comment of the derive lists what there is")),
+                    _ => return Err(meta.error("unknown key; the doc comment of the derive lists all keys")),
                 }
                 Ok(())
             })?;

@@ -20,7 +20,7 @@ pub fn about(attributes: &[Attribute], at: Span) -> Result<String> {
     };
     let text = attributes.iter().filter_map(line).collect::<Vec<_>>().join(" ");
     if text.is_empty() {
-        return Err(Error::new(at, "no doc comment: it is what lists say of this"));
+        return Err(Error::new(at, "no doc comment: lists show it as the description"));
     }
     Ok(text.replace("[`", "`").replace("`]", "`"))
 }

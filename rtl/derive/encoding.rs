@@ -19,7 +19,7 @@ pub fn implement(input: &DeriveInput) -> Result<TokenStream> {
         return Err(Error::new(width.span(), format!("{codes} codes do not fit a register of {bits} bits (1 to 8)")));
     }
     if let Some(variant) = data.variants.iter().find(|variant| variant.discriminant.is_some()) {
-        return Err(Error::new(variant.span(), "a code is the number of its variant: no `=` here"));
+        return Err(Error::new(variant.span(), "a code is the number of its variant: `=` is not allowed"));
     }
     let name = &input.ident;
     let names = data.variants.iter().map(|variant| snake(&variant.ident.to_string()).to_uppercase());

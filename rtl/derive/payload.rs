@@ -55,7 +55,7 @@ impl OfField {
                         only = Some(condition(&meta)?);
                         return Ok(());
                     }
-                    _ => return Err(meta.error("unknown; the doc comment of the derive lists what there is")),
+                    _ => return Err(meta.error("unknown key; the doc comment of the derive lists all keys")),
                 };
                 match form.replace(found) {
                     None => Ok(()),
@@ -66,9 +66,9 @@ impl OfField {
         let form = form.unwrap_or(Form::Typed);
         match form {
             Form::Skipped if name.is_some() || only.is_some() => {
-                Err(Error::new(field.span(), "`skip` stands alone: nothing of the field is listed"))
+                Err(Error::new(field.span(), "`skip` excludes all other keys: the field is not listed"))
             }
-            Form::Inside(_) if name.is_some() => Err(Error::new(field.span(), "what is `inside` has names of its own")),
+            Form::Inside(_) if name.is_some() => Err(Error::new(field.span(), "`inside` takes no name of its own")),
             form => Ok(Self { name, only, form }),
         }
     }

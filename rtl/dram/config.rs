@@ -204,7 +204,7 @@ impl DramTiming {
     }
 
     fn validate(&self, rules: &mut Rules) {
-        let distance = "a distance of this part, in command clocks";
+        let distance = "a timing of the DRAM device, in command clocks";
         let fields = [
             ("cl", self.cl),
             ("wl", self.wl),
@@ -233,7 +233,7 @@ impl DramTiming {
         rules.range("refi", u64::from(self.refi), 1..=1 << 20, distance);
         self.validate_relations(rules);
         let (busy, refi) = (self.refresh_busy(), u64::from(self.refi));
-        let refresh = Side::new("refi", refi, format!("more than {busy}, a REF and an access to a row"));
+        let refresh = Side::new("refi", refi, format!("more than {busy}, the cycles of a REF and an access to a row"));
         let most = (refi + u64::from(self.rfc)).checked_sub(busy + 1).filter(|&most| most > 0);
         let rfc = most.map(|most| Side::new("rfc", self.rfc, format!("{most} or less with refi = {refi}")));
         let why = "between two refreshes a row must be opened, read or written, and closed";
@@ -244,23 +244,23 @@ impl DramTiming {
     fn validate_relations(&self, rules: &mut Rules) {
         let &Self { burst, rcd_rd, rcd_wr, rp, ras, rc, rrd_s, rrd_l, faw, aw32, .. } = self;
         let &Self { ccd_s, ccd_l, rtp, wtr_s, wtr_l, rfc, .. } = self;
-        let long = "banks of one group share more than banks of different groups";
+        let long = "banks of one group share more hardware than banks of different groups";
         rules.at_least(("rrd_l", rrd_l), &[("rrd_s", rrd_s, 1)], long);
         rules.at_least(("ccd_l", ccd_l), &[("ccd_s", ccd_s, 1)], long);
         rules.at_least(("wtr_l", wtr_l), &[("wtr_s", wtr_s, 1)], long);
-        let why = "between two activates of a bank its row is open, and then closed";
+        let why = "between two activates of a bank, its row stays open and is then closed";
         rules.at_least(("rc", rc), &[("ras", ras, 1), ("rp", rp, 1)], why);
-        let why = "two activates of a bank are no closer than those of two banks of its group";
+        let why = "two activates of one bank are no closer than those of two banks in a group";
         rules.at_least(("rc", rc), &[("rrd_l", rrd_l, 1)], why);
-        let why = "a row stays open until it can have been read";
+        let why = "a row stays open until it can be read and closed";
         rules.at_least(("ras", ras), &[("rcd_rd", rcd_rd, 1), ("rtp", rtp, 1)], why);
         rules.at_least(("ras", ras), &[("rcd_wr", rcd_wr, 1)], "a row stays open until it can be written");
         rules.at_least(
             ("faw", faw),
             &[("rrd_s", rrd_s, 4)],
-            "the window of four activates holds four distances of two",
+            "the window of four activates spans four activate-to-activate distances",
         );
-        rules.at_least(("aw32", aw32), &[("faw", faw, 8)], "the window of 32 activates holds eight windows of four");
+        rules.at_least(("aw32", aw32), &[("faw", faw, 8)], "the window of 32 activates spans eight windows of four");
         rules.at_least(("ccd_s", ccd_s), &[("burst", burst, 1)], "the data of two bursts share the bus");
         rules.at_least(("rfc", rfc), &[("rc", rc, 1)], "a refresh opens and closes a row of each bank");
     }
@@ -293,15 +293,15 @@ impl DramConfig {
 
     /// Checks all fields.
     pub fn validate(&self, rules: &mut Rules) {
-        let one_bit = "the controller keeps one bit for each in a 64-bit set";
+        let one_bit = "the controller keeps one bit per entry in a 64-bit mask";
         rules.range("queue_entries", u64::from(self.queue_entries), 1..=64, one_bit);
-        rules.range("reply_entries", u64::from(self.reply_entries), 1..=256, "a small buffer beside the data bus");
-        rules.range("hit_cap", u64::from(self.hit_cap), 0..=65_535, "the counter of a bank has 16 bits");
+        rules.range("reply_entries", u64::from(self.reply_entries), 1..=256, "a small buffer at the data bus");
+        rules.range("hit_cap", u64::from(self.hit_cap), 0..=65_535, "the hit counter of a bank has 16 bits");
         self.validate_burst(rules);
-        let field = "it is a field of the address";
+        let field = "it is a bit field of the address";
         rules.power_of_two("bank_groups", u64::from(self.bank_groups), 1..=8, field);
         rules.power_of_two("banks_per_group", u64::from(self.banks_per_group), 1..=8, field);
-        rules.expect(self.banks() >= 2, "banks_per_group", self.banks_per_group, "2 banks or more in all", field);
+        rules.expect(self.banks() >= 2, "banks_per_group", self.banks_per_group, "at least 2 banks in total", field);
         rules.power_of_two("rows", u64::from(self.rows), 2..=65_536, field);
         let least = 1 << self.mapping.low_columns();
         rules.power_of_two("columns", u64::from(self.columns), least.max(4)..=256, field);
@@ -309,7 +309,7 @@ impl DramConfig {
             rules.group("write_drain", |rules| {
                 let fits = "writes wait in the request queue";
                 rules.range("high", u64::from(high), 1..=u64::from(self.queue_entries), fits);
-                rules.expect(low < high, "low", low, "less than high", "a drain that begins must come to an end");
+                rules.expect(low < high, "low", low, "less than high", "a drain that starts must also end");
                 rules.range("idle", u64::from(idle), 0..=1 << 20, "no write waits much longer than a refresh interval");
             });
         }
@@ -432,11 +432,11 @@ mod tests {
             [
                 "dram.bus_bits is 256, expected 32, 64 or 128: a GDDR5 channel has one or two devices of 32 bits in \
                  lock-step, an HBM channel 64 or 128 wires",
-                "dram.rows is 1000, expected a power of two from 2 to 65536: it is a field of the address",
+                "dram.rows is 1000, expected a power of two from 2 to 65536: it is a bit field of the address",
                 "dram.write_drain.high is 17, expected 1 to 16: writes wait in the request queue",
-                "dram.write_drain.low is 17, expected less than high: a drain that begins must come to an end",
-                "dram.timing.ccd_l is 1, expected 2 or more with ccd_s = 2: banks of one group share more than banks of \
-                 different groups",
+                "dram.write_drain.low is 17, expected less than high: a drain that starts must also end",
+                "dram.timing.ccd_l is 1, expected 2 or more with ccd_s = 2: banks of one group share more hardware \
+                 than banks of different groups",
             ]
         );
     }

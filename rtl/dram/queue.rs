@@ -297,7 +297,7 @@ impl Queue {
     /// # Panics
     /// If there is no free slot.
     pub fn accept(&mut self, at: &impl AnyEdge, request: &DramRequest, open: impl Fn(usize) -> Option<u32>) {
-        assert!(self.has_room(), "cycle {}, {}: a request without a free slot", at.cycle(), self.data.spec().path);
+        assert!(self.has_room(), "cycle {}, {}: request without a free slot", at.cycle(), self.data.spec().path);
         let slot = (!self.occupied).trailing_zeros() as usize;
         let burst = request.burst;
         let place = self.mapping.place(burst);

@@ -81,7 +81,12 @@ impl Replies {
     /// # Panics
     /// If the buffer is full.
     pub fn insert(&mut self, at: &impl AnyEdge, due: u64, form: impl FnOnce(&mut DramReply)) {
-        assert!(self.has_room(), "cycle {}, {}: read without room for its data", at.cycle(), self.bursts.spec().path);
+        assert!(
+            self.has_room(),
+            "cycle {}, {}: read without a free entry for its data",
+            at.cycle(),
+            self.bursts.spec().path
+        );
         let row = self.wrapped(self.head + self.count);
         self.bursts.update(at, row, 0, form);
         self.due[row as usize % PLACES] = due;

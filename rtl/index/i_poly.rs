@@ -40,7 +40,7 @@ impl Function for IPoly {
         let degree = polynomial.checked_ilog2().unwrap_or(0);
         let of_table = polynomial_for(sets);
         let fits = match of_table {
-            Some(fits) => format!("degree {}, such as {fits}, or 0 for that", fits.ilog2()),
+            Some(fits) => format!("degree {}, such as {fits}, which 0 selects", fits.ilog2()),
             None => "another function: polynomials are for 1 to 4096 sets".to_owned(),
         };
         let has_degree = of_table.is_some() && polynomial > 0 && 1 << degree == sets;

@@ -394,7 +394,7 @@ impl<T: Payload> Array<T> {
     #[inline(always)]
     fn is_by_row(&self, at: &impl AnyEdge) {
         if cfg!(debug_assertions) && self.access != Access::Row {
-            self.breach(at, "a row accessed at once in a memory accessed by the cell");
+            self.breach(at, "row access in a memory that is accessed by the cell");
         }
     }
 

@@ -93,7 +93,7 @@ impl<T: Payload> Chan<T> {
             spec.path,
             spec.depth
         );
-        assert!(spec.latency >= 1 && spec.credit >= 1, "{}: a registered link takes a tick", spec.path);
+        assert!(spec.latency >= 1 && spec.credit >= 1, "{}: a registered link takes at least one tick", spec.path);
         Self {
             slots: vec![Slot::default(); (spec.depth as usize).next_power_of_two()].into_boxed_slice(),
             pushed: 0,
@@ -225,7 +225,7 @@ impl<T: Payload> Chan<T> {
     /// Panics if an end has run beyond tick `from`, from which it should have seen the action received now.
     fn check_not_late(&self, from: u64, end: &Simulator) {
         let now = end.reached();
-        assert!(from >= now, "{}: told of tick {from} at tick {now}, which is too late", self.spec.path);
+        assert!(from >= now, "{}: message for tick {from} at tick {now}, which is too late", self.spec.path);
     }
 
     /// Lists the channel as a scope of its receiver: handshake, occupancy and the head beat. An empty channel
@@ -711,7 +711,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "sm3.l1.mshr.replay: told of tick 16 at tick 17, which is too late")]
+    #[should_panic(expected = "sm3.l1.mshr.replay: message for tick 16 at tick 17, which is too late")]
     fn a_receiver_that_has_run_past_a_beat_is_a_breach() {
         let (mut seen, mut sender) = (Seen::default(), chan(2, 6, 6));
         let mut receiver = sender.clone();
@@ -720,7 +720,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "told of tick 17 at tick 18, which is too late")]
+    #[should_panic(expected = "message for tick 17 at tick 18, which is too late")]
     fn a_sender_that_has_run_past_a_credit_is_a_breach() {
         let (mut seen, mut sender) = (Seen::default(), chan(2, 1, 6));
         seen.send(10, &mut sender, true);

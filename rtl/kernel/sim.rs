@@ -190,7 +190,7 @@ impl Simulator {
         assert_eq!(population.len(), periods.len(), "one population per clock domain");
         let mut wake = Wake::new(periods);
         for (domain, &count) in population.iter().enumerate() {
-            assert!(count <= 128, "clock domain {domain} has {count} blocks, expected 128 or fewer: one bit each");
+            assert!(count <= 128, "clock domain {domain} has {count} blocks, expected 128 or fewer: one bit per block");
             for slot in 0..count {
                 wake.at_cycle(0, BlockId { domain: domain as u8, slot }, 0);
             }
@@ -240,7 +240,7 @@ impl Simulator {
     /// In a mode that evaluates all blocks of an edge together.
     #[must_use]
     pub fn separate(&mut self, theirs: impl IntoIterator<Item = BlockId>) -> Self {
-        assert!(!self.slowly, "blocks that are shuffled or all evaluated do not run apart");
+        assert!(!self.slowly, "blocks cannot run in islands if they are shuffled or all evaluated");
         let mut sets = [BlockSet::EMPTY; DOMAINS];
         for BlockId { domain, slot } in theirs {
             sets[usize::from(domain)].insert(slot);

@@ -77,7 +77,7 @@ impl PortOrder {
 #[cold]
 fn breach(tick: u64, ports: &[&str], port: usize, last: usize) -> ! {
     let (port, last, order) = (ports[port], ports[last], ports.join(", "));
-    panic!("tick {tick}: `{port}` after `{last}`, expected each of {order} at most once a cycle, in this order")
+    panic!("tick {tick}: `{port}` after `{last}`, expected each of {order} at most once per cycle, in this order")
 }
 
 #[cfg(all(test, debug_assertions))]
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "tick 7: `pop` after `pop`, expected each of fill, pop, access at most once a cycle")]
+    #[should_panic(expected = "tick 7: `pop` after `pop`, expected each of fill, pop, access at most once per cycle")]
     fn a_port_is_there_once_a_cycle() {
         let mut turn = PortOrder::new(PORTS);
         turn.at(7);

@@ -232,7 +232,7 @@ impl Cache {
     /// # Panics
     /// If a line is still in flight.
     pub fn flush(&mut self) {
-        assert!(self.mshr.is_empty(), "{}: flushed while lines are on their way", self.path);
+        assert!(self.mshr.is_empty(), "{}: flushed while fills are in flight", self.path);
         self.tags.clear();
         if let Some(sectors) = &mut self.sectors {
             sectors.clear();
@@ -272,7 +272,7 @@ impl Cache {
     pub fn fill(&mut self, at: &impl AnyEdge, reply: &Reply) -> Option<(u32, u8)> {
         let &Reply { line, sectors, .. } = reply;
         let Some(set_way) = self.mshr.set_way_of(line, sectors) else {
-            panic!("cycle {}, {}: fill of line {line:#x}, which nobody waits for", at.cycle(), self.path)
+            panic!("cycle {}, {}: fill of line {line:#x} without a waiter", at.cycle(), self.path)
         };
         if self.mshr.drains(set_way, sectors) {
             return None;

@@ -206,7 +206,10 @@ impl Coalescer {
 
     /// Accepts an instruction whose pending-table row is `slot`.
     pub fn take(&mut self, access: &WarpAccess, slot: u8) {
-        debug_assert!(!self.busy() && access.mask != 0, "an instruction is taken while idle, with a lane");
+        debug_assert!(
+            !self.busy() && access.mask != 0,
+            "an instruction is accepted only while idle, with an active lane"
+        );
         self.waiting = access.mask;
         self.slot = slot;
         self.in_order = in_order(&access.address, self.line_log2);

@@ -145,14 +145,14 @@ impl L1Config {
             "line_bytes",
             self.line_bytes,
             "64 or 128",
-            "the coalescer cuts a warp's access into lines, and a message carries up to 128 bytes",
+            "the coalescer splits a warp access into lines, and a message carries up to 128 bytes",
         );
         rules.expect(
             matches!(self.bypass_sectors, 0 | SECTOR_BYTES),
             "bypass_sectors",
             self.bypass_sectors,
             "0 or 32",
-            "0 fetches the whole line, and a sector is what a flit carries",
+            "0 fetches the whole line, and a flit carries one sector",
         );
         self.validate_lookups(rules);
         self.bypass.validate(self, rules);
@@ -163,18 +163,18 @@ impl L1Config {
             "mrpb.bypass",
             "set",
             "not set with l1.organisation = \"decoupled\" or an l1.bypass of kind streaming",
-            "one scheme decides which loads go past",
+            "only one scheme can decide which loads bypass the cache",
         );
         // With one entry, a set full of modified local lines would refuse every miss forever.
-        let why = "a miss that displaces a modified line queues write-back and read at once";
+        let why = "a miss that evicts a modified line enqueues write-back and read together";
         rules.range("miss_queue", u64::from(self.miss_queue), 2..=64, why);
         rules.group("replacement", |rules| self.replacement.validate(self.sets, rules));
         rules.group("decoupled", |rules| self.decoupled.validate(rules));
         if self.organisation == Organisation::Decoupled {
             let tags = self.decoupled.tag_ways;
-            let why = "each line of a set has a tag, and others have tags alone";
+            let why = "each line of a set has a tag; the other tags have no line";
             rules.at_least(("decoupled.tag_ways", tags), &[("ways", self.ways, 1)], why);
-            let why = "the host keeps every tag";
+            let why = "the host stores every tag";
             rules.bytes(&[("decoupled.tag_ways", tags), ("sets", self.sets)], TAG_BYTES, MOST_TAG_BYTES, why);
         }
         rules.group("dueling", |rules| {
@@ -197,23 +197,27 @@ impl L1Config {
             "lookups",
             lookups,
             if banks > 2 { "1, 2 or 4" } else { "1 or 2 with lines of 64 bytes" },
-            "the data have a bank for each sector of a line",
+            "the data array has one bank per sector of a line",
         );
         let of_kind = format!("1 with an l1.bypass of kind {}", self.bypass.typetag_name());
         let single = [
-            (self.fetch == Fetch::Line, "1 with l1.fetch = \"line\"", "a line that came whole is read from all banks"),
+            (
+                self.fetch == Fetch::Line,
+                "1 with l1.fetch = \"line\"",
+                "a line that is fetched whole is read from all banks",
+            ),
             (
                 self.organisation == Organisation::Decoupled,
                 "1 with l1.organisation = \"decoupled\"",
-                "a set counts one access a cycle",
+                "a set counts one access per cycle",
             ),
-            (self.mrpb.queues > 0, "1 with l1.mrpb.queues above 0", "a request a cycle enters the queues"),
+            (self.mrpb.queues > 0, "1 with l1.mrpb.queues above 0", "one request per cycle enters the queues"),
             (
                 self.replacement.learns(),
                 "1 with an l1.replacement that learns",
-                "its table has a port for one use a cycle",
+                "its table has a port for one use per cycle",
             ),
-            (!self.bypass.gets_multiple_lookups(self), &of_kind, "the scheme is told of one load a cycle"),
+            (!self.bypass.gets_multiple_lookups(self), &of_kind, "the scheme observes one load per cycle"),
         ];
         for (_, legal, why) in single.into_iter().filter(|(is_single, ..)| *is_single && lookups > 1) {
             rules.expect(false, "lookups", lookups, legal, why);
@@ -244,9 +248,9 @@ impl CacheConfig {
         rules.power_of_two("sets", u64::from(self.sets), 1..=4096, "the set index is a bit field");
         rules.range("ways", u64::from(self.ways), 1..=MOST_WAYS.into(), "a set is read in one cycle");
         let lines = [("sets", self.sets), ("ways", self.ways)];
-        rules.bytes(&lines, line_bytes.into(), MOST_BYTES, "the host keeps every line of a cache, of all SMs");
-        rules.range("mshr_entries", u64::from(self.mshr_entries), 1..=512, "the search is one bit an entry");
-        rules.range("mshr_merges", u64::from(self.mshr_merges), 1..=64, "one waiter slot a warp at most");
+        rules.bytes(&lines, line_bytes.into(), MOST_BYTES, "the host stores every line of the caches of all SMs");
+        rules.range("mshr_entries", u64::from(self.mshr_entries), 1..=512, "the search has one bit per entry");
+        rules.range("mshr_merges", u64::from(self.mshr_merges), 1..=64, "at most one waiter slot per warp");
         if self.sets.is_power_of_two() {
             rules.group("index", |rules| self.index.validate(self.sets, line_bytes, rules));
         }
@@ -270,9 +274,19 @@ pub struct LsuConfig {
 impl LsuConfig {
     /// Checks every field.
     pub fn validate(&self, rules: &mut Rules) {
-        rules.range("slots", u64::from(self.slots), 1..=64, "the table of outstanding instructions is one bit a row");
-        rules.range("access_queue", u64::from(self.access_queue), 1..=64, "the tags take their accesses from it");
-        rules.range("request_latency", u64::from(self.request_latency), 1..=200, "a registered link takes a cycle");
-        rules.range("reply_latency", u64::from(self.reply_latency), 1..=200, "a registered link takes a cycle");
+        rules.range(
+            "slots",
+            u64::from(self.slots),
+            1..=64,
+            "the table of outstanding instructions has one bit per row",
+        );
+        rules.range(
+            "access_queue",
+            u64::from(self.access_queue),
+            1..=64,
+            "the tags receive their accesses from this queue",
+        );
+        rules.range("request_latency", u64::from(self.request_latency), 1..=200, "a registered link takes one cycle");
+        rules.range("reply_latency", u64::from(self.reply_latency), 1..=200, "a registered link takes one cycle");
     }
 }

@@ -270,7 +270,7 @@ impl Decoupled {
     pub fn claim(&mut self, at: &Edge<'_>, set: u32, victim: Victim, source: Source) {
         let Victim { way, holds, modified: _ } = victim;
         let Some(count) = self.count(set, source.line) else {
-            self.breach(at, &format!("line {:#x} of set {set} claims a second place", source.line))
+            self.breach(at, &format!("line {:#x} of set {set} claims a second way", source.line))
         };
         let loser = if holds { Some(self.owner_of(at, set, way)) } else { None };
         let known = self.find(set, source.line);

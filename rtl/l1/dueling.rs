@@ -101,7 +101,7 @@ impl DuelingConfig {
             2..=MOST_INTERVAL.into(),
             "counters are as wide as the timer",
         );
-        rules.range("margin", u64::from(self.margin), 0..=100, "two miss rates are compared in percent");
+        rules.range("margin", u64::from(self.margin), 0..=100, "the margin between two miss rates is in percent");
         let why = "an interval without accesses has no miss rate";
         let (least, interval) = (self.min_accesses, self.interval);
         rules.range("min_accesses", u64::from(least), 1..=u64::from(MOST_INTERVAL), why);
@@ -109,7 +109,7 @@ impl DuelingConfig {
             let longer = format!("{} to {MOST_INTERVAL} with min_accesses = {least}", least.max(2));
             let sides =
                 [Side::new("min_accesses", least, format!("1 to {interval}")), Side::new("interval", interval, longer)];
-            rules.between(least <= interval, sides, "there is an access a cycle at most");
+            rules.between(least <= interval, sides, "there is at most one access per cycle");
         }
     }
 
@@ -199,7 +199,7 @@ impl Dueling {
     /// If there are fewer SMs than leaders.
     #[must_use]
     pub fn new(config: DuelingConfig, num_sms: u32) -> Self {
-        assert!(num_sms as usize >= LEADERS, "{num_sms} SMs, expected {LEADERS} or more to lead");
+        assert!(num_sms as usize >= LEADERS, "{num_sms} SMs, expected {LEADERS} or more for the leaders");
         let num_sms = num_sms as usize;
         let tallies = [Tally::default(); LEADERS];
         Self { config, num_sms, tallies, ends: None, original: true, decided: false }

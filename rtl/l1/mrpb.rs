@@ -85,9 +85,14 @@ impl MrpbConfig {
 
     /// Checks every field.
     pub fn validate(&self, rules: &mut Rules) {
-        rules.range("queues", u64::from(self.queues), 0..=64, "there are no more warps than that");
-        rules.range("depth", u64::from(self.depth), 1..=64, "a warp instruction makes 32 requests at most");
-        rules.range("latency", u64::from(self.latency), 0..=1, "requests enter one a cycle, and one is under way");
+        rules.range("queues", u64::from(self.queues), 0..=64, "an SM has at most 64 warps");
+        rules.range("depth", u64::from(self.depth), 1..=64, "a warp instruction makes at most 32 requests");
+        rules.range(
+            "latency",
+            u64::from(self.latency),
+            0..=1,
+            "one request per cycle enters, and at most one is in flight",
+        );
     }
 }
 
@@ -104,7 +109,7 @@ impl StallBypass {
 }
 
 /// Queue of line requests ahead of the tags.
-#[expect(clippy::large_enum_variant, reason = "the plain queue is looked at in every cycle, so it stands in place")]
+#[expect(clippy::large_enum_variant, reason = "the plain queue is read in every cycle, so it is stored inline")]
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum AccessQueue {
     /// Single queue without extra latency.

@@ -209,7 +209,7 @@ impl Pending {
     /// # Panics
     /// If no row is complete.
     pub fn take(&mut self, reply: &mut WarpReply) -> Option<Times> {
-        assert!(self.done != 0, "a complete row is taken");
+        assert!(self.done != 0, "only a complete row is taken");
         let after = self.done & (u64::MAX << self.last_taken << 1);
         let slot = if after != 0 { after } else { self.done }.trailing_zeros();
         self.done &= !(1 << slot);

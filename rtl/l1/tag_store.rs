@@ -15,7 +15,7 @@ use crate::kernel::{AnyEdge, Describe};
 
 /// Tag store of a cache.
 #[derive(Debug, Serialize, Deserialize)]
-#[expect(clippy::large_enum_variant, reason = "ordinary tags, which most accesses meet, take no detour over a box")]
+#[expect(clippy::large_enum_variant, reason = "most accesses use ordinary tags, which are therefore stored inline")]
 pub enum TagStore {
     /// Ordinary tags, one per line.
     Plain(Tags),

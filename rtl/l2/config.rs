@@ -151,26 +151,36 @@ impl L2Config {
         let line_bytes = self.line_bytes;
         let max_line = LINE_BYTES as u64;
         rules.power_of_two("sets", self.sets.into(), 1..=65_536, "the index is a bit field");
-        rules.range("ways", self.ways.into(), 1..=MAX_WAYS.into(), "the recency of a set is 5 bits a way at most");
+        rules.range("ways", self.ways.into(), 1..=MAX_WAYS.into(), "the LRU order of a set has at most 5 bits per way");
         let lines = [("sets", self.sets), ("ways", self.ways)];
-        rules.bytes(&lines, line_bytes.into(), MOST_BYTES, "the host keeps every line of a bank, of all partitions");
+        rules.bytes(&lines, line_bytes.into(), MOST_BYTES, "the host stores every line of the banks of all partitions");
         rules.power_of_two("line_bytes", line_bytes.into(), 32..=max_line, "a line is a whole number of sectors");
         let sides = [
-            Side::new("line_bytes", line_bytes, format!("{l1_line_bytes} at most")),
+            Side::new("line_bytes", line_bytes, format!("at most {l1_line_bytes}")),
             Side::new(
                 "super.l1.line_bytes",
                 l1_line_bytes,
                 format!("{line_bytes} or more with l2.line_bytes = {line_bytes}"),
             ),
         ];
-        rules.between(line_bytes <= l1_line_bytes, sides, "an L1 line is one line here or several");
-        rules.range("split_requests", self.split_requests.into(), 1..=64, "the search for a free row is one bit a row");
+        rules.between(line_bytes <= l1_line_bytes, sides, "an L1 line is one L2 line or several");
+        rules.range(
+            "split_requests",
+            self.split_requests.into(),
+            1..=64,
+            "the search for a free row has one bit per row",
+        );
         let max_burst = (BURST_BYTES as u64).min(line_bytes.into()).max(16);
         rules.power_of_two("burst_bytes", burst_bytes.into(), 16..=max_burst, "a line is a whole number of bursts");
         rules.group("index", |rules| self.index.validate(self.sets, line_bytes, rules));
-        rules.range("lookup_latency", self.lookup_latency.into(), 1..=63, "a registered bank answers a cycle later");
-        rules.range("reply_queue", self.reply_queue.into(), 1..=64, "a reply must be able to leave");
-        rules.range("data_ports", self.data_ports.into(), 1..=2, "bursts that arrive, and accesses");
+        rules.range(
+            "lookup_latency",
+            self.lookup_latency.into(),
+            1..=63,
+            "a registered bank answers at least one cycle later",
+        );
+        rules.range("reply_queue", self.reply_queue.into(), 1..=64, "a reply needs a queue entry");
+        rules.range("data_ports", self.data_ports.into(), 1..=2, "only arriving bursts and accesses use a port");
         self.validate_mshr(rules);
         self.validate_choices(rules);
     }
@@ -180,11 +190,16 @@ impl L2Config {
             self.mshr_entries <= 64 || self.mshr_entries.is_multiple_of(64),
             "mshr_entries",
             self.mshr_entries,
-            "64 at most, or a multiple of 64",
-            "the entries in use are one bit each of whole words",
+            "at most 64, or a multiple of 64",
+            "a mask of whole 64-bit words has one bit per entry",
         );
-        rules.range("mshr_entries", self.mshr_entries.into(), 1..=1024, "each searches for its line in every look-up");
-        rules.range("mshr_merges", self.mshr_merges.into(), 1..=64, "the first access of a line waits too");
+        rules.range(
+            "mshr_entries",
+            self.mshr_entries.into(),
+            1..=1024,
+            "every lookup compares its line with all entries",
+        );
+        rules.range("mshr_merges", self.mshr_merges.into(), 1..=64, "the first access to a line waits, too");
     }
 
     fn validate_choices(&self, rules: &mut Rules) {
@@ -193,7 +208,7 @@ impl L2Config {
             "bypass",
             self.bypass.typetag_name(),
             "none with flow.kind = \"transient\"",
-            "a line passes beside its set, which that flow has no place for",
+            "a bypassed line needs a buffer outside its set, which that flow lacks",
         );
         rules.group("bypass", |rules| Scheme::validate(&*self.bypass, rules));
         rules.group("flow", |rules| match &self.flow {

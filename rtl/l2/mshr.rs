@@ -252,7 +252,7 @@ impl Mshr {
         request: &Request,
     ) {
         assert!(!self.is_used(entry), "cycle {}, {}: entry {entry} allocated twice", at.cycle(), self.path);
-        debug_assert!(bursts != 0, "cycle {}, {}: entry {entry} for no burst", at.cycle(), self.path);
+        debug_assert!(bursts != 0, "cycle {}, {}: entry {entry} allocated for no burst", at.cycle(), self.path);
         self.used[(entry / WORD) as usize] |= 1 << (entry % WORD);
         let line = request.line;
         self.entries[entry as usize] =
@@ -265,7 +265,7 @@ impl Mshr {
     /// # Panics
     /// If the entry has no room.
     pub fn merge(&mut self, at: &impl AnyEdge, (entry, bursts): (u32, Bursts), request: &Request) {
-        assert!(self.has_room(entry), "cycle {}, {}: entry {entry} has no room for a waiter", at.cycle(), self.path);
+        assert!(self.has_room(entry), "cycle {}, {}: entry {entry} has no free waiter slot", at.cycle(), self.path);
         let line = &mut self.entries[entry as usize];
         line.asked |= bursts;
         let last = u32::from(line.count);
@@ -288,7 +288,7 @@ impl Mshr {
     #[inline]
     pub fn arrive(&mut self, at: &impl AnyEdge, entry: u32, burst: u32) -> MshrEntry {
         let known = entry < self.shape.entries && self.is_used(entry);
-        assert!(known, "cycle {}, {}: data for entry {entry}, which waits for nothing", at.cycle(), self.path);
+        assert!(known, "cycle {}, {}: data for entry {entry}, which awaits no data", at.cycle(), self.path);
         let line = &mut self.entries[entry as usize];
         assert!(
             line.arrived >> burst & 1 == 0,
@@ -298,7 +298,7 @@ impl Mshr {
         );
         assert!(
             line.asked >> burst & 1 != 0,
-            "cycle {}, {}: burst {burst} of entry {entry}, which nobody asked for",
+            "cycle {}, {}: burst {burst} of entry {entry} was not requested",
             at.cycle(),
             self.path
         );

@@ -113,7 +113,7 @@ impl Split {
     fn begin(&mut self, request: &Request) -> Entering {
         let row = self.free();
         let left = self.touched(request);
-        debug_assert!(left != 0, "a request touches a part of its line");
+        debug_assert!(left != 0, "a request touches at least one L2 line");
         self.used |= 1 << row;
         let &Request { kind, id, line, sm, ticket, sectors, .. } = request;
         let kind = if kind.is_acknowledged() { ReplyKind::Ack } else { ReplyKind::Data };
@@ -195,7 +195,7 @@ impl Split {
         let number = answer.ticket as usize & ((1 << PART_BITS) - 1);
         let first = number as u32 * self.sectors();
         let Row { reply, left } = &mut self.rows[row];
-        debug_assert!(*left >> number & 1 != 0, "each part is answered once");
+        debug_assert!(*left >> number & 1 != 0, "each L2 line is answered once");
         if reply.kind == ReplyKind::Data {
             let bytes = self.line_bytes as usize;
             // An atomic may return fewer sectors of the L2 line than the line has.

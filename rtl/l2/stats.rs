@@ -230,12 +230,12 @@ impl L2Stats {
         equal("swaps = misses served by the FRC", self.frc.swaps, self.frc.misses)?;
         let held = self.atomic_buffer.fills.saturating_sub(self.atomic_buffer.flushes).min(1);
         equal(
-            "lines that came into the atomic buffer = lines that left",
+            "lines that entered the atomic buffer = lines that left",
             self.atomic_buffer.fills,
             self.atomic_buffer.flushes + held,
         )?;
         let buffered = self.atomic_buffer.hits + self.atomic_buffer.fills;
         // Atomics to a line in the FRC are performed there and do not enter the buffer.
-        equal("atomics in the buffer, at most all", buffered.max(self.atomics()), self.atomics())
+        equal("atomics in the buffer, at most all atomics", buffered.max(self.atomics()), self.atomics())
     }
 }

@@ -125,15 +125,15 @@ impl MachineConfig {
     #[must_use]
     pub fn validate(&self) -> Vec<Violation> {
         let mut rules = Rules::default();
-        let why = "a sharer mask holds one bit an SM";
+        let why = "a sharer mask has one bit per SM";
         rules.range("num_sms", u64::from(self.num_sms), 1..=MOST_SMS.into(), why);
-        let why = "all partitions, and all channels, share a word of 64 bits";
+        let why = "a 64-bit mask has one bit per partition or channel";
         rules.range("num_partitions", u64::from(self.num_partitions), 1..=MOST_CHANNELS.into(), why);
         let least = u64::from(self.l1.line_bytes.max(self.dram.burst_bytes()));
-        let why = "a line, and so a request, belongs to one partition";
+        let why = "a line, and hence a request, belongs to one partition";
         rules.power_of_two("interleave_bytes", u64::from(self.interleave_bytes), least..=65_536, why);
         let (channels, partitions) = (self.channels_per_partition, self.num_partitions);
-        let why = "a line of a partition finds its channel by its low bits; all channels share a word of 64 bits";
+        let why = "low line address bits select the channel; a 64-bit mask has one bit per channel";
         rules.power_of_two("channels_per_partition", channels.into(), 1..=MOST_CHANNELS.into(), why);
         if !rules.is_broken("channels_per_partition") && !rules.is_broken("num_partitions") {
             let most = MOST_CHANNELS / partitions;
@@ -145,20 +145,20 @@ impl MachineConfig {
             rules.between(channels <= most, sides, why);
         }
         let (sharers, partitions) = (self.partitions_per_channel, self.num_partitions.max(1));
-        let why = "a channel finds the partition of a burst by address bits, and all channels are alike";
+        let why = "address bits select the partition of a burst, in the same way for all channels";
         let fits = sharers.is_power_of_two() && partitions.is_multiple_of(sharers);
         rules.expect(fits, "partitions_per_channel", sharers, "a power of two that divides `num_partitions`", why);
-        let why = "a channel has several partitions, or a partition several channels";
+        let why = "either a channel serves several partitions or a partition has several channels";
         rules.expect(sharers == 1 || channels == 1, "partitions_per_channel", sharers, "1 with several channels", why);
         let is_hashed = self.partition_index == PartitionIndex::IPoly;
-        let why = "the remainder by a polynomial of degree k is one of 2^k";
+        let why = "a polynomial of degree k has 2^k remainders";
         let fits = !is_hashed || partitions.is_power_of_two();
-        rules.expect(fits, "partition_index", "i-poly", "modulo where `num_partitions` is no power of two", why);
+        rules.expect(fits, "partition_index", "i-poly", "modulo if `num_partitions` is not a power of two", why);
         rules.range(
             "addr_bits",
             u64::from(self.addr_bits),
             20..=MOST_ADDRESS_BITS.into(),
-            "49 bits is what GPUs of today address",
+            "current GPUs have addresses of at most 49 bits",
         );
         rules.group("clock", |rules| {
             let ClockConfig { core_khz, xbar_khz, l2_khz, dram_khz } = &self.clock;
@@ -173,10 +173,10 @@ impl MachineConfig {
         rules.group("link", |rules| {
             let LinkConfig { inject, request, reply, deliver, dram_return } = &self.link;
             for (field, cycles) in [("request", request), ("reply", reply), ("dram_return", dram_return)] {
-                rules.range(field, u64::from(*cycles), 1..=1000, "a registered link takes a cycle");
+                rules.range(field, u64::from(*cycles), 1..=1000, "a registered link takes one cycle");
             }
             for (field, cycles) in [("inject", inject), ("deliver", deliver)] {
-                rules.range(field, u64::from(*cycles), 0..=1000, "a link on a chip takes less");
+                rules.range(field, u64::from(*cycles), 0..=1000, "an on-chip link takes fewer cycles");
             }
         });
         rules.group("sm", |rules| self.sm.validate(self.l1.line_bytes, rules));
@@ -196,7 +196,7 @@ impl MachineConfig {
                 "bypass",
                 "coalesced",
                 "another with tracker.scheme = \"off\"",
-                "what will stay in an L1 is said to the sharing tracker, and only with one do L1s supply each other",
+                "the sharing tracker is notified of lines that stay in an L1, and without it L1s supply no lines",
             );
         });
         rules.group("dram", |rules| self.dram.validate(rules));
@@ -217,7 +217,7 @@ impl MachineConfig {
             "bypass",
             "contentious",
             "another with sm.warp_lanes = 64",
-            "the lines that an instruction touches are counted at once, and one of 64 lanes comes in halves",
+            "the lines of an instruction are counted together, but a warp of 64 lanes arrives in two halves",
         );
     }
 
@@ -227,9 +227,9 @@ impl MachineConfig {
         if !tracker.is_on() {
             return;
         }
-        let why = "a line that the L2 recalls must be gone from every L1, also from one that is being supplied";
+        let why = "a line that the L2 recalls must be removed from every L1, including one that is being supplied";
         rules.expect(!l2.recalls(), "scheme", "not off", "off with l2.flow.coherence = \"sharers\"", why);
-        let why = "lines of decoupled tags come and go without a miss that could tell of them";
+        let why = "with decoupled tags, lines are filled and evicted without a miss that reports it";
         rules.expect(
             l1.organisation == Organisation::Plain,
             "scheme",
@@ -237,7 +237,7 @@ impl MachineConfig {
             "off with l1.organisation = \"decoupled\"",
             why,
         );
-        let why = "its table learns from the uses of the L1's own SM, and has no port for those of others";
+        let why = "its table learns from hits of its own SM and has no port for those of other SMs";
         rules.expect(!l1.replacement.learns(), "scheme", "not off", "off with l1.replacement = \"ship\"", why);
     }
 
@@ -269,7 +269,7 @@ impl MachineConfig {
             "kind",
             if matches!(self.noc, NocConfig::Mesh(_)) { "mesh" } else { "ring" },
             &format!("crossbar with num_sms = {sms} and num_partitions = {partitions}"),
-            "each SM and each partition has a router per network, and the simulator has places for 8 x 128 blocks in all",
+            "each SM and each partition has a router per network, and the simulator supports 8 x 128 blocks in total",
         );
     }
 
@@ -314,7 +314,7 @@ impl MachineConfig {
         if shared.bytes > most && are_ways(l1.sets, l1.ways) {
             sides.push(Side::new("sm.shared.bytes", bytes, format!("{most} or less {with}")));
         }
-        let why = "they are ways of the L1, and any kernel must find one";
+        let why = "they are whole ways of the L1, and one of them must fit any kernel";
         rules.between(are_legal && are_ways(l1.sets, l1.ways), sides, why);
     }
 

@@ -45,7 +45,7 @@ impl TryFrom<Saved<State<Wires, Vec<Roles>>>> for Machine {
             return Err(format!("its configuration: {broken}"));
         }
         let mut machine = Self::new(&config);
-        if machine.net.adopt(state) { Ok(machine) } else { Err("its blocks are those of another machine".to_owned()) }
+        if machine.net.adopt(state) { Ok(machine) } else { Err("it has the blocks of another machine".to_owned()) }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::noc::xbar::{OutputStats, Xbar, XbarIo, XbarPorts};
 /// Block of a network.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound = "")]
-#[expect(clippy::large_enum_variant, reason = "each stands in a box of its own anyway")]
+#[expect(clippy::large_enum_variant, reason = "each is boxed anyway")]
 pub enum Node<P: Packet> {
     /// Crossbar, the only block of its network.
     Crossbar(Xbar<P>),

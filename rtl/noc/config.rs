@@ -55,12 +55,13 @@ impl NocConfig {
             "virtual_channels",
             (*virtual_channels).into(),
             1..=4,
-            "a router has an arbiter of up to 64 inputs",
+            "the arbiter of a router has at most 64 inputs",
         );
         let crosses = !matches!(self, Self::Ring(_)) || virtual_channels.is_multiple_of(2);
-        let why = "packets of a ring change from one half of the channels to the other, so that none waits in a circle";
+        let why =
+            "packets of a ring switch to the other half of the channels, so that no cycle of waiting packets forms";
         rules.expect(crosses, "virtual_channels", virtual_channels, "2 or 4 in a ring", why);
-        rules.range("hop_latency", (*hop_latency).into(), 1..=64, "a registered link takes a cycle");
+        rules.range("hop_latency", (*hop_latency).into(), 1..=64, "a registered link takes one cycle");
     }
 }
 
@@ -79,7 +80,12 @@ impl XbarConfig {
     pub fn validate(&self, rules: &mut Rules) {
         rules.range("flit_bytes", self.flit_bytes.into(), 32..=256, "no packet has more than five flits");
         let longest = LONGEST_PACKET.div_ceil(self.flit_bytes.max(1)).min(64).into();
-        rules.range("buffer_flits", self.buffer_flits.into(), longest..=64, "a packet enters only as a whole");
+        rules.range(
+            "buffer_flits",
+            self.buffer_flits.into(),
+            longest..=64,
+            "a packet enters only if all its flits fit",
+        );
     }
 }
 
@@ -96,7 +102,7 @@ mod tests {
     #[test]
     fn a_buffer_shorter_than_a_line_packet_is_refused() {
         let short = XbarConfig { flit_bytes: 32, buffer_flits: 4 };
-        let expected = ["buffer_flits is 4, expected 5 to 64: a packet enters only as a whole"];
+        let expected = ["buffer_flits is 4, expected 5 to 64: a packet enters only if all its flits fit"];
         assert_eq!(refusals(|rules| short.validate(rules)), expected);
     }
 
@@ -106,10 +112,8 @@ mod tests {
         assert_eq!(refusals(|rules| NocConfig::Mesh(one).validate(rules)), [""; 0]);
         assert_eq!(
             refusals(|rules| NocConfig::Ring(one).validate(rules)),
-            [
-                "virtual_channels is 1, expected 2 or 4 in a ring: packets of a ring change from one half of the channels to \
-              the other, so that none waits in a circle"
-            ]
+            ["virtual_channels is 1, expected 2 or 4 in a ring: packets of a ring switch to the other half of the \
+                 channels, so that no cycle of waiting packets forms"]
         );
         assert_eq!(refusals(|rules| NocConfig::Ring(RoutedConfig::default()).validate(rules)), [""; 0]);
     }

@@ -120,7 +120,7 @@ impl<P: Packet> Router<P> {
             });
         let routes: Vec<u8> = routes.collect();
         let inputs = to_neighbours + inputs;
-        assert!(inputs <= u64::BITS as usize, "{path}: {inputs} inputs, expected up to 64: one bit each");
+        assert!(inputs <= u64::BITS as usize, "{path}: {inputs} inputs, expected up to 64: one bit per input");
         let wire = |outputs| Wire { outputs, arbiter: RoundRobin::new(inputs.max(1) as u32), passing: None };
         let to_routers = (0..neighbours).map(|neighbour| neighbour * channels..(neighbour + 1) * channels);
         let to_sites = (to_neighbours..to_neighbours + sites).map(|output| output..output + 1);
@@ -236,7 +236,7 @@ impl<P: Packet> Router<P> {
     fn request(&mut self, cycle: u64, i: usize, destination: usize) {
         let Some(&output) = self.routes.get(destination) else {
             let (path, all) = (&self.path, self.routes.len());
-            panic!("cycle {cycle}, {path}: a packet at input {i} wants destination {destination} of {all}")
+            panic!("cycle {cycle}, {path}: a packet at input {i} requests destination {destination} of {all}")
         };
         self.outputs[usize::from(output)].requests |= 1 << i;
     }

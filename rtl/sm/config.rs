@@ -248,7 +248,7 @@ impl SmConfig {
     /// Checks that warps, lanes and threads fit together: each thread needs a lane.
     fn validate_threads(&self, rules: &mut Rules) {
         let (threads, warps, lanes) = (self.threads, self.warps, self.warp_lanes.max(1));
-        let why = "a lane holds a thread";
+        let why = "each thread needs a lane";
         let all = lanes.saturating_mul(MAX_WARPS as u32);
         rules.range("threads", threads.into(), lanes.into()..=all.into(), why);
         if ["warp_lanes", "warps", "threads"].iter().any(|field| rules.is_broken(field)) {
@@ -281,13 +281,13 @@ impl SmConfig {
         if let Some(most) = warps.checked_div(warp_limit).filter(|&most| most > 0) {
             sides.push(Side::new("schedulers", schedulers, format!("{most} or less {with}")));
         }
-        rules.between(warp_limit <= warps / schedulers, sides, "a scheduler has no more warps");
+        rules.between(warp_limit <= warps / schedulers, sides, "the limit cannot exceed the warps of a scheduler");
         let sides = [
             Side::new("warp_limit", warp_limit, "0 with a two-level scheduler"),
             Side::new("policy", "two-level", format!("another {with}")),
         ];
         let is_legal = warp_limit == 0 || self.policy != SchedulerPolicy::TwoLevel;
-        rules.between(is_legal, sides, "its warps are ordered by their queue, not by their age");
+        rules.between(is_legal, sides, "a two-level scheduler orders its warps by queue, not by age");
     }
 
     /// Checks every rule of the core, given the line size of the machine.
@@ -313,7 +313,7 @@ impl SmConfig {
             "schedulers",
             self.schedulers.into(),
             1..=MAX_SCHEDULERS as u64,
-            "warps are split by their low id bits",
+            "the low bits of its id select the scheduler of a warp",
         );
         self.validate_warp_limit(rules);
         rules.group("pipes", |rules| self.pipes.validate(rules));
@@ -321,15 +321,15 @@ impl SmConfig {
         rules.group("shared", |rules| {
             let shared = &self.shared;
             let row_bytes = 4 * shared.banks.clamp(1, 32);
-            rules.power_of_two("banks", shared.banks.into(), 1..=32, "the bank is a field of the address");
+            rules.power_of_two("banks", shared.banks.into(), 1..=32, "the bank is a bit field of the address");
             rules.expect(
                 (1..=MOST_SHARED).contains(&shared.bytes) && shared.bytes.is_multiple_of(row_bytes),
                 "bytes",
                 shared.bytes,
                 &format!("a multiple of {row_bytes}, 4 bytes of each bank, up to {MOST_SHARED}"),
-                "all banks are of one size, four times that of today's largest at most",
+                "all banks have the same size, at most four times the largest of current GPUs",
             );
-            rules.range("latency", shared.latency.into(), 1..=256, "a result is on its way for at most a calendar");
+            rules.range("latency", shared.latency.into(), 1..=256, "a result in flight must fit the result calendar");
         });
     }
 }
@@ -338,15 +338,15 @@ impl InstructionCacheConfig {
     fn validate(&self, line_bytes: u32, rules: &mut Rules) {
         let &Self { sets, ways, mshr_entries, ref index, instruction_bytes } = self;
         rules.power_of_two("sets", sets.into(), 1..=4096, "the set index is a bit field");
-        rules.range("ways", ways.into(), 1..=MAX_WAYS.into(), "the recency of a set is 5 bits a way at most");
+        rules.range("ways", ways.into(), 1..=MAX_WAYS.into(), "the LRU order of a set has at most 5 bits per way");
         let lines = [("sets", sets), ("ways", ways)];
         rules.bytes(
             &lines,
             line_bytes.into(),
             MOST_INSTRUCTION_BYTES,
-            "the host keeps every line of a cache, of all SMs",
+            "the host stores every line of the caches of all SMs",
         );
-        rules.range("mshr_entries", mshr_entries.into(), 1..=64, "the search is one bit an entry");
+        rules.range("mshr_entries", mshr_entries.into(), 1..=64, "the search has one bit per entry");
         let why = "a line holds a whole number of instructions, which have 4, 8 or 16 bytes on GPUs";
         rules.power_of_two("instruction_bytes", instruction_bytes.into(), 4..=16, why);
         if sets.is_power_of_two() {
@@ -373,7 +373,7 @@ impl OperandConfig {
             "banks",
             banks,
             "0 or a power of two up to 32 that divides the rows of the register file",
-            "the bank is a field of the row number; without banks every operand is there in time",
+            "the bank is a bit field of the row number; without banks, no operand is late",
         );
         let all = [("sp", sp_collectors), ("sfu", sfu_collectors), ("memory", memory_collectors)];
         for (class, collectors) in all {
@@ -385,7 +385,7 @@ impl OperandConfig {
         if banks == 0 || sub_cores < 2 {
             return;
         }
-        let why = "each sub-core has an equal part";
+        let why = "each sub-core has an equal share";
         let a_multiple = format!("a multiple of the {sub_cores} schedulers");
         let with_schedulers = |field: &str, count: u32| {
             let legal = format!("a divisor of {count}, which is sm.operands.{field}");
@@ -403,8 +403,13 @@ impl OperandConfig {
 
 impl PipeConfig {
     fn validate(&self, rules: &mut Rules) {
-        rules.range("operand_read", self.operand_read.into(), 1..=16, "operands are read in a stage of their own");
-        rules.range("result_bus", self.result_bus.into(), 1..=8, "a calendar entry names up to eight results");
+        rules.range(
+            "operand_read",
+            self.operand_read.into(),
+            1..=16,
+            "operands are read in a pipeline stage of their own",
+        );
+        rules.range("result_bus", self.result_bus.into(), 1..=8, "a calendar entry holds up to eight results");
         let classes = [("int", &self.int), ("fp", &self.fp), ("dp", &self.dp)];
         for (name, class) in classes {
             rules.group(name, |rules| {
@@ -418,7 +423,7 @@ impl PipeConfig {
         self.param.validate("param", rules);
         rules.group("tensor", |rules| {
             let OpTiming { latency, interval } = self.tensor;
-            let why = "the longest step takes 8 intervals, and a result is on its way for at most a calendar";
+            let why = "the longest step takes 8 intervals, and a result in flight must fit the result calendar";
             let all = [("latency", latency, 128), ("interval", interval, 48)];
             let is_off = |cycles: u16| cycles == 0;
             if is_off(latency) != is_off(interval) {
@@ -426,7 +431,7 @@ impl PipeConfig {
                     let legal = if is_off(others) { "0".to_owned() } else { format!("1 to {most}") };
                     Side::new(field, cycles, format!("{legal} with {other} = {others}"))
                 };
-                rules.between(false, [side(all[1], all[0]), side(all[0], all[1])], "0 and 0 are no such pipes at all");
+                rules.between(false, [side(all[1], all[0]), side(all[0], all[1])], "both are 0 without tensor pipes");
             }
             for (field, cycles, most) in all {
                 rules.range(field, cycles.into(), 0..=most, why);
@@ -445,8 +450,13 @@ impl OpTiming {
     fn validate(&self, field: &'static str, rules: &mut Rules) {
         let longest = CALENDAR_CYCLES as u64 / 2;
         rules.group(field, |rules| {
-            rules.range("latency", self.latency.into(), 1..=longest, "a result is on its way for at most a calendar");
-            rules.range("interval", self.interval.into(), 1..=longest, "a pipe takes at most one instruction a cycle");
+            rules.range("latency", self.latency.into(), 1..=longest, "a result in flight must fit the result calendar");
+            rules.range(
+                "interval",
+                self.interval.into(),
+                1..=longest,
+                "a pipe accepts at most one instruction per cycle",
+            );
         });
     }
 }

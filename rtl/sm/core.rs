@@ -293,7 +293,7 @@ impl SmCore {
     /// # Panics
     /// If the core is not idle.
     pub fn load(&mut self, image: Arc<KernelImage>) -> Result<u32, LaunchError> {
-        assert!(self.is_idle(), "{}: loaded while it runs", self.path);
+        assert!(self.is_idle(), "{}: kernel loaded while another runs", self.path);
         let fit = occupancy(&self.config, &image)?;
         let warps = image.warps_of(self.config.warp_lanes) as u8;
         let share = Share { warps, rows: image.program.regs, shared: image.shared_footprint() as u32 };

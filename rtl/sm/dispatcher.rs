@@ -63,7 +63,7 @@ impl Dispatcher {
     /// Creates a dispatcher for `num_sms` SMs that has no grid; `path` names it in messages.
     #[must_use]
     pub fn new(path: &str, num_sms: usize) -> Self {
-        assert!((1..=128).contains(&num_sms), "{path}: {num_sms} SMs, expected 1 to 128: one bit each");
+        assert!((1..=128).contains(&num_sms), "{path}: {num_sms} SMs, expected 1 to 128: one bit per SM");
         Self {
             path: path.to_owned(),
             free: vec![0; num_sms].into(),
@@ -81,7 +81,7 @@ impl Dispatcher {
     /// # Panics
     /// If another grid is still running.
     pub fn load(&mut self, grid: [u32; 3], occupancy: u32) {
-        assert!(self.is_done(), "{}: loaded while {} CTAs run", self.path, self.launched - self.done);
+        assert!(self.is_done(), "{}: kernel loaded while {} CTAs run", self.path, self.launched - self.done);
         self.free.fill(occupancy as u8);
         self.grid = grid;
         self.at = [0; 3];

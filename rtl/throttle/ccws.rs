@@ -57,7 +57,7 @@ impl Scheme for CcwsConfig {
             "victims",
             victims,
             "a power of two times `victim_ways`, at most 1024",
-            "the set is a field of the line address",
+            "the set is a bit field of the line address",
         );
         rules.range("base_score", u64::from(*base_score), 1..=1000, "a score has 18 bits");
         rules.range("k", u64::from(*k), 1..=1000, "a score has 18 bits");

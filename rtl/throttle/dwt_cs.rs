@@ -139,13 +139,13 @@ impl Scheme for DwtConfig {
             "the periods of a sample are counted in 3 bits",
         );
         let most = THREADS_A_CYCLE.saturating_mul(u64::from(*period)).saturating_mul(u64::from(*sample));
-        let why = "24 bits count the thread instructions of a sample, 128 a cycle";
+        let why = "24 bits count the thread instructions of a sample, at most 128 per cycle";
         rules.expect(most <= u64::from(Instructions::MAX), "sample", sample, "fewer periods", why);
-        rules.range("latency", u64::from(*latency), 1..=1000, "a registered link takes a cycle");
-        let why = "the answer to a period's counts comes within the next period";
+        rules.range("latency", u64::from(*latency), 1..=1000, "a registered link takes one cycle");
+        let why = "the answer to the counts of a period must arrive within the next period";
         rules.expect(*latency < period.div_ceil(2), "latency", latency, "less than half of `period`", why);
         let cores = if *trigger == Trigger::CoordinatorOnly { u64::from(num_sms) } else { 64 };
-        rules.range("coordinator", u64::from(*coordinator), 1..=cores, "it is one of the cores");
-        rules.range("memo", u64::from(*memo), 1..=64, "a kernel is sought in all entries at once");
+        rules.range("coordinator", u64::from(*coordinator), 1..=cores, "it is the number of a core");
+        rules.range("memo", u64::from(*memo), 1..=64, "the search for a kernel compares all entries at once");
     }
 }

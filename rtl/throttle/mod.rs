@@ -136,7 +136,7 @@ impl ThrottleConfig {
         let is_aged = sm.policy != SchedulerPolicy::TwoLevel;
         let why = "a two-level scheduler orders its warps by their queue, not by their age";
         rules.expect(!is_on || is_aged, "throttle", kind, "none with a two-level scheduler", why);
-        let why = "only one may set the pools of the schedulers";
+        let why = "only one of them may set the warp pools of the schedulers";
         rules.expect(!is_on || sm.warp_limit == 0, "throttle", kind, "none while `sm.warp_limit` is not 0", why);
     }
 }

@@ -192,7 +192,7 @@ impl Tracker {
     /// # Panics
     /// If a load is still in flight.
     pub fn flush(&mut self) {
-        assert!(self.is_idle(), "{}: flushed while loads are on their way", self.place.path);
+        assert!(self.is_idle(), "{}: flushed while loads are in flight", self.place.path);
         self.tables.iter_mut().for_each(Table::clear);
     }
 

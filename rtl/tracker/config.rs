@@ -97,7 +97,7 @@ impl TrackerConfig {
 
     /// Checks the parameters, for a machine with `num_sms` SMs.
     pub fn validate(&self, num_sms: u32, rules: &mut Rules) {
-        let (count, why) = (self.count, "each of them serves an SM");
+        let (count, why) = (self.count, "each tracker serves at least one SM");
         rules.range("count", count.into(), 1..=8, why);
         if !rules.is_broken("count") {
             let sides = [
@@ -107,15 +107,20 @@ impl TrackerConfig {
             rules.between(num_sms == 0 || count <= num_sms, sides, why);
         }
         let least = u64::from(self.count.clamp(1, 8).next_power_of_two());
-        rules.power_of_two("sets", self.sets.into(), least..=65_536, "the index is a bit field, and each has a set");
+        rules.power_of_two(
+            "sets",
+            self.sets.into(),
+            least..=65_536,
+            "the index is a bit field, and each tracker has at least one set",
+        );
         rules.expect(
             self.count.is_power_of_two(),
             "count",
             self.count,
             "a power of two",
-            "trackers share out the sets, whose numbers are bit fields",
+            "a bit field of the set number selects the tracker",
         );
-        rules.range("ways", self.ways.into(), 1..=MAX_WAYS.into(), "the recency of a set is 5 bits a way at most");
-        rules.range("transfers", self.transfers.into(), 1..=64, "one bit a row");
+        rules.range("ways", self.ways.into(), 1..=MAX_WAYS.into(), "the LRU order of a set has at most 5 bits per way");
+        rules.range("transfers", self.transfers.into(), 1..=64, "one bit per row");
     }
 }

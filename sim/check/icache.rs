@@ -60,12 +60,12 @@ impl FetchLockstep {
     fn fill(&mut self, line: u64, gone: Option<u64>, data: &[u8; LINE_BYTES]) -> Result<(), String> {
         let expected = self.twin.fill(line)?;
         if gone != expected {
-            return Err(format!("for line {line:#x} gives way {gone:x?}, the twin has {expected:x?}"));
+            return Err(format!("the fill of line {line:#x} evicts {gone:x?}, the twin has {expected:x?}"));
         }
         let first = line * u64::from(self.line_bytes);
         let (words, _) = data[..self.line_bytes as usize].as_chunks::<WORD>();
         let wrong = (first..).step_by(WORD).zip(words).find(|(at, bytes)| u32::from_le_bytes(**bytes) != word(*at));
-        wrong.map_or(Ok(()), |(at, _)| Err(format!("line {line:#x} brings other bytes than those at {at:#x}")))
+        wrong.map_or(Ok(()), |(at, _)| Err(format!("the fill of line {line:#x} has wrong bytes at {at:#x}")))
     }
 
     fn fetch(&mut self, &WatchedFetch { warp, address, outcome, word: found }: &WatchedFetch) -> Result<(), String> {
@@ -130,8 +130,8 @@ mod tests {
             errors,
             [
                 "cycle 1, sm0.core.icache: warp 3 fetches 0x1008: Hit Some(0), the twin has Miss None",
-                "cycle 2, sm0.core.icache: for line 0x20 gives way Some(7), the twin has None",
-                "cycle 2, sm0.core.icache: line 0x20 brings other bytes than those at 0x104c",
+                "cycle 2, sm0.core.icache: the fill of line 0x20 evicts Some(7), the twin has None",
+                "cycle 2, sm0.core.icache: the fill of line 0x20 has wrong bytes at 0x104c",
                 &format!(
                     "cycle 3, sm0.core.icache: warp 3 fetches 0x1008: Hit Some(1), the twin has Hit Some({:x})",
                     word(0x1008)

@@ -270,7 +270,7 @@ impl Lockstep {
             (None, None) => return Ok(()),
             (Some((slot, contends)), Some(expected)) if contends == expected => (slot, contends),
             (seen, expected) => {
-                return Err(format!("whether an instruction contends: {seen:?}, the twin {expected:?}"));
+                return Err(format!("contention test of an instruction: {seen:?}, the twin {expected:?}"));
             }
         };
         self.contending = self.contending & !(1 << slot) | u64::from(contends) << slot;
@@ -422,7 +422,7 @@ fn loaded(outcome: Outcome) -> Result<LoadOutcome, String> {
         Outcome::Miss(victim) => LoadOutcome::Miss { victim: victim.map(|(line, modified)| Victim { line, modified }) },
         Outcome::Refused(first, all) => LoadOutcome::Refused { first: reason(first), all: reasons(all) },
         Outcome::Evicted | Outcome::Updated | Outcome::WrittenBack | Outcome::StoreMissed | Outcome::Overtook => {
-            return Err(format!("a load ended as {outcome:?}, which is for stores"));
+            return Err(format!("a load has the outcome {outcome:?}, which only stores have"));
         }
     })
 }
@@ -436,7 +436,7 @@ fn write(outcome: Outcome) -> Result<WriteOutcome, String> {
         Outcome::Overtook => WriteOutcome::Pending,
         Outcome::Refused(first, all) => WriteOutcome::Refused { first: reason(first), all: reasons(all) },
         Outcome::Hit | Outcome::HitPending | Outcome::Miss(_) => {
-            return Err(format!("a store ended as {outcome:?}, which is for loads"));
+            return Err(format!("a store has the outcome {outcome:?}, which only loads have"));
         }
     })
 }
@@ -554,7 +554,7 @@ mod tests {
     #[test]
     fn an_outcome_of_the_wrong_kind_is_reported() {
         let text = lockstep().step(4, &load_of(7, Outcome::Overtook)).unwrap_err().to_string();
-        assert_eq!(text, "cycle 4, sm3.l1: a load ended as Overtook, which is for stores");
+        assert_eq!(text, "cycle 4, sm3.l1: a load has the outcome Overtook, which only stores have");
     }
 
     #[test]
@@ -572,18 +572,18 @@ mod tests {
         take(&mut lockstep, 2);
         lockstep.step(1, &judged(true)).unwrap();
         let text = lockstep.step(2, &load_of(7, Outcome::Miss(None))).unwrap_err().text;
-        assert!(text.contains("the load of line 0x7 should have gone the other way"), "{text}");
+        assert!(text.contains("the path of the load of line 0x7 contradicts the bypass schemes"), "{text}");
         let past = Access::Bypass { line: 7, pc: 0, waiter, chosen: true };
         lockstep.step(2, &Watch { access: Some(past), ..Watch::default() }).unwrap();
         take(&mut lockstep, 1);
         lockstep.step(3, &judged(false)).unwrap();
         let text = lockstep.step(4, &Watch { access: Some(past), ..Watch::default() }).unwrap_err().text;
-        assert!(text.contains("the load of line 0x7 should have gone the other way"), "{text}");
+        assert!(text.contains("the path of the load of line 0x7 contradicts the bypass schemes"), "{text}");
         for (resident, seen) in [(2, judged(false)), (1, judged(true)), (1, Watch::default())] {
             let mut lockstep = new();
             take(&mut lockstep, resident);
             let text = lockstep.step(1, &seen).unwrap_err().text;
-            assert!(text.starts_with("whether an instruction contends: "), "{text}");
+            assert!(text.starts_with("contention test of an instruction: "), "{text}");
         }
     }
 

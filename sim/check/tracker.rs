@@ -80,7 +80,7 @@ impl TrackerLockstep {
             (_, Sharing::Drops) => TrackedRequest::Drops,
             (_, Sharing::Aside | Sharing::Takes) if chosen == Chosen::Memory => return Ok(()),
             (_, Sharing::Aside | Sharing::Takes) => {
-                return Err(format!("line {line:#x}, not to be looked up: {chosen:?}"));
+                return Err(format!("line {line:#x}, which needs no lookup: {chosen:?}"));
             }
         };
         let expected = match self.twin.ask(sm.into(), self.interleave.local(line), ticket, asked)? {

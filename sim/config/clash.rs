@@ -31,12 +31,12 @@ pub(super) fn between(
         |field: &&&Field| now(field).is_some_and(|now| matches!(sources.of(&now.place).giver, Origin::Design(_)));
     let help = if let Some(both) = changed.iter().find(by_design) {
         let path = &both.path;
-        format!("both give `{path}`, which has one value: take one, or `compare --design-set {other},{name}`")
+        format!("both set `{path}`, which has one value: use one of them, or `compare --design-set {other},{name}`")
     } else if changed.is_empty() {
-        format!("`{name}` changes nothing that `{other}` leaves as it is: leave it out")
+        format!("`{name}` changes nothing that `{other}` leaves unchanged: omit it")
     } else {
         let sets: Vec<_> = changed.iter().map(|field| option(field)).collect();
-        format!("for both, give with `{other}` what `{name}` changes: {}", sets.join(" "))
+        format!("for both, use `{other}` and set what `{name}` changes: {}", sets.join(" "))
     };
     Some((message, Some(help)))
 }

@@ -286,8 +286,8 @@ impl Overlay<'_> {
             && field.value != value
         {
             let (value, other) = (shown(&value), shown(&field.value));
-            let message = format!("`{path}` is {value}, but design `{earlier}` makes it {other}");
-            let help = "take one of the two designs, and give by `--set` what else the other changes".to_owned();
+            let message = format!("`{path}` is {value}, but design `{earlier}` sets it to {other}");
+            let help = "use one of the two designs, and set the other changes of the second with `--set`".to_owned();
             self.refuse(given.span(), message, Some(help));
             return;
         }
@@ -321,7 +321,7 @@ impl Overlay<'_> {
         let twice = keys.iter().find(|(key, _)| is_twice(key)).cloned();
         self.given.extend(keys.into_iter().map(|(key, _)| key));
         let Some((key, span)) = twice else { return false };
-        self.refuse(span, format!("`{key}` is given twice"), Some("leave one of them out".to_owned()));
+        self.refuse(span, format!("`{key}` is given twice"), Some("omit one of them".to_owned()));
         true
     }
 
@@ -339,9 +339,7 @@ impl Overlay<'_> {
                 let unit = value.as_str().filter(|_| old.is_integer()).and_then(|text| units::meant(&field.path, text));
                 let help = (old.is_table() && value.is_str()).then(|| {
                     let (path, kind) = (&field.path, shown(&value));
-                    format!(
-                        "the name is the kind, with the keys of that kind beside it: {path} = {{ kind = {kind}, ... }}"
-                    )
+                    format!("the kind is given in a table with its keys: {path} = {{ kind = {kind}, ... }}")
                 });
                 self.refuse(given.span(), message, help.or(unit));
                 None

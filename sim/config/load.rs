@@ -99,7 +99,7 @@ impl Loader {
         let mut fields = match base {
             None => self.schema.clone(),
             Some((_, place)) if depth == MAX_BASES => {
-                let message = format!("more than {MAX_BASES} machines are based on each other, in a circle perhaps");
+                let message = format!("more than {MAX_BASES} machines are based on each other, perhaps in a cycle");
                 self.problems.add(&self.sources, &place, message, None);
                 self.lacks_file = true;
                 return None;
@@ -296,8 +296,8 @@ fn missing_message(missing: &[&str]) -> Option<String> {
         0 => None,
         more if more > SHOWN => {
             let more = format_count((more - SHOWN) as u64, "more field", "more fields");
-            Some(format!("the file leaves out {} and {more}", names.join(", ")))
+            Some(format!("the file lacks {} and {more}", names.join(", ")))
         }
-        _ => Some(format!("the file leaves out {}", names.join(", "))),
+        _ => Some(format!("the file lacks {}", names.join(", "))),
     }
 }

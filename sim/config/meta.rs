@@ -115,7 +115,7 @@ impl Meta<'_> {
         let slot = Slot::ALL.into_iter().find(|slot| slot.name() == name);
         if slot.is_none() {
             let help = suggestion(&name, "slots", &Slot::ALL.map(Slot::name));
-            let message = format!("`slot` is {name:?}, expected the name of a slot, or no such key");
+            let message = format!("`slot` is {name:?}, expected the name of a slot, or no key `slot`");
             self.problems.add(self.sources, &place, message, Some(help));
         }
         slot
@@ -138,7 +138,7 @@ impl Meta<'_> {
         let Some(value) = self.table.get("assumed") else { return };
         let Some(paths) = value.get_ref().as_array() else {
             let place = TextPlace { source: self.source, span: value.span() };
-            let message = "`assumed` is no array, expected dotted paths of fields".to_owned();
+            let message = "`assumed` is not an array, expected dotted paths of fields".to_owned();
             self.problems.add(self.sources, &place, message, None);
             return;
         };

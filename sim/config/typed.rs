@@ -42,7 +42,7 @@ pub(super) fn restore(
         let Some(wrong) = fields.get_mut(&wrong) else { unreachable!("it was found") };
         let (message, help) = error.explain(&path, wrong, legal);
         problems.add(sources, &wrong.place, message, help);
-        assert_ne!(wrong.value, right.value, "the legal `{}` is refused: {error}", wrong.path);
+        assert_ne!(wrong.value, right.value, "the legal `{}` is rejected: {error}", wrong.path);
         wrong.value = right.value.clone();
     }
 }
@@ -159,7 +159,7 @@ impl TypeError {
             Fault::UnknownKey { given, legal } => {
                 (format!("unknown key `{path}.{given}`"), Some(suggestion(given, "legal keys", legal)))
             }
-            Fault::MissingKey(key) => (format!("`{path}` is {value}, which has no `{key}` but needs it"), None),
+            Fault::MissingKey(key) => (format!("`{path}` is {value}, which lacks the required key `{key}`"), None),
             Fault::Value { expected } => {
                 let expected = match (expected.as_str(), given) {
                     (INTEGER, Some(Value::Array(_))) => "an array of integers",
@@ -189,7 +189,7 @@ impl fmt::Display for TypeError {
             Fault::UnknownKey { given, legal } => {
                 write!(f, "unknown key `{given}` ({})", suggestion(given, "legal keys", legal))
             }
-            Fault::MissingKey(key) => write!(f, "it has no `{key}` but needs it"),
+            Fault::MissingKey(key) => write!(f, "it lacks the required key `{key}`"),
             Fault::Value { expected } => write!(f, "expected {expected}"),
             Fault::Range { most } => write!(f, "{OUT_OF_TYPE}{most}"),
             Fault::Other(reason) => f.write_str(reason),
@@ -321,7 +321,7 @@ impl<'de> serde::de::MapAccess<'de> for Entries<'de> {
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, TypeError> {
         let Some((key, value)) = self.next.take() else {
-            return Err(TypeError::custom("a value was asked for ahead of its key"));
+            return Err(TypeError::custom("a value was requested before its key"));
         };
         // A kind that is not a string is passed on as text, so that the error lists the existing kinds.
         let read = match value {

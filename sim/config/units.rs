@@ -27,7 +27,7 @@ pub(super) fn meant(path: &str, given: &str) -> Option<String> {
             None => "it is a whole number of kHz, without a unit".to_owned(),
         },
         Some(_) if field == "sets" || field == "ways" => {
-            "it is a count and no size: a cache holds sets times ways times line_bytes bytes".to_owned()
+            "it is a count, not a size: a cache holds sets times ways times line_bytes bytes".to_owned()
         }
         _ => "it is a count, without a unit".to_owned(),
     })

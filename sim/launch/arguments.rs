@@ -89,7 +89,7 @@ impl KernelLaunch {
             let free = sm_shared_bytes.saturating_sub(kernel.shared_bytes);
             if self.shared_bytes > free {
                 let (has, takes, name) = (sm_shared_bytes, kernel.shared_bytes, &kernel.name);
-                let why = format!("an SM of the machine has {has} bytes, of which kernel `{name}` declares {takes}");
+                let why = format!("an SM has {has} bytes of shared memory, of which kernel `{name}` declares {takes}");
                 problems.refuse(place, format!("0 to {free}: {why}"));
             }
         }

@@ -51,11 +51,11 @@ pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<
         let name = name.and_then(|name| {
             let text = name.text("the name of a buffer", problems)?;
             if text == NULL {
-                problems.refuse(&name.place, "another name: as an argument, this is the null pointer");
+                problems.refuse(&name.place, "another name: as an argument, this one is the null pointer");
                 return None;
             }
             if !names.insert(text) {
-                let expected = "a name of its own: a buffer above has the same";
+                let expected = "a unique name: an earlier buffer has the same";
                 problems.refuse(&name.place, expected);
                 return None;
             }
@@ -73,7 +73,7 @@ pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<
         }
         let texture = match (table.get("texture"), element, elements) {
             (Some(node), _, _) if fields.as_ref().is_some_and(|fields| !fields.is_empty()) => {
-                problems.refuse(&node.place, "no texture: its elements are structs");
+                problems.refuse(&node.place, "no texture: the elements of the buffer are structs");
                 None
             }
             (Some(node), Some(element), Some(elements)) => read_texture(&node, element, elements, problems),
@@ -162,7 +162,7 @@ fn read_contents(
     if let (Some(found), Some(stated), Some(node)) = (found, stated, &elements)
         && found != stated
     {
-        problems.refuse(&node.place, format!("{found}: the file of `init` has so many"));
+        problems.refuse(&node.place, format!("{found}, the number of elements in the file of `init`"));
     }
     (stated.or(found), init)
 }
@@ -179,7 +179,7 @@ pub(super) fn read_init(
         Some("iota") => return read_iota(node, None, element, elements, problems),
         _ => {}
     }
-    let forms = "\"zeros\", \"iota\", or a table of one of iota, random, file";
+    let forms = "\"zeros\", \"iota\", or a table with one of iota, random, file";
     if !node.is_table() {
         problems.refuse(&node.place, forms);
         return None;
@@ -236,7 +236,7 @@ fn read_random(node: &Node<'_>, element: ElementType, problems: &mut Problems<'_
     let table = node.table(&["seed", "low", "high"], problems)?;
     let seed = table.require("seed", problems);
     let seed = seed.and_then(|seed| {
-        let why = "a seed is 63 bits";
+        let why = "a seed has 63 bits";
         seed.integer(0..=i128::from(i64::MAX), why, problems)
     });
     let low = table.require("low", problems);

@@ -43,7 +43,7 @@ impl LaunchFile {
                     let count = values.len();
                     let unit = noun(has, "element", "elements");
                     let message =
-                        format!("output `{name}` has {has} {unit}, expected {count}: what its reference computes");
+                        format!("output `{name}` has {has} {unit}, expected {count}, as its reference computes");
                     problems.add(output.place.span.clone(), message, None);
                 }
                 Ok(_) => {}

@@ -84,7 +84,7 @@ impl Iterations {
                     return None;
                 }
                 Number::Real(_) => {
-                    problems.refuse(&node.place, format!("{legal}; its start or its step is no integer"));
+                    problems.refuse(&node.place, format!("{legal}; its start or its step is not an integer"));
                     return None;
                 }
             }
@@ -116,7 +116,7 @@ fn read_sequence(table: &Table<'_>, counting: Sequence, problems: &mut Problems<
                 Number::Real(real) => real.is_finite(),
             });
             if number.is_none() {
-                problems.refuse(&node.place, "a finite number, if an integer of at most 64 bits");
+                problems.refuse(&node.place, "a finite number, with at most 64 bits if an integer");
             }
             number
         }

@@ -71,7 +71,7 @@ impl<'k> Kernels<'k> {
             }
             several => {
                 let names: Vec<_> = several.iter().map(|(_, full, _)| full.as_str()).collect();
-                let expected = format!("the name of one kernel: {} of {} fit", names.len(), launch.ptx.display());
+                let expected = format!("the name of one kernel: {} of {} match", names.len(), launch.ptx.display());
                 let help = problems.wants_help().then(|| format!("kernels: {}", join_names(&names)));
                 problems.refuse_with_help(&launch.kernel_place, expected, help);
                 None

@@ -34,7 +34,7 @@ pub(super) fn read_launch(
         (Some(node), _) => existing_file(scope, &node, "a PTX file", problems),
         (None, Some(path)) => path.clone(),
         (None, None) => {
-            let message = format!("`{}` has no `ptx`, nor has the file", table.path);
+            let message = format!("`{}` has no `ptx`, and neither has the file", table.path);
             problems.add(table.span.clone(), message, None);
             None
         }
@@ -49,7 +49,7 @@ pub(super) fn read_launch(
     let shared_bytes = match &shared_node {
         None => Some(0),
         Some(node) => {
-            let why = "bytes of dynamic shared memory of a CTA, as far as the machine has them";
+            let why = "bytes of dynamic shared memory per CTA, limited by the machine";
             node.integer(0..=MAX_SHARED_BYTES, why, problems)
         }
     };
@@ -93,8 +93,7 @@ fn read_block(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<[u32; 3]> 
     let block = read_extents(node, MAX_BLOCK, problems)?;
     let threads: u32 = block.iter().product();
     if threads > MAX_THREADS {
-        problems
-            .refuse(&node.place, format!("at most {MAX_THREADS} threads in all, not {threads}: the limit of a CTA"));
+        problems.refuse(&node.place, format!("at most {MAX_THREADS} threads in all, not {threads}: the limit per CTA"));
         return None;
     }
     Some(block)
@@ -226,7 +225,7 @@ fn read_members(
 
 /// Reads `{ bytes = [0, 255] }` or `{ bytes = "00ff" }`: bytes in memory order.
 fn read_bytes(node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Argument> {
-    let legal = "bytes in the order of memory: integers from 0 to 255, or text of two hexadecimal digits for each";
+    let legal = "bytes in memory order: integers from 0 to 255, or a text with two hexadecimal digits per byte";
     let value = node.table(&["bytes"], problems)?.require("bytes", problems)?;
     if value.is_array() {
         return read_list(&value, ElementType::U8, problems);

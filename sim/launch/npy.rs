@@ -93,7 +93,7 @@ pub fn read_npy_bytes(path: &Path, bytes: impl Read, element: ElementType) -> Re
     let elements = npy.shape().iter().try_fold(1_u64, |product, &extent| product.checked_mul(extent));
     if elements.is_none_or(|elements| elements > MOST_BYTES / element.bytes() as u64) {
         let shape = npy.shape().iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-        let reason = format!("its shape is ({shape}), expected 2 GiB at most, as of a buffer");
+        let reason = format!("its shape is ({shape}), expected at most 2 GiB, the limit of a buffer");
         return Err(format(io::Error::new(io::ErrorKind::InvalidData, reason)));
     }
     if npy.order() == Order::Fortran && npy.shape().len() > 1 {
@@ -114,7 +114,7 @@ pub fn read_npy_bytes(path: &Path, bytes: impl Read, element: ElementType) -> Re
     };
     let data = data.map_err(format)?;
     if bytes.read(&mut [0]).map_err(format)? > 0 {
-        let reason = "there are bytes behind its elements, expected one array";
+        let reason = "there are bytes after its elements, expected one array";
         return Err(format(io::Error::new(io::ErrorKind::InvalidData, reason)));
     }
     Ok(Array::from_bytes(element, data))
@@ -131,7 +131,7 @@ fn nested(mut bytes: impl Read) -> io::Result<impl Read> {
     let length = read.iter().skip(MAGIC as usize).rev().fold(0, |length, byte| length << 8 | u64::from(*byte));
     let refuse = |reason: String| Err(io::Error::new(io::ErrorKind::InvalidData, reason));
     if length > MOST_HEADER_BYTES {
-        return refuse(format!("its header has {length} bytes, expected {MOST_HEADER_BYTES} at most"));
+        return refuse(format!("its header has {length} bytes, expected at most {MOST_HEADER_BYTES}"));
     }
     bytes.by_ref().take(length).read_to_end(&mut read)?;
     let (mut depth, mut most) = (0_usize, 0);
@@ -144,7 +144,7 @@ fn nested(mut bytes: impl Read) -> io::Result<impl Read> {
         most = depth.max(most);
     }
     if most > MOST_NESTED {
-        return refuse(format!("the brackets of its header are {most} deep, expected {MOST_NESTED} at most"));
+        return refuse(format!("the brackets of its header are nested {most} deep, expected at most {MOST_NESTED}"));
     }
     // The library multiplies the extents of the shape without an overflow check.
     let header = String::from_utf8_lossy(&read[start.min(read.len())..]);
@@ -152,7 +152,7 @@ fn nested(mut bytes: impl Read) -> io::Result<impl Read> {
     if let Some((shape, _)) = shape {
         let mut extents = shape.split(',').filter_map(|extent| extent.trim().trim_end_matches('L').parse::<u64>().ok());
         if extents.try_fold(1_u64, u64::checked_mul).is_none_or(|elements| elements > MOST_BYTES) {
-            return refuse(format!("its shape is ({}), expected 2 GiB at most, as of a buffer", shape.trim()));
+            return refuse(format!("its shape is ({}), expected at most 2 GiB, the limit of a buffer", shape.trim()));
         }
     }
     Ok(Cursor::new(read).chain(bytes))

@@ -40,7 +40,7 @@ impl Above {
         let views = self.views.entry(view.buffer.0).or_default();
         if let Some((_, other)) = views.iter().find(|(other, _)| other.overlaps(view)) {
             let message =
-                format!("`{path}` names `{name}`, expected elements that are no output yet: `{other}` is one");
+                format!("`{path}` names `{name}`, expected elements outside earlier outputs: `{other}` overlaps");
             problems.add(span.clone(), message, None);
         }
         views.push((*view, name.clone()));
@@ -48,7 +48,7 @@ impl Above {
             && !self.files.insert(file.clone())
         {
             let file = file.display();
-            let message = format!("`{path}` writes {file}, expected another file: an output above writes it");
+            let message = format!("`{path}` writes {file}, expected another file: an earlier output writes it");
             problems.add(span.clone(), message, None);
         }
     }
@@ -100,7 +100,7 @@ fn read_results(
 fn is_refused_struct(view: &View, place: &Place, problems: &mut Problems<'_>) -> bool {
     let is_struct = view.bytes != view.element.bytes();
     if is_struct {
-        problems.refuse(place, "a `field` beside it: its elements are structs");
+        problems.refuse(place, "an additional `field`: the elements are structs");
     }
     is_struct
 }
@@ -152,7 +152,7 @@ fn read_comparison(table: &Table<'_>, has_expect: bool, problems: &mut Problems<
         Some("multiset") => Some(Comparison::Rule(Rule::Multiset)),
         Some("reference") if has_expect => Some(Comparison::Reference),
         Some("reference") => {
-            problems.refuse(&node.place, "an `expect` beside it: nothing else would judge");
+            problems.refuse(&node.place, "an additional `expect`: there is no other rule");
             None
         }
         Some("tolerance") => {
@@ -254,7 +254,7 @@ fn read_reference(
     };
     if view.element != reference.output {
         let judges = reference.output;
-        let expected = format!("a reference for output `{output}`: this one judges {judges}");
+        let expected = format!("a reference for output `{output}`: this one computes {judges}");
         problems.refuse(&node.place, expected);
         return None;
     }

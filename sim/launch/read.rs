@@ -63,7 +63,7 @@ fn read_root(path: &Path, text: &str, root: &Table<'_>, problems: &mut Problems<
     root.refuse_unknown(&["title", "ptx", "type", "buffer", "step", "output"], problems);
     let folder = path.parent().unwrap_or(Path::new(""));
     let title = root.get("title");
-    let title = title.and_then(|node| node.text("a line of text", problems));
+    let title = title.and_then(|node| node.text("one line of text", problems));
     let types = structs::read(root, problems);
     let mut scope =
         Scope { folder, types, buffers: Vec::new(), numbers: HashMap::new(), ptx: None, data: RefCell::default() };

@@ -122,13 +122,13 @@ fn read_copy(scope: &Scope<'_>, node: &Node<'_>, problems: &mut Problems<'_>) ->
         }
     };
     if count > to.count {
-        let expected = format!("room for the {count} elements of `from`: it has {} from its offset on", to.count);
+        let expected = format!("space for the {count} elements of `from`: it has {} from its offset on", to.count);
         problems.refuse(&to_node.place, expected);
         return None;
     }
     let (from, to) = (View { count, ..from }, View { count, ..to });
     if from.overlaps(&to) {
-        problems.refuse(&to_node.place, "elements that `from` does not have: the two overlap");
+        problems.refuse(&to_node.place, "elements outside `from`: the two overlap");
         return None;
     }
     Some(Action::Copy { from, to })

@@ -44,7 +44,7 @@ pub(super) fn read(root: &Table<'_>, problems: &mut Problems<'_>) -> Vec<StructT
         let name = name.and_then(|node| {
             let text = node.text("the name of a type", problems)?;
             if ElementType::from_name(text).is_some() || types.iter().any(|other| other.name == text) {
-                problems.refuse(&node.place, "a name of its own: there is another type of this name");
+                problems.refuse(&node.place, "a unique name: another type has the same");
                 return None;
             }
             Some(text.to_owned())
@@ -87,7 +87,7 @@ pub(super) fn read_struct_init(
         return Some(Init::Zeros);
     }
     if !node.is_table() {
-        problems.refuse(&node.place, "\"zeros\", or a table of fields and what they hold");
+        problems.refuse(&node.place, "\"zeros\", or a table of fields and their contents");
         return None;
     }
     let names: Vec<_> = fields.iter().map(|field| field.name.as_str()).collect();
@@ -112,7 +112,7 @@ pub(super) fn read_struct_init(
 /// Reports that a buffer has no field with this name.
 pub(super) fn refuse_field(place: &Place, name: &str, buffer: &str, fields: &[Field], problems: &mut Problems<'_>) {
     if fields.is_empty() {
-        problems.refuse(place, format!("none: the elements of buffer `{buffer}` are no structs"));
+        problems.refuse(place, format!("none: the elements of buffer `{buffer}` are not structs"));
         return;
     }
     let names: Vec<_> = fields.iter().map(|field| field.name.as_str()).collect();

@@ -18,7 +18,7 @@ pub(super) fn read_texture(
     problems: &mut Problems<'_>,
 ) -> Option<TextureShape> {
     if matches!(element.bytes(), 8) {
-        problems.refuse(&node.place, "no texture: its elements have at most 32 bits");
+        problems.refuse(&node.place, "no texture: the elements of a texture have at most 32 bits");
         return None;
     }
     let plain = |name: &str| TextureShape {
@@ -64,13 +64,13 @@ pub(super) fn read_texture(
                 ("mirror", AddressMode::Mirror),
                 ("zero", AddressMode::Zero),
             ];
-            let word = node.text("what is read outside", problems)?;
+            let word = node.text("the mode of reads outside the texture", problems)?;
             match all.iter().find(|(name, _)| *name == word) {
                 Some((_, outside)) => *outside,
                 None => {
                     let names = all.map(|(name, _)| name);
-                    let help = suggestion(word, "ways", &names);
-                    problems.refuse_with_help(&node.place, "what is read outside", Some(help));
+                    let help = suggestion(word, "modes", &names);
+                    problems.refuse_with_help(&node.place, "the mode of reads outside the texture", Some(help));
                     return None;
                 }
             }

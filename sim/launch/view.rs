@@ -98,7 +98,7 @@ pub(super) fn read_part(
     let count = match table.get("elements") {
         None => left,
         Some(node) => {
-            let why = format!("buffer `{name}` has so many from element {offset} on");
+            let why = format!("the elements of buffer `{name}` from element {offset} on");
             usize::try_from(node.integer(1..=left as i128, &why, problems)?).ok()?
         }
     };

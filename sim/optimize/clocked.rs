@@ -66,7 +66,7 @@ impl Clocked<'_> {
     }
 
     fn run_text(&self, text: &str) -> Result<RunReport, RunError> {
-        let unwritten = |e: std::io::Error| self.input(format!("the rewritten PTX cannot be kept for a run: {e}"));
+        let unwritten = |e: std::io::Error| self.input(format!("the rewritten PTX cannot be written for a run: {e}"));
         let folder = Scratch::new().map_err(unwritten)?;
         let file = folder.path().join("rewritten.ptx");
         fs::write(&file, text).map_err(unwritten)?;

@@ -89,7 +89,7 @@ impl<'a> Optimised<'a> {
         let choice = self.solution(method).choice.as_ref().map_err(Clone::clone)?;
         let loads = self.subject.loads.iter().enumerate();
         let decide = |(number, load): (usize, &compiler::rewrite::StaticLoad)| {
-            let stays = |why: &str| Decision { operator: None, reason: format!("stays as it is: {why}") };
+            let stays = |why: &str| Decision { operator: None, reason: format!("unchanged: {why}") };
             match (load.fixed, self.graph.loads().binary_search(&number)) {
                 (Some(why), _) => stays(why),
                 (None, Err(_)) => stays("it never ran"),
@@ -105,7 +105,7 @@ impl<'a> Optimised<'a> {
             let step = self.steps.iter().position(|step| step.node == node).unwrap_or_default();
             let Step { others, total, .. } = self.steps[step];
             format!(
-                "step {}: caching it saves {total:.0} bytes, {own:.0} alone and {others:.0} with loads not bypassed by then",
+                "step {}: caching it saves {total:.0} bytes, {own:.0} alone and {others:.0} with loads still cached",
                 step + 1
             )
         } else {

@@ -29,7 +29,7 @@ pub struct Show {
 
 /// Error for a scope that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no scope is called `{scope}`; nearest: `{nearest}`")]
+#[error("there is no scope `{scope}`; the nearest is `{nearest}`")]
 pub struct NoScope {
     /// Path that was requested.
     pub scope: String,

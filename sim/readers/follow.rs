@@ -38,13 +38,13 @@ pub enum FollowError {
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
     /// No signal in the dump carries a request number.
-    #[error("{}: has no signal with a request's number, expected ports such as `machine.sm0.l1.mem_rsp.id` in it", path.display())]
+    #[error("{}: no signal has a request number, expected ports such as `machine.sm0.l1.mem_rsp.id`", path.display())]
     NoPlaces {
         /// Path of the dump.
         path: PathBuf,
     },
     /// The request number never appears.
-    #[error("{}: request {request} is never seen{}", path.display(), range.map_or(String::new(), |(low, high)| format!(", expected a number from {low} to {high}")))]
+    #[error("{}: request {request} never appears{}", path.display(), range.map_or(String::new(), |(low, high)| format!(", expected a number from {low} to {high}")))]
     Absent {
         /// Path of the dump.
         path: PathBuf,

@@ -47,7 +47,7 @@ impl Readback {
                 let file = File::open(path).map_err(|error| unreadable(path, error.to_string()))?;
                 // A device without an end would be read forever.
                 if !file.metadata().is_ok_and(|there| there.is_file()) {
-                    return Err(unreadable(path, "it is no file, expected one: a dump is read twice".to_owned()));
+                    return Err(unreadable(path, "it is not a regular file: a dump is read twice".to_owned()));
                 }
                 Content::Waveform.check(path).map_err(|error| unreadable(path, error.to_string()))?;
                 fits(path, BufReader::new(file))?;

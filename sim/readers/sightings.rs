@@ -75,7 +75,7 @@ pub enum SightingError {
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
     /// No signal in the dump carries a subject of this kind.
-    #[error("{}: no port in it says which {word} it is about, expected such as `{example}`", path.display())]
+    #[error("{}: no port names its {word}, expected ports such as `{example}`", path.display())]
     NoPlaces {
         /// Path of the dump.
         path: PathBuf,
@@ -85,7 +85,7 @@ pub enum SightingError {
         example: &'static str,
     },
     /// The subject never appears.
-    #[error("{}: {subject}{} is never seen, expected one from {} to {}", path.display(), of_sm(*sm), range.0, range.1)]
+    #[error("{}: {subject}{} never appears, expected one from {} to {}", path.display(), of_sm(*sm), range.0, range.1)]
     Unseen {
         /// Path of the dump.
         path: PathBuf,
@@ -97,7 +97,7 @@ pub enum SightingError {
         range: (String, String),
     },
     /// No subject of this kind ever appears.
-    #[error("{}: no {word}{} is ever seen", path.display(), of_sm(*sm))]
+    #[error("{}: no {word}{} ever appears", path.display(), of_sm(*sm))]
     Nothing {
         /// Path of the dump.
         path: PathBuf,

@@ -54,7 +54,7 @@ pub(super) fn fit(file: &mut (impl Read + Seek)) -> Result<u64, String> {
         }
         let left = end - at - 1;
         if !(LENGTH..=left).contains(&length) {
-            return Err(format!("the block at byte {at} says that it has {length} bytes, expected {LENGTH} to {left}"));
+            return Err(format!("the block at byte {at} claims {length} bytes, expected {LENGTH} to {left}"));
         }
         let held = length - LENGTH;
         let most = held.saturating_mul(MOST_UNPACKED);
@@ -80,7 +80,7 @@ pub(super) fn fit(file: &mut (impl Read + Seek)) -> Result<u64, String> {
         at += 1 + length;
     }
     if most_changed > signals {
-        return Err(format!("a block changes {most_changed} signals, of which there are {signals}"));
+        return Err(format!("a block changes {most_changed} signals, but the file has {signals}"));
     }
     Ok(signals)
 }
@@ -96,7 +96,7 @@ pub(super) fn are_there(file: &mut (impl BufRead + Seek), signals: u64) -> Resul
     let read = reader.read_hierarchy(|entry| match entry {
         FstHierarchyEntry::Var { name, handle, .. } if handle.get_index() as u64 >= signals => {
             lost.get_or_insert(format!(
-                "`{name}` is of signal {}, of which there are {signals}",
+                "`{name}` refers to signal {}, but the file has {signals}",
                 handle.get_index() + 1
             ));
         }
@@ -125,7 +125,7 @@ pub(super) fn widths(file: &mut impl BufRead) -> Result<(), String> {
                     let bits = str::from_utf8(width).ok().and_then(|width| width.parse::<u64>().ok());
                     if let Some(bits) = bits.filter(|bits| *bits > MOST_BITS) {
                         return Err(format!(
-                            "a variable in line {number} has {bits} bits, expected {MOST_BITS} at most"
+                            "a variable in line {number} has {bits} bits, expected at most {MOST_BITS}"
                         ));
                     }
                     None
@@ -149,7 +149,7 @@ impl Block {
         let at = self.at;
         (number <= most)
             .then_some(number)
-            .ok_or_else(|| format!("the block at byte {at} says that it has {number} {what}, expected {most} at most"))
+            .ok_or_else(|| format!("the block at byte {at} claims {number} {what}, expected at most {most}"))
     }
 
     /// Checks a change block: initial values, changes, offsets per signal, times. Returns the number of its
@@ -170,7 +170,7 @@ impl Block {
         let packed = self.holds("bytes", word(file)?, left)?;
         self.holds("times", word(file)?, unpacked)?;
         let places = times.checked_sub(packed + LENGTH).filter(|places| *places > head);
-        let places = places.ok_or_else(|| format!("the block at byte {} has no room for its times", self.at))?;
+        let places = places.ok_or_else(|| format!("the block at byte {} has no space for its times", self.at))?;
         file.seek(SeekFrom::Start(places)).map_err(told)?;
         self.holds("bytes", word(file)?, places - head)?;
         Ok(first.max(changed))
@@ -223,9 +223,9 @@ mod tests {
     fn a_block_holds_no_more_than_its_bytes_can_unpack_to() {
         assert_eq!(fit_in(&geometry(500, 500)), Ok(500));
         let wrong = fit_in(&geometry(500, 501)).unwrap_err();
-        assert_eq!(wrong, "the block at byte 0 says that it has 501 signals, expected 500 at most");
+        assert_eq!(wrong, "the block at byte 0 claims 501 signals, expected at most 500");
         let wrong = fit_in(&geometry(1 << 40, 1)).unwrap_err();
-        assert_eq!(wrong, "the block at byte 0 says that it has 1099511627776 bytes, expected 119712 at most");
+        assert_eq!(wrong, "the block at byte 0 claims 1099511627776 bytes, expected at most 119712");
     }
 
     #[test]
@@ -235,20 +235,20 @@ mod tests {
         };
         let widths = |width: &str| widths(&mut Cursor::new(vcd(width)));
         assert_eq!((widths("65536"), widths("x")), (Ok(()), Ok(())));
-        assert_eq!(widths("65537").unwrap_err(), "a variable in line 3 has 65537 bits, expected 65536 at most");
+        assert_eq!(widths("65537").unwrap_err(), "a variable in line 3 has 65537 bits, expected at most 65536");
     }
 
     #[test]
     fn a_block_ends_in_the_file() {
         let cut = &geometry(5, 5)[..100];
-        assert_eq!(fit_in(cut).unwrap_err(), "the block at byte 0 says that it has 124 bytes, expected 8 to 99");
+        assert_eq!(fit_in(cut).unwrap_err(), "the block at byte 0 claims 124 bytes, expected 8 to 99");
     }
 
     #[test]
     fn blocks_lead_on_and_never_back() {
         let back = [vec![HEADER], u64::MAX.to_be_bytes().to_vec()].concat();
         let wrong = fit_in(&back).unwrap_err();
-        assert_eq!(wrong, format!("the block at byte 0 says that it has {} bytes, expected 8 to 8", u64::MAX));
+        assert_eq!(wrong, format!("the block at byte 0 claims {} bytes, expected 8 to 8", u64::MAX));
         assert!(begins(HEADER) && begins(WRAPPER) && !begins(b'$') && !begins(b'G') && !begins(b'\n'));
     }
 

@@ -584,5 +584,5 @@ fn picosecond() -> Timescale {
 
 /// Creates the error for a dump whose output was lost. The error that caused this has been returned before.
 fn lost() -> io::Error {
-    io::Error::other("the waveform was given up after an earlier error")
+    io::Error::other("the waveform was abandoned after an earlier error")
 }

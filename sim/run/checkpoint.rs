@@ -61,7 +61,7 @@ impl<W: Write> Write for AtMost<W> {
 }
 
 fn too_large() -> String {
-    format!("its state has more than {} GiB, expected at most as many", MOST_STATE_BYTES >> 30)
+    format!("its state has more than {} GiB, which is the limit", MOST_STATE_BYTES >> 30)
 }
 
 /// Identity of a run. A checkpoint can be resumed only by a run with the same identity.
@@ -173,7 +173,7 @@ fn read_state(path: &Path, mut file: impl BufRead, identity: &Identity) -> Resul
     if form != FORM.as_bytes() {
         return Err(bad(match mistaken {
             Some(mistaken) => mistaken,
-            None => format!("begins with another line than `{FORM}`, expected a checkpoint of this form"),
+            None => format!("does not begin with the line `{FORM}`, expected a checkpoint of this format"),
         }));
     }
     let header = line(&mut file).map_err(unread)?;
@@ -189,7 +189,7 @@ fn read_state(path: &Path, mut file: impl BufRead, identity: &Identity) -> Resul
     }
     let (state, rest) = postcard::take_from_bytes(&bytes).map_err(|error| bad(format!("is damaged: {error}")))?;
     if !rest.is_empty() || !file.fill_buf().map_err(unread)?.is_empty() {
-        return Err(bad("is damaged: there are bytes behind its state".to_owned()));
+        return Err(bad("is damaged: there are bytes after its state".to_owned()));
     }
     Ok(state)
 }
@@ -207,10 +207,12 @@ impl Identity {
     /// resuming run.
     fn difference(&self, now: &Self) -> Option<String> {
         if self.program != now.program {
-            return Some("it was written by another build of the program, which alone can go on from it".to_owned());
+            return Some(
+                "it was written by another build of the program, and only that build can resume it".to_owned(),
+            );
         }
-        let fields = |path: &String, then: &str, now: &str| format!("{path} is {then} there, {now} here");
-        let files = |name: &String, _: &str, _: &str| format!("{name} has another content now");
+        let fields = |path: &String, then: &str, now: &str| format!("{path} was {then}, now it is {now}");
+        let files = |name: &String, _: &str, _: &str| format!("{name} has changed");
         first_difference(&self.configuration, &now.configuration, fields)
             .or_else(|| first_difference(&self.files, &now.files, files))
     }

@@ -99,7 +99,7 @@ fn a_load_of_a_byte_is_judged_by_that_byte() {
     assert_eq!(watched.load(0, WORD_AT + 1, 0, 0x66), Ok(()));
     assert_eq!(watched.load(0, WORD_AT + 2, 1, 0x8877), Ok(()));
     breaks(watched.load(0, WORD_AT + 1, 0, 0x22), "a compute unit sees its own stores");
-    breaks(watched.load(0, WORD_AT + 2, 1, 0x8833), "a value that is read was written");
+    breaks(watched.load(0, WORD_AT + 2, 1, 0x8833), "a value that is read was once written");
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn bytes_of_a_word_that_is_stored_in_parts_are_judged_each_by_itself() {
     assert_eq!(watched.load(0, WORD_AT, 2, 0x4433_22aa), Ok(()));
     breaks(watched.load(0, WORD_AT, 2, VALUE), "a compute unit sees its own stores");
     breaks(watched.load(1, WORD_AT + 2, 0, 0x33), "a compute unit sees its own stores");
-    breaks(watched.load(2, WORD_AT, 2, 0x4433_ee11), "a value that is read was written");
+    breaks(watched.load(2, WORD_AT, 2, 0x4433_ee11), "a value that is read was once written");
     // An atomic observes all partial stores.
     watched.add(2);
     breaks(watched.answer(2, VALUE), "an atomic returns what the one before it left");
@@ -128,7 +128,7 @@ fn a_coherent_load_is_not_older_than_memory_was_when_it_was_issued() {
         let coherent = WarpAccess { uncached: true, ..one_lane(AccessKind::Load, WORD_AT, 2) };
         watched.store(0, WORD_AT, 2, 7);
         watched.issue(1, &coherent);
-        breaks(watched.answer(1, VALUE), "coherent operations see memory as it is, and what they saw stays seen");
+        breaks(watched.answer(1, VALUE), "coherent operations see the current memory, and nothing older is seen later");
         watched.issue(1, &coherent);
         assert_eq!(watched.answer(1, 7), Ok(()));
         // Without a tracker the L1 keeps its copy, which may be older.
@@ -145,5 +145,5 @@ fn what_the_host_writes_is_judged_anew() {
     watched.memory.write(WORD_AT, 4).unwrap().copy_from_slice(&9u32.to_le_bytes());
     watched.model.wrote(WORD_AT, 4);
     assert_eq!(watched.load(0, WORD_AT, 2, 9), Ok(()));
-    breaks(watched.load(0, WORD_AT, 2, VALUE), "a value that is read was written");
+    breaks(watched.load(0, WORD_AT, 2, VALUE), "a value that is read was once written");
 }

@@ -146,12 +146,12 @@ impl Totals {
                 (true, "request", "From the SMs to the L2.", &self.request),
                 (true, "reply", "From the L2 to the SMs.", &self.reply),
                 (recalls, "recall", "Recalls by the L2; only where it recalls lines.", &self.recall),
-                (recalls, "recall_ack", "Their acknowledgements; only where the L2 recalls lines.", &self.recall_ack),
+                (recalls, "recall_ack", "Recall acknowledgments; only where the L2 recalls lines.", &self.recall_ack),
                 (has.tracker, "forward", "Loads forwarded to other L1s; only with a sharing tracker.", &self.forward),
                 (
                     has.tracker,
                     "forward_answer",
-                    "What these answer; only with a sharing tracker.",
+                    "Answers to forwarded loads; only with a sharing tracker.",
                     &self.forward_answer,
                 ),
             ] {
@@ -160,7 +160,7 @@ impl Totals {
             to.leave();
         }
         count_group(to, &Key::plain("dram", "All DRAM channels together."), Some(&self.dram), &());
-        let stages = "How long loads and the reads that they made were in each part of the machine, over all SMs.";
+        let stages = "Time of loads and their reads in each part of the machine, summed over all SMs.";
         count_group(to, &Key::plain("stages", stages), Some(&self.stages), &());
     }
 }

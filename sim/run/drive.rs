@@ -147,7 +147,7 @@ impl<'o> Drive<'o> {
     /// Resumes a run from a checkpoint.
     pub(super) fn resume(state: State, options: &'o RunOptions) -> Result<Self, RunError> {
         if let (true, Some(path)) = (options.check, &options.checkpoints.resume) {
-            let reason = "a run that goes on from a checkpoint cannot be checked: golden models are not saved";
+            let reason = "a resumed run cannot be checked: a checkpoint does not contain the golden models";
             return Err(RunError::input(path, &reason));
         }
         let State { machine, sim, run } = state;
@@ -453,7 +453,7 @@ impl<'o> Drive<'o> {
         let mut why = "";
         let mut is_stuck = !moved;
         if moved && circles.is_watching() && circles.step(&self.machine) {
-            why = "  every running warp goes round in circles or waits at a barrier, and nothing in memory changes\n";
+            why = "  every running warp loops or waits at a barrier, and memory does not change\n";
             is_stuck = true;
         }
         if looks && !is_stuck {
@@ -516,7 +516,7 @@ fn unmodelled(counters: &Counters) -> Option<String> {
     let copies: Vec<_> = counters.block_copies().map(|(name, count)| format!("{count} {name}")).collect();
     (!copies.is_empty()).then(|| {
         let copies = copies.join(", ");
-        format!("the traffic of block copies is not modelled: caches, network and DRAM lack that of {copies}")
+        format!("the traffic of block copies is not modelled: caches, network and DRAM exclude {copies}")
     })
 }
 

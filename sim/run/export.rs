@@ -93,7 +93,7 @@ pub fn export_into(
     has_opcodes(&prepared, form.version)?;
     let bad = |path: &Path, e: io::Error| RunError::input(path, &e);
     std::fs::create_dir_all(folder)
-        .map_err(|e| RunError::input(folder, &format!("no folder can be made here: {e}")))?;
+        .map_err(|e| RunError::input(folder, &format!("the folder cannot be created: {e}")))?;
     let exported = || exported.lock().unwrap_or_else(PoisonError::into_inner);
     let mut list = copies(&prepared);
     Functional::new(&prepared)?.run(&mut |kernel, memory| {
@@ -309,12 +309,12 @@ impl Recorder<'_> {
     ) {
         let line = self.program.insts[step.pc as usize].line;
         let Some(opcode) = self.code.add_opcode(opcode) else {
-            unreachable!("`{opcode}` is no opcode of {:?}", self.code.table().architecture())
+            unreachable!("`{opcode}` is not an opcode of {:?}", self.code.table().architecture())
         };
         let pc = step.pc * sass::BYTES;
         let operation = Operation { pc, opcode, recorded_width: width as u16, line, immediate: 0, operands };
         let Some(operation) = self.code.add(operation) else {
-            unreachable!("a program of 2^20 instructions has been refused before")
+            unreachable!("a program of 2^20 instructions is rejected earlier")
         };
         let warp = &mut self.cta.warps[step.warp];
         match addresses {

@@ -60,7 +60,7 @@ fn directive_notes(prepared: &Prepared) -> Vec<String> {
             format!("{file}: kernel `{name}` declares `.reqnctapercluster` of {cluster:?}: CTAs of a cluster are placed like any others")
         });
         let registers = program.max_regs.filter(|&most| takes > most).map(|most| {
-            format!("{file}: kernel `{name}` declares `.maxnreg {most}` and takes {takes} registers: none is spilled")
+            format!("{file}: kernel `{name}` declares `.maxnreg {most}` and uses {takes} registers: none is spilled")
         });
         for note in cluster.into_iter().chain(registers) {
             if !notes.contains(&note) {

@@ -170,7 +170,7 @@ pub(super) fn place(
     }
     for (buffer, used) in file.buffers.iter().zip(used) {
         if let (Some(symbol), false) = (&buffer.symbol, used) {
-            let message = format!("buffer `{}`: no PTX file here has a variable `{symbol}`", buffer.name);
+            let message = format!("buffer `{}`: no PTX file of the launch file has a variable `{symbol}`", buffer.name);
             return Err(file.refuse_buffer(buffer, message).into());
         }
     }
@@ -216,7 +216,7 @@ fn fits(file: &LaunchFile, buffer: usize, bytes: usize) -> Result<(), RunError> 
     let symbol = buffer.symbol.as_deref().unwrap_or_default();
     let (name, has) = (&buffer.name, buffer.bytes());
     let unit = noun(has, "byte", "bytes");
-    let message = format!("buffer `{name}` has {has} {unit}, expected {bytes}: as many as variable `{symbol}`");
+    let message = format!("buffer `{name}` has {has} {unit}, expected {bytes}, the size of variable `{symbol}`");
     Err(file.refuse_buffer(buffer, message).into())
 }
 

@@ -47,7 +47,7 @@ pub fn record(launch: LaunchFile, config: &MachineConfig) -> Result<Recordings, 
     let files: BTreeSet<&PathBuf> = prepared.file.launches().map(|launch| &launch.ptx).collect();
     let mut files = files.into_iter();
     let (Some(ptx), None) = (files.next(), files.next()) else {
-        return Err(bad(&"has kernels of several PTX files, expected those of one: one is written"));
+        return Err(bad(&"has kernels of several PTX files, expected one file: only one is written"));
     };
     let l1 = l1_geometry(config).map_err(|e| bad(&e))?;
     let line_bytes = config.l1.line_bytes;

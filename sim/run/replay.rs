@@ -121,7 +121,7 @@ impl Trace {
     /// possible.
     fn runs_on(&self, config: &MachineConfig) -> Result<(), RunError> {
         if config.l1.bypass.profile().is_some() {
-            let reason = "a trace cannot be run ahead, as an l1.bypass of kind profiled asks for, expected another";
+            let reason = "l1.bypass has kind profiled, expected another: a trace has no functional run to profile";
             return Err(RunError::input(&self.path, &reason));
         }
         Ok(())

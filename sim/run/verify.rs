@@ -264,14 +264,14 @@ impl Shadow {
         let (known, notes) = &self.undefined;
         let more = known.len() - notes.len();
         let reads = noun(more, "read", "reads");
-        let more = (more > 0).then(|| format!("and {more} more {reads} of registers that nothing had written"));
+        let more = (more > 0).then(|| format!("and {more} more {reads} of undefined registers"));
         notes.iter().cloned().chain(more).collect()
     }
 
     /// Note about L1Ds that are not checked, with the reason.
     pub(super) fn blind(&self) -> Option<String> {
         let reason = self.l1s.first()?.blind()?;
-        Some(format!("the L1Ds are not held to their twins: {reason}"))
+        Some(format!("the L1Ds are not compared with their twins: {reason}"))
     }
 
     /// Notes about results that depend on the order of warps and were not judged.

@@ -68,10 +68,10 @@ impl Wave {
         let Some(recorded) = dump.finish(tick).map_err(failed)? else {
             let why = match (from > cycles, waits) {
                 (true, _) => {
-                    format!("nothing was recorded, the run ended in cycle {cycles}, ahead of --wave-from {from}")
+                    format!("nothing was recorded, the run ended in cycle {cycles}, before --wave-from {from}")
                 }
-                (false, true) => "what should start it never happened".to_owned(),
-                (false, false) => "nothing was recorded, nothing happened in the cycles that were asked for".to_owned(),
+                (false, true) => "the event that starts it never occurred".to_owned(),
+                (false, false) => "nothing was recorded, no signal changed in the requested cycles".to_owned(),
             };
             return Ok((Vec::new(), vec![format!("{}: not written, {why}", path.display())]));
         };
@@ -79,7 +79,7 @@ impl Wave {
         let cut = |(cycle, why): (u64, Cut)| {
             let why = match why {
                 Cut::Limit => "where it reached --wave-limit".to_owned(),
-                Cut::After(cycles) => format!("{cycles} behind its trigger"),
+                Cut::After(cycles) => format!("{cycles} after its trigger"),
             };
             format!("{}: ends in cycle {cycle}, {why}", path.display())
         };

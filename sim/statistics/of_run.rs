@@ -13,7 +13,7 @@ use crate::run::{Counters, Has, LoadCounters, Outcome, RunReport, Verdict};
 pub const SCHEMA: u32 = 1;
 
 /// Description of the key `idle`.
-const IDLE: &str = "Scheduler cycles of SMs in launches in which they had no warp: part of `stalls.no_warp`.";
+const IDLE: &str = "Scheduler cycles of SMs in launches in which they had no warp, included in `stalls.no_warp`.";
 
 /// Collects the statistics of a run, with its energy if that was estimated.
 #[must_use]
@@ -144,57 +144,57 @@ impl Run<'_> {
         text(to, "outcome", "How the run ended: `finished`, `no-progress`, `cycle-limit` or `interrupted`.", outcome);
         text(to, "machine", "Name of the machine.", machine);
         let designs = designs.iter().map(String::as_str);
-        words(to, &Key::plain("designs", "Names of the designs on it, in order."), designs);
+        words(to, &Key::plain("designs", "Names of the designs applied to the machine, in order."), designs);
         text(to, "config_hash", "Hash of the values of all fields of the configuration.", config_hash);
         self.list_kernels(to);
-        let about = "Core cycles from the first launch up to the end of the last: until the dispatcher has heard of the end \
-                     of every CTA and no LSU has an access in flight. The time until memory is at rest counts after each \
-                     launch but the last.";
+        let about = "Core cycles from the first launch to the end of the last: until the dispatcher has been notified \
+                     of the end of every CTA and no LSU has an access in flight. The time until memory is idle counts \
+                     after each launch but the last.";
         to.counter(&cycles("cycles", about).nsight("sm__cycles_elapsed.max"), Value::Count(counters.cycles));
-        count(to, "schedulers", "Warp schedulers of an SM.", counters.schedulers);
+        count(to, "schedulers", "Warp schedulers per SM.", counters.schedulers);
         measure(to, "core_mhz", "Clock of the cores.", Quantity::Megahertz, f64::from(counters.core_khz) / 1000.0);
-        number(to, "ipc", "Thread instructions a core cycle.", counters.ipc());
-        group(to, &Key::plain("candel2018", "What candel2018 section 5 measures."), true, |to| {
-            number(to, "opc", "Scalar operations a core cycle.", counters.opc());
-            number(to, "mpko", "L2 misses a thousand scalar operations.", counters.mpko());
-            let about = "Cycles from the look-up that missed to the departure of the fetch, on average.";
+        number(to, "ipc", "Thread instructions per core cycle.", counters.ipc());
+        group(to, &Key::plain("candel2018", "Measures of candel2018 section 5."), true, |to| {
+            number(to, "opc", "Scalar operations per core cycle.", counters.opc());
+            number(to, "mpko", "L2 misses per thousand scalar operations.", counters.mpko());
+            let about = "Average time from the lookup that missed to the departure of the fetch.";
             measure(to, "miss_delay", about, Quantity::Cycles, counters.miss_delay());
-            let about = "Part of the misses that was fetched into the FRC at once; only with an FRC.";
+            let about = "Fraction of the misses that were fetched into the FRC at once; only with an FRC.";
             let share = if has.l2.frc { Value::Number(counters.frc_share()) } else { Value::Absent };
             to.counter(&Key::plain("frc_share", about), share);
         });
         counters.slots().list(&has.icache, to);
         to.counter(&cycles("idle", IDLE), Value::Count(counters.idle.iter().sum()));
         totals.list(has, to);
-        let about = "Kinds of caches that were filled and kept every line, in a run that finished: no bypass and no eviction, so \
-                     that no replacement, index or bypass scheme can save a miss there.";
+        let about = "Kinds of caches that had fills but no eviction and no bypass, in a run that finished: no \
+                     replacement, index or bypass scheme can save a miss there.";
         let evictions = report.evictions();
         let none = evictions.iter().filter(|of| of.has_none);
         words(to, &Key::plain("no_evictions", about), none.map(|of| of.key));
-        let about = "In pJ, by block; an estimate, only where structures were counted.";
+        let about = "Estimated energy in pJ, by block; only where structures were counted.";
         group(to, &Key::plain("energy", about), energy.is_some(), |to| {
             if let Some(energy) = energy {
                 list_energy(energy, to);
             }
         });
-        let about = "Block copies of a trace that were issued, by opcode, whose traffic is not modelled; only where there are any.";
+        let about = "Issued block copies of a trace by opcode; their traffic is not modelled; only if there are any.";
         let copies: Vec<_> = counters.block_copies().collect();
         group(to, &Key::new("block_copies", about), !copies.is_empty(), |to| {
             for (opcode, number) in &copies {
-                to.counter(&Key::new(opcode, "Block copies of this opcode."), Value::Count(*number));
+                to.counter(&Key::new(opcode, "Block copies with this opcode."), Value::Count(*number));
             }
         });
         self.list_loads(to);
-        let about = "How lines of the L1Ds were asked for again; only with `--check`.";
+        let about = "Reuse of the lines of the L1Ds; only with `--check`.";
         group(to, &Key::plain("reuse", about), report.reuse.is_some(), |to| {
             let Histograms { distances, reuses } = report.reuse.map(|[all, _]| all).unwrap_or_default();
-            let about = "Loads of a line asked for before, by the accesses in between: 0, up to 1, 3, 7 and so on.";
+            let about = "Loads of a line accessed before, by the accesses in between: 0, up to 1, 3, 7 and so on.";
             count_classes(to, &Key::new("distances", about), true, &distances);
-            let about = "Lines by how often they were asked for again: 0, 1, 2 and so on.";
+            let about = "Lines by their number of reuses: 0, 1, 2 and so on.";
             count_classes(to, &Key::new("reuses", about), true, &reuses);
         });
-        let about = "What `--check` found: `passed`, `failed`, `order-dependent`, `undefined`, or `off` if there was nothing \
-                     to compare with.";
+        let about = "Verdict of `--check`: `passed`, `failed`, `order-dependent`, `undefined`, or `off` if there was \
+                     nothing to compare with.";
         let check = match report.verdict {
             Verdict::Off => "off",
             Verdict::Passed => "passed",
@@ -204,13 +204,13 @@ impl Run<'_> {
         };
         text(to, "check", about, check);
         let [wall, cpu] = [report.simulating.wall, report.simulating.cpu].map(|time| time.as_secs_f64());
-        group(to, &Key::plain("host", "The run on this host."), true, |to| {
-            measure(to, "wall_seconds", "Time that the simulation took.", Quantity::Seconds, wall);
-            measure(to, "cpu_seconds", "Time of the processor, of all threads together.", Quantity::Seconds, cpu);
+        group(to, &Key::plain("host", "Run time on this host."), true, |to| {
+            measure(to, "wall_seconds", "Wall time of the simulation.", Quantity::Seconds, wall);
+            measure(to, "cpu_seconds", "CPU time of the simulation, summed over all threads.", Quantity::Seconds, cpu);
             let rate = if cpu > 0.0 { counters.cycles as f64 / cpu } else { 0.0 };
-            number(to, "cycles_per_cpu_second", "Core cycles simulated in a second of `cpu_seconds`.", rate);
+            number(to, "cycles_per_cpu_second", "Core cycles simulated per second of `cpu_seconds`.", rate);
         });
-        group(to, &Key::plain("units", "The same counters, one element a unit."), true, |to| {
+        group(to, &Key::plain("units", "The counters of each unit, one element per unit."), true, |to| {
             self.list_units(counters, to)
         });
     }
@@ -219,10 +219,10 @@ impl Run<'_> {
         let RunReport { kernels, warp_limits, .. } = self.report;
         let any = (String::new(), 0);
         elements(to, &Key::plain("kernels", "The kernels that ran."), kernels, Some(&any), |(name, launches), to| {
-            text(to, "name", "Its name.", name);
-            count(to, "launches", "How often it was launched.", *launches);
+            text(to, "name", "Name of the kernel.", name);
+            count(to, "launches", "Number of launches.", *launches);
             let limit = warp_limits.iter().find(|(known, _)| known == name).map(|(_, limit)| *limit);
-            let about = "Warps of a scheduler that a throttle found best for it; only with `dwt-cs`.";
+            let about = "Warps per scheduler that the throttle found best for the kernel; only with `dwt-cs`.";
             to.counter(
                 &Key::plain("warp_limit", about),
                 limit.map_or(Value::Absent, |limit| Value::Count(limit.into())),
@@ -232,7 +232,7 @@ impl Run<'_> {
 
     fn list_loads(&self, to: &mut dyn CounterReader) {
         let any = LoadCounters::default();
-        let key = Key::plain("loads", "Each load instruction with its line requests; only of kernels in PTX.");
+        let key = Key::plain("loads", "Each load instruction with its line requests; only for PTX kernels.");
         elements(to, &key, &self.report.loads, Some(&any), |load, to| {
             let LoadCounters { kernel, pc, line, column: _, stats } = load;
             text(to, "kernel", "Kernel.", kernel);
@@ -259,7 +259,7 @@ impl Run<'_> {
         count_units(to, &Key::plain("texture_cache", "Each texture cache."), &counters.texture_cache, &read_only);
         count_units(to, &Key::plain("l2", "Each bank of the L2."), &counters.l2, l2);
         count_units(to, &Key::plain("tracker", "Each bank of the sharing tracker."), &counters.trackers, &());
-        count_units(to, &Key::plain("dram", "Each channel."), &counters.dram, &());
+        count_units(to, &Key::plain("dram", "Each DRAM channel."), &counters.dram, &());
     }
 }
 
@@ -270,7 +270,7 @@ fn list_energy(energy: &Energy, to: &mut dyn CounterReader) {
     measure(
         to,
         "hop_mm",
-        "Millimetres that a byte goes over a crossbar, or from one router to the next.",
+        "Distance of a byte across a crossbar, or from one router to the next.",
         Quantity::Millimetres,
         *hop_mm,
     );
@@ -280,22 +280,22 @@ fn list_energy(energy: &Energy, to: &mut dyn CounterReader) {
 }
 
 fn list_pj(dynamic_pj: f64, leakage_pj: f64, to: &mut dyn CounterReader) {
-    measure(to, "dynamic_pj", "Of all events.", Quantity::Picojoules, dynamic_pj);
-    measure(to, "leakage_pj", "Of all structures over the time.", Quantity::Picojoules, leakage_pj);
+    measure(to, "dynamic_pj", "Dynamic energy of all events.", Quantity::Picojoules, dynamic_pj);
+    measure(to, "leakage_pj", "Leakage energy of all structures over the run.", Quantity::Picojoules, leakage_pj);
 }
 
 fn list_unit(unit: &Unit, to: &mut dyn CounterReader) {
     let Unit { block, units, dynamic_pj, leakage_pj, events, children } = unit;
-    text(to, "block", "Their name, without a number if they are several in one scope.", block);
-    count(to, "units", "How many they are.", *units);
+    text(to, "block", "Name of the block, without an index if there are several in one scope.", block);
+    count(to, "units", "Number of blocks with this name.", *units);
     list_pj(*dynamic_pj, *leakage_pj, to);
-    elements(to, &Key::plain("events", "Their own events."), events, None, |event, to| {
+    elements(to, &Key::plain("events", "Events of the blocks themselves."), events, None, |event, to| {
         let Events { name, event, count: number_of, pj_each } = event;
-        text(to, "name", "The memory, or what else they happen to.", name);
-        text(to, "event", "What happens: `read`, `write`, `search`, `byte`.", event);
-        count(to, "count", "How often.", *number_of);
+        text(to, "name", "Memory or wire of the events.", name);
+        text(to, "event", "Kind of the events: `read`, `write`, `search`, `byte`.", event);
+        count(to, "count", "Number of events.", *number_of);
         let each = pj_each.map_or(Value::Absent, Value::Number);
-        to.counter(&Key::new("pj_each", "Each.").in_unit(Quantity::Picojoules), each);
+        to.counter(&Key::new("pj_each", "Energy per event.").in_unit(Quantity::Picojoules), each);
     });
-    elements(to, &Key::plain("children", "Units inside."), children, None, list_unit);
+    elements(to, &Key::plain("children", "Blocks inside."), children, None, list_unit);
 }

@@ -59,7 +59,7 @@ fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     let kernels = if wanted.is_empty() { KERNELS.map(str::to_owned).to_vec() } else { wanted };
     println!(
-        "| kernel | cycles in islands | a round | longest island | meetings | {} |",
+        "| kernel | cycles in islands | time per round | longest island | synchronization | {} |",
         THREADS.map(|n| format!("{n} threads")).join(" | ")
     );
     println!("|---|---|---|---|---|{}", "---|".repeat(THREADS.len()));

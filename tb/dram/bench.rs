@@ -233,7 +233,7 @@ fn check_data(config: &DramConfig, offers: &[TimedRequest], run: &Run) {
         }
     }
     for (cycle, DramReply { id, burst, tag, is_ack, data }) in &run.replies {
-        let (asked, cell) = expected.remove(id).unwrap_or_else(|| panic!("reply {id} at {cycle} was not asked for"));
+        let (asked, cell) = expected.remove(id).unwrap_or_else(|| panic!("reply {id} at {cycle} was not requested"));
         assert_eq!((*burst, *tag, *is_ack), (asked, !(*id as u16), false), "reply {id}");
         assert_eq!(data[..bytes], cell[..bytes], "data of reply {id} at {cycle}");
     }

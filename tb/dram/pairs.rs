@@ -14,7 +14,7 @@ use golden::dram::timing::{Bus, Timing};
 
 use crate::kit::coverage::{Axis, Cross, Excluded, hit, is_collecting};
 
-const PAIRS: &str = "DRAM command pairs at their least distance";
+const PAIRS: &str = "DRAM command pairs at their minimum distance";
 
 /// Kinds of commands that our controllers send, with their names.
 const KINDS: [(Kind, &str); 6] = [
@@ -35,8 +35,8 @@ const PLACES: [BankId; BANKS.len()] =
 /// Declares the coverage of command pairs.
 pub(crate) fn cross() -> Cross {
     let kinds = || KINDS.map(|(_, name)| name);
-    let all_banks = "PREA and REFRESH concern all banks alike, and are counted under the same bank";
-    let ahead = "our controllers close all banks for a refresh alone, which comes next";
+    let all_banks = "PREA and REFRESH apply to all banks and are counted under the same bank";
+    let ahead = "our controllers close all banks only for a refresh, which follows";
     let elsewhere = || vec!["same group", "other group"];
     let of_all = || vec!["PREA", "REFRESH"];
     let others = vec!["ACT", "READ", "WRITE", "PRE", "PREA"];

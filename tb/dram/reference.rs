@@ -22,7 +22,7 @@ fn commands(text: &str) -> Vec<Judged> {
             "RD" => Kind::Rd,
             "WR" => Kind::Wr,
             "PRE" => Kind::Pre,
-            other => panic!("{other} is no command of these streams"),
+            other => panic!("{other} is not a command of these streams"),
         },
         bank: Some(BankId { group: fields[2].parse().unwrap(), bank: fields[3].parse().unwrap() }),
         row: fields[4].parse().ok(),

@@ -251,7 +251,7 @@ fn hexadecimal(words: &[u32]) -> String {
 pub(super) fn with_mistake(text: &str, mistake: &Mistake) -> Result<String, Report> {
     match text.matches(mistake.instead_of).count() {
         1 => Ok(text.replacen(mistake.instead_of, mistake.is, 1)),
-        count => Err(miette!("`{}` stands there {count} times, expected once", mistake.instead_of)),
+        count => Err(miette!("`{}` occurs {count} times, expected once", mistake.instead_of)),
     }
 }
 

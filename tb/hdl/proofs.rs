@@ -121,7 +121,7 @@ impl Proof {
         // The text of a mistake occurs in either of the two files.
         let stands_in = |text: &String| mistake.is_some_and(|mistake| text.contains(mistake.instead_of));
         if mistake.is_some() && !texts.iter().any(stands_in) {
-            return Err(miette!("{}: no text for a mistake to stand in", self.path()));
+            return Err(miette!("{}: no text for a mistake", self.path()));
         }
         for (text, name) in texts.iter().zip(["proof.sv", "module.sv"]) {
             let text = match mistake.filter(|_| stands_in(text)) {

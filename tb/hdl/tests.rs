@@ -33,8 +33,8 @@ pub(super) fn check(bench: &str) {
     let problem = |(run, mistake): (&Result<Agreement, Difference>, &Mistake)| {
         let Mistake { instead_of, is, equivalent } = mistake;
         match (agreed(run), equivalent) {
-            (Ok(_), None) => Some(format!("nobody notices `{is}` instead of `{instead_of}`")),
-            (Err(seen), Some(_)) => Some(format!("`{is}` is no equivalent of `{instead_of}`: {seen}")),
+            (Ok(_), None) => Some(format!("no vector reveals `{is}` instead of `{instead_of}`")),
+            (Err(seen), Some(_)) => Some(format!("`{is}` is not equivalent to `{instead_of}`: {seen}")),
             _ => None,
         }
     };

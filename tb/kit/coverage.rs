@@ -64,7 +64,7 @@ impl Cross {
         for (number, Excluded { of, reason }) in self.excluded.iter().enumerate() {
             let unknown = of.iter().zip(&self.axes).find_map(|(values, axis)| {
                 let unknown = values.iter().find(|value| !axis.values.iter().any(|known| known == *value))?;
-                Some(format!("`{unknown}` is no {}", axis.name))
+                Some(format!("`{unknown}` is not a {}", axis.name))
             });
             let idle = || {
                 let concerns = |point: &usize| self.exclusion(*point).is_some_and(|first| first == number);
@@ -334,7 +334,7 @@ mod tests {
         };
         let told = |wrong: &str| Err(format!("fruit: the exclusion because so it is: {wrong}"));
         assert_eq!(fruit().check(), Ok(()));
-        assert_eq!(with(vec![vec!["pear"], vec![]]), told("`pear` is no kind"));
+        assert_eq!(with(vec![vec!["pear"], vec![]]), told("`pear` is not a kind"));
         assert_eq!(with(vec![vec!["apple"], vec!["blue"]]), told("others exclude all of it"));
         assert_eq!(with(vec![vec![]]), told("it has 1 sides"));
     }

@@ -31,7 +31,7 @@ pub fn wave_path() -> Option<PathBuf> {
     let named = std::env::var_os("WAVES").filter(|folder| !folder.is_empty())?;
     // Cargo runs tests in the folder of their crate, but users give paths relative to the workspace.
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name(named);
-    fs::create_dir_all(&folder).unwrap_or_else(|e| panic!("WAVES: {}: cannot be created: {e}", folder.display()));
+    fs::create_dir_all(&folder).unwrap_or_else(|e| panic!("WAVES: {}: cannot create: {e}", folder.display()));
     let run = RUNS.get() + 1;
     RUNS.set(run);
     let number = if run > 1 { format!(".{run}") } else { String::new() };

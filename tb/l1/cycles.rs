@@ -138,7 +138,7 @@ impl Player {
                 match *act {
                     Answer(line, byte) => {
                         let place = self.asked.iter().position(|request| request.line == line);
-                        let request = self.asked.remove(place.expect("memory was asked for the line"));
+                        let request = self.asked.remove(place.expect("the line was requested from memory"));
                         self.links.mem_rsp.tx().push(at, answer(&request, byte));
                     }
                     _ => {

@@ -541,7 +541,7 @@ fn a_miss_queue_that_can_never_take_a_modified_victim_is_refused() {
     let mut rules = Rules::default();
     l1.validate(&mut rules);
     let found: Vec<String> = rules.into_violations().iter().map(ToString::to_string).collect();
-    let expected = "miss_queue is 1, expected 2 to 64: a miss that displaces a modified line queues write-back and \
-                    read at once";
+    let expected =
+        "miss_queue is 1, expected 2 to 64: a miss that evicts a modified line enqueues write-back and read together";
     assert_eq!(found, [expected]);
 }

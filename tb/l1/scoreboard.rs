@@ -166,7 +166,8 @@ impl Scoreboard {
         let i = reply.pc as usize;
         let access = &self.program[i];
         let expected = self.expected.remove(&i);
-        let (left, words) = expected.unwrap_or_else(|| panic!("cycle {cycle}: answer {i} came twice or unasked"));
+        let (left, words) =
+            expected.unwrap_or_else(|| panic!("cycle {cycle}: answer {i} came twice or without a request"));
         assert_eq!(left, 0, "cycle {cycle}: answer {i} came before lanes {left:#x} reached the tags");
         let of = (access.warp, access.mask, access.beat, access.size_log2);
         assert_eq!((reply.warp, reply.mask, reply.beat, reply.size_log2), of, "cycle {cycle}: answer {i}");

@@ -10,11 +10,11 @@ use rtl::noc::packet::{Reply, ReplyKind};
 use super::schemes::schemes;
 use crate::kit::coverage::{Axis, Cross, hit};
 
-const STATUSES: &str = "L1D statuses beside what arrives";
+const STATUSES: &str = "L1D statuses by arrival in the same cycle";
 
 /// Arrivals of a cycle. Fill path 1 fills the cache, which drops the line if it was written or recalled in
 /// flight; fill path 2 bypasses the cache.
-const ARRIVES: [&str; 4] = ["nothing", "line kept", "line dropped", "data past it"];
+const ARRIVES: [&str; 4] = ["nothing", "line kept", "line dropped", "data of a bypass"];
 
 const AT_TAGS: [&str; 11] = [
     "hit",
@@ -43,9 +43,9 @@ pub(crate) fn cross() -> Cross {
     }
 }
 
-const RECALLS: &str = "recalls of the L1D beside what happens to the line";
+const RECALLS: &str = "recalls of the L1D by other events of the line";
 
-const FOUND: [&str; 4] = ["absent", "dropped", "on its way", "kept"];
+const FOUND: [&str; 4] = ["absent", "dropped", "in flight", "kept"];
 
 /// Events that concern the recalled line in the cycle of its recall.
 const BESIDE: [&str; 4] = ["nothing", "a fill", "a waiter leaves", "an access"];
@@ -53,7 +53,7 @@ const BESIDE: [&str; 4] = ["nothing", "a fill", "a waiter leaves", "an access"];
 /// Declares the coverage of recalls by the L2. Recalls work alike under all schemes, so there is no axis for
 /// the scheme.
 pub(crate) fn recalls() -> Cross {
-    Cross { name: RECALLS, axes: vec![Axis::new("beside", BESIDE), Axis::new("copy", FOUND)], excluded: Vec::new() }
+    Cross { name: RECALLS, axes: vec![Axis::new("event", BESIDE), Axis::new("copy", FOUND)], excluded: Vec::new() }
 }
 
 /// Counts the state in which a recall found its line, and other events of that line in the same cycle.

@@ -202,7 +202,7 @@ pub fn check(rig: &Rig, script: &[Request]) {
             }
             let first = part as usize * in_memory.len();
             let expected = &bytes[first..first + in_memory.len()];
-            assert_eq!(held, expected, "part {part} of line {local} at rest");
+            assert_eq!(held, expected, "L2 line {part} of L1 line {local} at the end");
         }
     }
     let stats = rig.bank.stats();
@@ -235,10 +235,13 @@ pub fn check_write_backs(rig: &Rig, place: BankPlace, acknowledges: bool) {
         let bursts = if is_notice(request) { u64::from(place.bursts()) } else { 1 };
         for burst in request.burst..request.burst + bursts {
             if leaves {
-                assert!(here.remove(&burst), "cycle {cycle}: burst {burst} leaves, but is not here since it last did");
+                assert!(
+                    here.remove(&burst),
+                    "cycle {cycle}: burst {burst} is evicted, but was not fetched since its last eviction"
+                );
             } else {
                 let is_new = here.insert(burst);
-                assert!(is_new || !acknowledges, "cycle {cycle}: burst {burst} is fetched again, and has not left");
+                assert!(is_new || !acknowledges, "cycle {cycle}: burst {burst} is fetched again, but was not evicted");
             }
         }
     }

@@ -31,11 +31,11 @@ pub(crate) fn counters() -> Cross {
         excluded: vec![
             Excluded {
                 of: vec![vec!["frc.misses", "frc.hits", "frc.swaps"], vec![FRCS[0]]],
-                reason: "without an FRC nothing is fetched into it",
+                reason: "these events need an FRC",
             },
             Excluded {
                 of: vec![vec!["stalls.line_alloc", "stalls.miss_queue", "stalls.write_back_queue"], vec![]],
-                reason: "they are waits of the overlapped flow",
+                reason: "these stalls exist only in the overlapped flow",
             },
             Excluded { of: vec![vec!["bypasses"], vec![]], reason: "these banks have no bypass scheme" },
         ],

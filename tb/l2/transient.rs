@@ -180,10 +180,8 @@ fn an_frc_that_cannot_work_is_refused_with_the_reason() {
     };
     assert_eq!(
         told(config(16)),
-        [
-            "flow.frc.entries is 16, expected 8 at most: its set index is part of the bank's, or a line swapped out could \
-          not be found again"
-        ]
+        ["flow.frc.entries is 16, expected at most 8: its set index must be part of the bank's set index, or a line \
+             swapped out would be lost"]
     );
     assert_eq!(
         told(L2Config { sets: 64, ..config(12) }),

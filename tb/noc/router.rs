@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "router0: a packet at input 2 wants destination 6 of 6")]
+    #[should_panic(expected = "router0: a packet at input 2 requests destination 6 of 6")]
     fn a_packet_to_a_site_that_is_not_there_is_a_breach() {
         let mut scripts: Vec<Source<Request>> = (0..15).map(|_| Source::new([], Stall::Never)).collect();
         scripts[0] = Source::new([packet(0, 6, 0, 1)], Stall::Never);

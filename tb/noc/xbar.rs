@@ -157,7 +157,7 @@ const BEFORE: [&str; 2] = ["the same input", "another input"];
 pub(crate) fn cross() -> Cross {
     let axes = vec![
         Axis::new("crossbar", PORTS.map(|(.., name)| name)),
-        Axis::new("one before it at its output is of", BEFORE),
+        Axis::new("the previous packet at its output is from", BEFORE),
         Axis::new("flits", FLITS),
     ];
     Cross { name: NAME, axes, excluded: Vec::new() }
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "xbar: a packet at input 1 wants output 5 of 2")]
+    #[should_panic(expected = "xbar: a packet at input 1 requests output 5 of 2")]
     fn a_packet_to_an_output_that_is_not_there_is_a_breach() {
         let sources = vec![eager(vec![]), eager(vec![packet(1, 5, 0, 1)])];
         crate::kit::run(&mut Rig::new(ONE_CLOCK, sources, vec![open(), open()]), Default::default(), LIMIT);

@@ -201,10 +201,11 @@ fn the_presets_pass_their_rules_and_a_broken_configuration_reports_every_breach(
             "sm.warp_lanes is 48, expected 32 or 64: a warp is 32 lanes or two such halves",
             "sm.simd_width is 64, expected a power of two from 8 to 32: 32 lanes are issued at a time",
             "sm.warps is 65, expected 1 to 64: one bit per warp in the masks of the core",
-            "sm.schedulers is 3, expected a power of two from 1 to 4: warps are split by their low id bits",
-            "sm.pipes.int.mul.interval is 0, expected 1 to 512: a pipe takes at most one instruction a cycle",
-            "sm.operands.banks is 12, expected 0 or a power of two up to 32 that divides the rows of the register file: \
-             the bank is a field of the row number; without banks every operand is there in time",
+            "sm.schedulers is 3, expected a power of two from 1 to 4: the low bits of its id select the scheduler of a \
+             warp",
+            "sm.pipes.int.mul.interval is 0, expected 1 to 512: a pipe accepts at most one instruction per cycle",
+            "sm.operands.banks is 12, expected 0 or a power of two up to 32 that divides the rows of the register \
+             file: the bank is a bit field of the row number; without banks, no operand is late",
             "sm.operands.sp_collectors is 9, expected 1 to 8: an instruction is issued to a collector",
         ]
     );

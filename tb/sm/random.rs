@@ -10,7 +10,7 @@ use rtl::sm::{SchedulerPolicy, StallReason};
 use super::bench::{Bench, Kernel};
 use crate::kit::coverage::{Axis, Cross, Excluded, hit_times};
 
-const NAME: &str = "what schedulers do with random kernels";
+const NAME: &str = "scheduler cycles of random kernels";
 
 /// Scheduling policies. The second is the greedy policy with a limit of one warp per scheduler.
 const POLICIES: [&str; 4] = ["greedy then oldest", "greedy, one warp", "round robin", "two levels"];
@@ -21,10 +21,10 @@ pub(crate) fn cross() -> Cross {
     let of = |policies: &[&'static str], reason: StallReason| vec![policies.to_vec(), vec![reason.name()]];
     let excluded = vec![
         Excluded { of: of(&[], StallReason::Halted), reason: "no random kernel has a fault" },
-        Excluded { of: of(&[], StallReason::FetchMiss), reason: "instructions are always there" },
+        Excluded { of: of(&[], StallReason::FetchMiss), reason: "instructions are always available" },
         Excluded {
             of: of(&["greedy then oldest", "round robin", "two levels"], StallReason::Throttled),
-            reason: "no limit holds a warp back",
+            reason: "these policies have no warp limit",
         },
     ];
     Cross { name: NAME, axes, excluded }

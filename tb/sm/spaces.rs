@@ -137,7 +137,7 @@ fn a_fetch_of_no_texture_or_from_outside_of_every_buffer_is_a_fault() {
         "mov.u64 %rd4, 9; mov.u32 %r3, 0; tex.2d.v4.u32.s32 {%r4, %r5, %r6, %r7}, [%rd4, {%r3, %r3}];
          st.global.u32 [%rd2], %r4;",
     );
-    assert_eq!(complaint(&none), "texture handle 0x9 stands for no texture of the launch file");
+    assert_eq!(complaint(&none), "texture handle 0x9 is not a texture of the launch file");
 }
 
 #[test]

@@ -220,8 +220,8 @@ fn lanes_that_do_not_agree_on_a_barrier_stop_the_core() {
     let one = "mov.u32 %r3, %tid.x; setp.lt.u32 %p0, %r3, 3; selp.u32 %r4, 1, 2, %p0; selp.u32 %r5, 0, 32, %p0;";
     let differ = |op: &str, what: &str| {
         format!(
-            "`{op}` with the {what} in the lanes 0x00000007 of a warp and another in the lanes 0xfffffff8: a warp comes \
-             to one barrier, as a whole"
+            "`{op}` with the {what} in the lanes 0x00000007 of a warp and another in the lanes 0xfffffff8: a whole \
+             warp arrives at the same barrier"
         )
     };
     for (barrier, wrong) in [

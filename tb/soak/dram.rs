@@ -18,7 +18,7 @@ use crate::kit::Random;
 use crate::kit::coverage::{Axis, Cross, hit};
 use warpsieve::dram::judge;
 
-pub(super) const ABOUT: &str = "random DRAM controllers and requests: bytes, commands by two judges, modes agree";
+pub(super) const ABOUT: &str = "random DRAM controllers and requests: bytes, commands by two checkers, modes agree";
 
 /// Number of requests in a case.
 pub(super) const REQUESTS: u64 = 400;
@@ -47,7 +47,7 @@ pub(super) fn run_case(seed: u64, requests: u64) -> Result<Work, String> {
     let (checker, device) =
         (Checker::new(timing, refresh), Device::new(timing, config.bank_groups, config.banks_per_group));
     if !device.clone().takes_all(&commands, refresh) {
-        return Err(format!("the device refuses what the checker finds nothing wrong with: {config:?}"));
+        return Err(format!("the device refuses a stream that the checker accepts: {config:?}"));
     }
     let mut random = Random::new(seed);
     for change in 0..CHANGES {
@@ -64,7 +64,7 @@ pub(super) fn run_case(seed: u64, requests: u64) -> Result<Work, String> {
     if seed.is_multiple_of(TWICE) {
         let again = run(&config, &offers, sink, Mode { evaluate_all: true, ..Mode::default() });
         if again != ran {
-            return Err(format!("the mode of evaluation matters: {config:?}"));
+            return Err(format!("results depend on the mode of evaluation: {config:?}"));
         }
         runs = 2;
     }

@@ -5,7 +5,7 @@ use ::hdl::{Lockstep, Size, blocks};
 
 use super::Work;
 
-pub(super) const ABOUT: &str = "parts in SystemVerilog at any size, beside their twins: every output and register";
+pub(super) const ABOUT: &str = "SystemVerilog blocks of any size against their twins: every output and register";
 
 /// Number of cycles in a case. Consecutive seeds run the modules in turn.
 pub(super) const CYCLES: u64 = 100_000;

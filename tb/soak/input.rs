@@ -137,7 +137,7 @@ impl Input {
             return Err(format!("took {:.1} s", took.as_secs_f64()));
         }
         match peak_memory().filter(|peak| look.is_weighed && *peak > MOST_MEMORY) {
-            Some(peak) => Err(format!("brought the memory of this process to {} MiB", peak >> 10)),
+            Some(peak) => Err(format!("raised the memory of this process to {} MiB", peak >> 10)),
             None => Ok(()),
         }
     }
@@ -195,7 +195,7 @@ fn is_told(refusal: &dyn Diagnostic, path: &Path, is_drawn: bool) -> Result<(), 
         let mut drawn = String::new();
         let handler = GraphicalReportHandler::new_themed(GraphicalTheme::none()).with_wrap_lines(false);
         if handler.render_report(&mut drawn, &Limited::of(refusal)).is_err() {
-            return Err(format!("was refused by words that cannot be shown: {text}"));
+            return Err(format!("was refused with a message that cannot be printed: {text}"));
         }
     }
     Ok(())

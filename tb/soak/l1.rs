@@ -44,7 +44,7 @@ pub(super) fn run(seed: u64, instructions: u64) -> Result<Work, String> {
         if (seed / LONG).is_multiple_of(TWICE) {
             let again = stream.run(Mode { evaluate_all: true, ..Mode::default() });
             if again != ended {
-                return Err(format!("the mode of evaluation matters:\n{ended:?}\n{again:?}"));
+                return Err(format!("results depend on the mode of evaluation:\n{ended:?}\n{again:?}"));
             }
             runs = 2;
         }

@@ -99,7 +99,7 @@ mod tests {
         case.sets.push("num_sms=4".to_owned());
         case.threads = vec![vec![Op::Store { at: 0, value: 1 }, Op::Fence], [vec![load; 7], vec![Op::Fence]].concat()];
         let wrong = case.run().unwrap_err();
-        assert!(wrong.contains("reads 7 words, expected 6 at most"), "{wrong}");
+        assert!(wrong.contains("reads 7 words, expected at most 6"), "{wrong}");
         let found = case.shrink(&Search::new(&wrong, Duration::from_secs(60))).unwrap();
         assert_eq!(found.shrunk, "7 of 10 operations");
         let kept: Litmus = file::read(&found.bytes).unwrap();

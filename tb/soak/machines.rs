@@ -543,10 +543,9 @@ impl Case for Machine {
         let once = format!("warpsieve run {} --check --machine {machine}{}", launch.display(), sets.concat());
         let order = if shuffle.is_some() { "shuffled" } else { "fixed" };
         let lint = if *lint { format!(", then lint up to cycle {LINT_CYCLES}") } else { String::new() };
-        let threads = threads.map_or("in step".to_owned(), |of| format!("island by island in {of} threads"));
+        let threads = threads.map_or("in lockstep".to_owned(), |of| format!("in islands on {of} threads"));
         let twice = if *twice { format!(", then without golden models, {threads}") } else { String::new() };
-        let unchecked =
-            if *unchecked { format!(", then without a look at contracts, {threads}") } else { String::new() };
+        let unchecked = if *unchecked { format!(", then without contract checks, {threads}") } else { String::new() };
         format!(
             "{once}\nin this mode: evaluate_all {evaluate_all}, order {order}{lint}{twice}{unchecked}\n\
              warpsieve soak machines --seed {seed} --count 1"
@@ -644,14 +643,14 @@ mod tests {
     const TODAY: [Part; 10] = [
         ("sectors in the L2", has_sectors),
         ("an instruction cache", |config| matches!(config.sm.icache, InstructionStore::Cache(_))),
-        ("a bus for rows and one for columns", |config| config.dram.command_bus == CommandBus::Dual),
+        ("separate row and column buses", |config| config.dram.command_bus == CommandBus::Dual),
         ("sub-cores", |config| config.sm.sub_cores && config.sm.schedulers > 1),
-        ("parts of the L1 as shared memory", |config| !config.sm.shared.carve_outs.is_empty()),
+        ("shared memory carved out of the L1", |config| !config.sm.shared.carve_outs.is_empty()),
         ("L2 banks that share a channel", |config| config.partitions_per_channel > 1),
         ("hashed partitions", |config| config.partition_index == PartitionIndex::IPoly && config.num_partitions > 1),
         ("many MSHR entries", |config| config.l1.mshr_entries > 256),
         ("routers", |config| config.noc.routed().is_some()),
-        ("warps by turns", |config| config.sm.policy == SchedulerPolicy::LooseRoundRobin),
+        ("round-robin warps", |config| config.sm.policy == SchedulerPolicy::LooseRoundRobin),
     ];
 
     #[test]

@@ -49,19 +49,19 @@ static INPUTS: [Input; 9] = [
     },
     Input {
         name: "ptx",
-        about: "damaged PTX, parsed and lowered: the same",
+        about: "damaged PTX, parsed and lowered: refused or read, within bounds",
         samples: Samples::Found(&[".ptx"]),
         read: read_ptx,
     },
     Input {
         name: "launch-files",
-        about: "damaged launch files: the same",
+        about: "damaged launch files: refused or read, within bounds",
         samples: Samples::Found(&[".toml"]),
         read: |path, bytes| with_excerpt(LaunchFile::parse(path, &String::from_utf8_lossy(bytes))),
     },
     Input {
         name: "machine-files",
-        about: "damaged machine files: the same",
+        about: "damaged machine files: refused or read, within bounds",
         samples: Samples::Found(&[".toml"]),
         read: |path, bytes| {
             let request = Request { machine: path.display().to_string(), ..Request::default() };
@@ -70,7 +70,7 @@ static INPUTS: [Input; 9] = [
     },
     Input {
         name: "design-files",
-        about: "damaged design files, on the machine fermi: the same",
+        about: "damaged design files, on the machine fermi: refused or read, within bounds",
         samples: Samples::Found(&[".toml"]),
         read: |path, bytes| {
             let designs = vec![path.display().to_string()];
@@ -80,20 +80,25 @@ static INPUTS: [Input; 9] = [
     },
     Input {
         name: "dram-traces",
-        about: "damaged traces of DRAM requests: the same",
+        about: "damaged traces of DRAM requests: refused or read, within bounds",
         samples: Samples::Found(&[".csv"]),
         read: |path, bytes| without_excerpt(requests::read_text(path, &String::from_utf8_lossy(bytes), MEMORY_BYTES)),
     },
-    Input { name: "npy", about: "damaged .npy files: the same", samples: Samples::Found(&[".npy"]), read: read_npy },
+    Input {
+        name: "npy",
+        about: "damaged .npy files: refused or read, within bounds",
+        samples: Samples::Found(&[".npy"]),
+        read: read_npy,
+    },
     Input {
         name: "waves",
-        about: "damaged VCD and FST dumps, in which requests and lines are followed: the same",
+        about: "damaged VCD and FST dumps, searched for requests and lines: refused or read, within bounds",
         samples: Samples::Made(make_waves),
         read: read_wave,
     },
     Input {
         name: "checkpoints",
-        about: "damaged checkpoints, also of states without a checksum: the same",
+        about: "damaged checkpoints, with and without a checksum: refused or read, within bounds",
         samples: Samples::Made(make_checkpoints),
         read: |path, bytes| with_excerpt(goes_on(path, bytes, &Identity::default())),
     },

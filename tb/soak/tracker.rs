@@ -47,7 +47,7 @@ pub(super) fn run(seed: u64, accesses: u64) -> Result<Work, String> {
     if seed.is_multiple_of(TWICE) {
         let again = case.run(Mode { evaluate_all: true, shuffle: Some(seed), ..Mode::default() })?;
         if again != ran {
-            return Err(format!("the mode of evaluation matters:\n{ran:?}\n{again:?}"));
+            return Err(format!("results depend on the mode of evaluation:\n{ran:?}\n{again:?}"));
         }
         runs = 2;
     }

@@ -12,7 +12,7 @@ use crate::kit::Random;
 use crate::kit::coverage::{Axis, Cross, Excluded, hit};
 
 const TAGS: &str = "accesses to an L1D with victim tags";
-const ACCESSES: [&str; 4] = ["a store of a line", "a store of no line", "a miss of a lost line", "another miss"];
+const ACCESSES: [&str; 4] = ["a store of a line", "a store of no line", "a miss of an evicted line", "another miss"];
 const TAKES: [&str; 2] = ["an empty way", "a line's way"];
 
 const SCORES: &str = "warps under scores of lost locality";
@@ -23,12 +23,14 @@ const LOAD: [&str; 3] = ["all may load", "it may load, others not", "it may not 
 pub(crate) fn crosses() -> Vec<Cross> {
     let excluded = vec![Excluded {
         of: vec![vec!["a store of a line", "a store of no line"], vec!["a line's way"]],
-        reason: "a store takes no way",
+        reason: "a store allocates no way",
     }];
     let tags = Cross { name: TAGS, axes: vec![Axis::new("access", ACCESSES), Axis::new("takes", TAKES)], excluded };
     let axes = vec![Axis::new("a warp", EVENTS), Axis::new("before", LOAD)];
-    let excluded =
-        vec![Excluded { of: vec![vec!["begins"], vec!["it may load, others not"]], reason: "it is not there" }];
+    let excluded = vec![Excluded {
+        of: vec![vec!["begins"], vec!["it may load, others not"]],
+        reason: "a warp does not exist before it begins",
+    }];
     vec![tags, Cross { name: SCORES, axes, excluded }]
 }
 
@@ -153,7 +155,7 @@ mod tests {
     #[test]
     fn scores_admit_whom_the_twin_admits_in_every_cycle() {
         for seed in 0..6 {
-            assert!(score(seed, 60_000) > 0, "seed {seed}: nobody was ever held back");
+            assert!(score(seed, 60_000) > 0, "seed {seed}: no warp was ever held back");
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::kit::coverage::{Axis, Cross, hit};
 const NAME: &str = "orders of the coordinator of DWT-CS";
 const TRIGGERS: [(Trigger, &str); 3] =
     [(Trigger::Sum, "sum"), (Trigger::AnyCore, "any core"), (Trigger::CoordinatorOnly, "coordinator only")];
-const ORDERS: [&str; 5] = ["none", "to sample", "to sample once more", "a limit", "a limit known from before"];
+const ORDERS: [&str; 5] = ["none", "to sample", "to sample once more", "a limit", "a remembered limit"];
 
 /// Declares the coverage: each order of the coordinator, under each trigger.
 pub(crate) fn cross() -> Cross {

@@ -6,7 +6,7 @@ use rtl::cells::streaming::{Reopen, Streaming, StreamingConfig};
 use crate::kit::Random;
 use crate::kit::coverage::{Axis, Cross, hit};
 
-const NAME: &str = "an L1D whose misses are watched";
+const NAME: &str = "streaming monitor of an L1D";
 const PERIODS: [&str; 2] = ["periods of others", "periods of its own"];
 const OPENS: [&str; 2] = ["opened by a miss", "opened by a flush"];
 const STATES: [&str; 4] = ["stays open", "closes", "stays closed", "opens"];

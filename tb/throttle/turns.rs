@@ -36,7 +36,7 @@ impl Scheme for TurnsConfig {
     }
 
     fn validate(&self, _num_sms: u32, rules: &mut Rules) {
-        rules.range("turn", u64::from(self.turn), 2..=1000, "a turn of one cycle is never seen");
+        rules.range("turn", u64::from(self.turn), 2..=1000, "a turn of one cycle has no effect");
     }
 }
 
@@ -111,7 +111,7 @@ fn what_it_sees_does_not_depend_on_who_is_evaluated() {
 fn its_keys_are_judged_like_any_other() {
     let refused = |sets| resolved(sets).err().unwrap();
     let text = refused(&["throttle.kind=turns", "throttle.turn=1"]);
-    assert!(text.contains("throttle.turn is 1, expected 2 to 1000: a turn of one cycle is never seen"), "{text}");
+    assert!(text.contains("throttle.turn is 1, expected 2 to 1000: a turn of one cycle has no effect"), "{text}");
     let text = refused(&["throttle.kind=turns", "sm.warp_limit=2"]);
     assert!(text.contains("throttle is turns, expected none while `sm.warp_limit` is not 0"), "{text}");
 }

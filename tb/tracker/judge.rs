@@ -54,7 +54,8 @@ impl MemoryModelCheck {
                 let waiting = self.coherent.entry(cu).or_default();
                 let first = waiting.iter().position(|(number, _)| rig.op(cu, *number).line == line);
                 let number = first.and_then(|first| waiting.remove(first));
-                let (number, issue) = number.ok_or_else(|| format!("compute unit {cu} reads memory unasked"))?;
+                let (number, issue) =
+                    number.ok_or_else(|| format!("compute unit {cu} reads memory without a request"))?;
                 let op = rig.op(cu, number);
                 let value = words[op.word as usize];
                 self.given.insert((cu, number), value);
@@ -63,14 +64,15 @@ impl MemoryModelCheck {
             }
             Event::Exchanged(cell, old, new) => {
                 let number = self.exchanges.remove(&(cu, new));
-                let (number, issue) = number.ok_or_else(|| format!("compute unit {cu} exchanges {new:#x} unasked"))?;
+                let (number, issue) =
+                    number.ok_or_else(|| format!("compute unit {cu} exchanges {new:#x} without a request"))?;
                 self.given.insert((cu, number), old);
                 let (read, write) = (Some(old.into()), Some(new.into()));
                 checker.coherent_from(issue, cu, cell, read, write).map_err(|e| e.to_string())?;
             }
             Event::Answered(number, value) => match rig.op(cu, number).does {
                 OpKind::Loads => {
-                    let load = self.loading.remove(&(cu, number)).ok_or("an answer to no load")?;
+                    let load = self.loading.remove(&(cu, number)).ok_or("an answer without a load")?;
                     checker.end(load, value.into()).map_err(|e| e.to_string())?;
                 }
                 OpKind::LoadsCoherently | OpKind::Exchanges(_) => {

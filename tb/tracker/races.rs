@@ -14,14 +14,14 @@ const NAME: &str = "tracker races";
 /// Races at a tracker bank, and coincidences at an L1 within one cycle.
 const RACES: [&str; 28] = [
     "a line is supplied to an L1 that keeps it",
-    "a line is supplied to a load past its L1",
-    "a forward is there before its supplier's line",
-    "a forward finds its line dropped, of which the bank knows by then",
-    "a forward finds its line dropped, of which the bank is yet to hear",
-    "a notice comes before the answer that lists its L1",
+    "a line is supplied to a load that bypasses its L1",
+    "a forward arrives before its supplier's line",
+    "a forward finds its line dropped, with the bank already notified",
+    "a forward finds its line dropped, with the bank not yet notified",
+    "a notice arrives before the answer that lists its L1",
     "a refused load goes to the L2",
     "a refused load is written before it goes to the L2",
-    "a line is asked of an L1 that has dropped it and asks for it again",
+    "a line is requested from an L1 that has dropped and requested it again",
     "two loads of a line are at one L1",
     "two loads of a line are at two L1s",
     "two loads of a line are at the L2",
@@ -32,22 +32,22 @@ const RACES: [&str; 28] = [
     "a coherent access passes a load of another at the L2",
     "a coherent access passes a load of its own at the L2",
     "a store or coherent access waits for a load of its own at an L1",
-    "a line written on its way from the L2 is not listed",
-    "a line written on its way from an L1 is not listed",
-    "a load goes unnoted for want of a row",
-    "a forward comes in the cycle of its line's fill",
+    "a line written in flight from the L2 is not listed",
+    "a line written in flight from an L1 is not listed",
+    "a load is not tracked for lack of a row",
+    "a forward arrives in the cycle of its line's fill",
     "a line is supplied in the cycle of a hit on it",
     "a line is supplied in the cycle of a store to it",
-    "a line is supplied in the cycle in which it gives way",
+    "a line is supplied in the cycle in which it is evicted",
     "a coherent load drops a copy",
-    "a coherent load drops a line on its way",
+    "a coherent load drops a line in flight",
 ];
 
 /// Declares the coverage of the races.
 pub(crate) fn cross() -> Cross {
     let never = Excluded {
         of: vec![vec!["a refused load is written before it goes to the L2"]],
-        reason: "both need the link to the L2, and a refused load has it first",
+        reason: "both need the link to the L2, and a refused load gets it first",
     };
     Cross { name: NAME, axes: vec![Axis::new("race", RACES)], excluded: vec![never] }
 }
@@ -103,7 +103,7 @@ impl Races {
             && self.loads.remove(at).keeps
             && !listed
         {
-            race("a line written on its way from the L2 is not listed");
+            race("a line written in flight from the L2 is not listed");
         }
         if let Some((sm, ticket)) = resent {
             self.resent((sm, ticket));
@@ -135,16 +135,16 @@ impl Races {
         match found {
             Found::Here => {
                 race(match (load.keeps, load.written) {
-                    (false, _) => "a line is supplied to a load past its L1",
+                    (false, _) => "a line is supplied to a load that bypasses its L1",
                     (true, false) => "a line is supplied to an L1 that keeps it",
-                    (true, true) => "a line written on its way from an L1 is not listed",
+                    (true, true) => "a line written in flight from an L1 is not listed",
                 });
                 self.loads.remove(at);
                 return;
             }
-            Found::Coming => race("a forward is there before its supplier's line"),
-            Found::Gone if load.noticed => race("a forward finds its line dropped, of which the bank knows by then"),
-            Found::Gone => race("a forward finds its line dropped, of which the bank is yet to hear"),
+            Found::Coming => race("a forward arrives before its supplier's line"),
+            Found::Gone if load.noticed => race("a forward finds its line dropped, with the bank already notified"),
+            Found::Gone => race("a forward finds its line dropped, with the bank not yet notified"),
         }
         load.at = At::Refused;
     }
@@ -180,14 +180,14 @@ impl Races {
         for load in self.loads.iter_mut().filter(|load| load.line == line) {
             load.noticed |= load.at == At::Supplier(sm);
             if load.key.0 == sm && matches!(load.at, At::Supplier(_)) {
-                race("a notice comes before the answer that lists its L1");
+                race("a notice arrives before the answer that lists its L1");
             }
         }
     }
 
     fn ask(&mut self, key: (u8, u64), line: u64, keeps: bool, chosen: Chosen) {
         if self.loads.len() == self.rows {
-            race("a load goes unnoted for want of a row");
+            race("a load is not tracked for lack of a row");
             return;
         }
         let of_line = || self.loads.iter().filter(|load| load.line == line);
@@ -201,7 +201,7 @@ impl Races {
                     race("two loads of a line are at two L1s");
                 }
                 if of_line().any(|load| load.key.0 == supplier && load.keeps) {
-                    race("a line is asked of an L1 that has dropped it and asks for it again");
+                    race("a line is requested from an L1 that has dropped and requested it again");
                 }
                 At::Supplier(supplier)
             }
@@ -225,12 +225,12 @@ pub(crate) fn look(watch: &Watch) {
             race("a coherent load drops a copy");
         }
         if found.contains(&Recalled::Overtook) {
-            race("a coherent load drops a line on its way");
+            race("a coherent load drops a line in flight");
         }
     }
     let Some((supplied, _, is_here)) = watch.supply else { return };
     if watch.fill.is_some_and(|(_, line, _, _)| line == supplied) {
-        race("a forward comes in the cycle of its line's fill");
+        race("a forward arrives in the cycle of its line's fill");
     }
     for access in watch.accesses().filter(|_| is_here) {
         match *access {
@@ -241,7 +241,7 @@ pub(crate) fn look(watch: &Watch) {
                 race("a line is supplied in the cycle of a store to it");
             }
             Access::Load { outcome: Outcome::Miss(Some((gone, _))), .. } if gone == supplied => {
-                race("a line is supplied in the cycle in which it gives way");
+                race("a line is supplied in the cycle in which it is evicted");
             }
             _ => {}
         }

@@ -94,7 +94,7 @@ fn all_broken_rules_are_reported_at_once() {
     warpsieve(&["run", SMALL, "--set", "l1.sets=48", "--set", "l1.mshr_entries=0"]).refused(&[
         "the configuration has 2 problems",
         "l1.sets is 48, expected a power of two from 1 to 4096: the set index is a bit field",
-        "l1.mshr_entries is 0, expected 1 to 512: the search is one bit an entry",
+        "l1.mshr_entries is 0, expected 1 to 512: the search has one bit per entry",
     ]);
 }
 
@@ -145,18 +145,18 @@ fn a_file_of_another_kind_is_named_as_what_it_is_in_one_message() {
         (with(&["ptx", launch]), "this is a launch file, expected PTX"),
         (with(&["run", ptx]), "this is PTX, expected a launch file: a launch file names it, see docs/launch-files.md"),
         (with(&["profile", cubin]), "this is a cubin, expected a launch file"),
-        (with(&["run", trace]), "this is the trace of a kernel, expected a launch file: `replay` takes it"),
+        (with(&["run", trace]), "this is a kernel trace, expected a launch file: `replay` takes it"),
         (with(&["run", checkpoint]), "this is a checkpoint, expected a launch file: `run --resume` takes it"),
-        (with(&["compare", stats]), "this is a file of statistics, expected a launch file: `explain` takes it"),
+        (with(&["compare", stats]), "this is a statistics file, expected a launch file: `explain` takes it"),
         (with(&["run", sweep]), "this is a sweep file, expected a launch file: `sweep` takes it"),
         (with(&["sweep", launch]), "this is a launch file, expected a sweep file: `run` takes it"),
         (with(&["config", "--machine", launch]), "this is a launch file, expected a machine file"),
         (with(&["config", "--design", sweep]), "this is a sweep file, expected a design file"),
-        (with(&["replay", npy]), "this is a NumPy array (.npy), expected the trace of a kernel"),
-        (with(&["trace", "info", ptx]), "this is PTX, expected the trace of a kernel"),
-        (with(&["explain", vcd, stats]), "this is a waveform, expected a file of statistics"),
-        (with(&["waves", "follow", stats, "--line", "1"]), "this is a file of statistics, expected a waveform"),
-        (with(&["dram", trace]), "this is the trace of a kernel, expected a trace of DRAM requests"),
+        (with(&["replay", npy]), "this is a NumPy array (.npy), expected a kernel trace"),
+        (with(&["trace", "info", ptx]), "this is PTX, expected a kernel trace"),
+        (with(&["explain", vcd, stats]), "this is a waveform, expected a statistics file"),
+        (with(&["waves", "follow", stats, "--line", "1"]), "this is a statistics file, expected a waveform"),
+        (with(&["dram", trace]), "this is a kernel trace, expected a trace of DRAM requests"),
         (with(&["run", SMALL, "--resume", npy]), "this is a NumPy array (.npy), expected a checkpoint"),
     ] {
         let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
@@ -168,7 +168,7 @@ fn a_file_of_another_kind_is_named_as_what_it_is_in_one_message() {
 
 #[test]
 fn an_output_that_is_a_folder_or_a_picture_of_another_form_is_refused_by_name() {
-    warpsieve(&["run", SMALL, "--stats", "."]).refused(&["`--stats` is ., a folder, expected the name of a file"]);
+    warpsieve(&["run", SMALL, "--stats", "."]).refused(&["`--stats` is ., which is a folder, expected a file name"]);
     for (arguments, option) in [
         (&["sweep", "docs/example/sweep.toml", "--plot", "x.png"][..], "--plot <FILE.svg|FILE.pdf>"),
         (&["sweep", "docs/example/sweep.toml", "--plot", "svg"], "--plot <FILE.svg|FILE.pdf>"),
@@ -181,7 +181,7 @@ fn an_output_that_is_a_folder_or_a_picture_of_another_form_is_refused_by_name() 
 #[test]
 fn a_number_with_a_unit_is_refused_with_what_it_may_have_meant() {
     for (set, message, help) in [
-        ("l1.sets=16KB", "`l1.sets` is \"16KB\", expected an integer", "it is a count and no size"),
+        ("l1.sets=16KB", "`l1.sets` is \"16KB\", expected an integer", "it is a count, not a size"),
         ("l1.line_bytes=0.125KB", "`l1.line_bytes` is \"0.125KB\"", "in bytes, without a unit: l1.line_bytes=128"),
         ("sm.shared.bytes=48 KiB", "`sm.shared.bytes` is \"48 KiB\"", "sm.shared.bytes=49152"),
         ("clock.core_khz=1.4GHz", "`clock.core_khz` is \"1.4GHz\"", "in kHz, without a unit: clock.core_khz=1400000"),
@@ -259,7 +259,7 @@ fn a_waveform_must_be_a_vcd_or_fst_file_with_a_window_that_is_not_empty() {
     warpsieve(&["run", SMALL, "--wave", "x.vcf"]).refused(&["expected a file name ending in .vcd"]);
     warpsieve(&["run", SMALL, "--wave", "x.vcd", "--wave-limit", "9T"]).refused(&["expected a number of bytes"]);
     warpsieve(&["run", SMALL, "--wave", "x.vcd", "--wave-from", "9", "--wave-to", "5"])
-        .refused(&["`--wave-from` is 9, expected at most 5, which is `--wave-to`"]);
+        .refused(&["`--wave-from` is 9, expected at most 5, the value of `--wave-to`"]);
 }
 
 #[test]
@@ -291,7 +291,7 @@ fn two_options_that_name_one_file_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
     let (file, same) = (path("a.vcd"), path("./a.vcd"));
-    let apart = |second: &str, first: &str| format!("`{second}` is {same}, expected another file than `{first}`");
+    let apart = |second: &str, first: &str| format!("`{second}` is {same}, expected a file other than `{first}`");
     warpsieve(&["run", SMALL, "--wave", &file, "--timeline", &same]).refused(&[&apart("--timeline", "--wave")]);
     warpsieve(&["optimize", SMALL, "-o", &file, "--report", &same]).refused(&[&apart("--report", "--output")]);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
@@ -342,7 +342,7 @@ fn a_folder_that_cannot_be_made_is_named_with_the_reason() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let path = file.path().display().to_string();
     for command in [&["trace", "export", SMALL, "-o"][..], &["waves", "figure2"], &["area", "--cacti"]] {
-        warpsieve(&[command, &[&path]].concat()).refused(&[&path, "no folder can be made here", "File exists"]);
+        warpsieve(&[command, &[&path]].concat()).refused(&[&path, "the folder cannot be created", "File exists"]);
     }
 }
 

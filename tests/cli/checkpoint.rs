@@ -198,11 +198,11 @@ fn a_checkpoint_goes_on_with_nothing_but_its_own_run() {
     let checkpoint = folder.saved_at(300, &["run", &launch]);
     let resumed = |more: &[&str]| warpsieve(&[&["run", &launch, "--resume", &checkpoint], more].concat());
     resumed(&["--set", "l1.ways=8"])
-        .refused(&[&checkpoint, "is the checkpoint of another run: l1.ways is 4 there, 8 here"]);
+        .refused(&[&checkpoint, "is the checkpoint of another run: l1.ways was 4, now it is 8"]);
     resumed(&["--check"]).refused(&["'--resume <FILE>' cannot be used with '--check'"]);
     let ptx = fs::read_to_string(folder.path("vadd.ptx")).unwrap();
     fs::write(folder.path("vadd.ptx"), format!("{ptx}// another\n")).unwrap();
-    resumed(&[]).refused(&["is the checkpoint of another run: the PTX file vadd.ptx has another content now"]);
+    resumed(&[]).refused(&["is the checkpoint of another run: the PTX file vadd.ptx has changed"]);
     fs::write(folder.path("vadd.ptx"), ptx).unwrap();
     let saved = fs::read(&checkpoint).unwrap();
     let program = saved.windows(11).position(|bytes| bytes == b"\"program\":\"").unwrap() + 11;
@@ -212,7 +212,7 @@ fn a_checkpoint_goes_on_with_nothing_but_its_own_run() {
         fs::write(&checkpoint, bytes).unwrap();
     };
     with(program, 1);
-    resumed(&[]).refused(&["it was written by another build of the program, which alone can go on from it"]);
+    resumed(&[]).refused(&["it was written by another build of the program, and only that build can resume it"]);
     for at in [saved.len() / 2, saved.len() - 2] {
         with(at, 0x10);
         resumed(&[]).refused(&[&checkpoint, "is damaged: "]);
@@ -220,9 +220,9 @@ fn a_checkpoint_goes_on_with_nothing_but_its_own_run() {
     fs::write(&checkpoint, &saved[..saved.len() * 3 / 4]).unwrap();
     resumed(&[]).refused(&[&checkpoint, "is damaged: "]);
     fs::write(&checkpoint, [&saved[..], b"more"].concat()).unwrap();
-    resumed(&[]).refused(&[&checkpoint, "is damaged: there are bytes behind its state"]);
+    resumed(&[]).refused(&[&checkpoint, "is damaged: there are bytes after its state"]);
     fs::write(&checkpoint, "{\n  \"schema\": 1,\n").unwrap();
-    resumed(&[]).refused(&["this is a file of statistics, expected a checkpoint: `explain` takes it"]);
+    resumed(&[]).refused(&["this is a statistics file, expected a checkpoint: `explain` takes it"]);
     for other in ["", "[l1]\nways = 4\n", "warpsieve checkpoint 1\n{}\n"] {
         fs::write(&checkpoint, other).unwrap();
         resumed(&[]).refused(&[&checkpoint]);
@@ -246,9 +246,9 @@ fn a_checkpoint_replaces_no_file_but_the_one_that_the_run_goes_on_from() {
     let there = folder.path("there");
     fs::write(&there, "precious").unwrap();
     warpsieve(&["run", &launch, "--checkpoint", &there])
-        .refused(&["there is there already: go on from it with `--resume ", "`, or remove it"]);
+        .refused(&["there already exists: continue from it with `--resume ", "`, or remove it"]);
     assert_eq!(fs::read_to_string(&there).unwrap(), "precious");
-    warpsieve(&["run", &launch, "--resume", &there]).refused(&["expected a checkpoint of this form"]);
+    warpsieve(&["run", &launch, "--resume", &there]).refused(&["expected a checkpoint of this format"]);
     let checkpoint = folder.saved_at(300, &["run", &launch]);
     let saved = fs::read(&checkpoint).unwrap();
     let ended = warpsieve(&[

@@ -124,7 +124,7 @@ fn the_summary_tells_cycles_hits_bandwidth_and_latencies() {
         "1 ACT  2 RD  1 WR",
         "row hits      66.7 %",
         "min 7  mean 16.3  max 27 cycles",
-        "passed: every command keeps the rules",
+        "passed: every command obeys the rules",
     ] {
         assert!(run.ended.out.contains(part), "no `{part}` in:\n{}", run.ended.out);
     }
@@ -191,7 +191,7 @@ fn a_bus_and_a_burst_that_do_not_go_together_are_refused_with_what_is_legal() {
     refused(&["dram.reply_entries=257"], &["dram.reply_entries is 257, expected 1 to 256"]);
     refused(
         &["dram.mapping=qv100", "dram.columns=4"],
-        &["dram.columns is 4, expected a power of two from 8 to 256: it is a field of the address"],
+        &["dram.columns is 4, expected a power of two from 8 to 256: it is a bit field of the address"],
     );
 }
 
@@ -228,7 +228,7 @@ fn both_results_in_one_file_are_refused() {
     let out = folder.path().join("out.csv");
     let [trace, out]: [&str; 2] = [&trace, &out].map(|path: &PathBuf| Path::to_str(path).unwrap());
     let ended = warpsieve(&["dram", trace, "--commands", out, "--requests", out]);
-    ended.refused(&["`--requests` is ", "expected another file than `--commands`"]);
+    ended.refused(&["`--requests` is ", "expected a file other than `--commands`"]);
     assert!(!Path::new(out).exists());
 }
 

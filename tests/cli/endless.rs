@@ -12,7 +12,7 @@ fn a_profile_of_a_kernel_that_spins_ends_with_status_3() {
     let ended = warpsieve(&["profile", SPIN]);
     assert_eq!((ended.status, ended.out.as_str()), (Some(3), ""), "{ended:?}");
     assert!(ended.err.contains("spin.ptx: no progress in kernel `forever` after "), "{}", ended.err);
-    assert!(ended.err.contains("every running warp goes round in circles or waits at a barrier, "), "{}", ended.err);
+    assert!(ended.err.contains("every running warp loops or waits at a barrier, "), "{}", ended.err);
     for cta in 0..2 {
         assert!(ended.err.contains(&format!("CTA [{cta}, 0, 0]: warp 0 at pc ")), "{}", ended.err);
         assert!(ended.err.contains(&format!("CTA [{cta}, 0, 0]: warp 1 at pc 7, line 21: barrier")), "{}", ended.err);

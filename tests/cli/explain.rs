@@ -75,7 +75,7 @@ fn sets_that_no_longer_conflict_are_found_as_the_cause() {
     let [before, after] = ["a", "b"].map(|side| changes["cycles"][side].as_f64().unwrap());
     near(changes["cycles"]["speedup"].as_f64().unwrap(), before / after);
     assert!(before / after > 20.0, "{changes}");
-    let refusal = &section(&changes, "refusals")["rows"][0];
+    let refusal = &section(&changes, "reservation fails")["rows"][0];
     assert_eq!((&refusal["name"], &refusal["b"]), (&"l1.reservation_fails.line_alloc".into(), &0.0.into()));
     let hits = &section(&changes, "rates")["rows"][0];
     assert!(hits["name"] == "L1D loads that hit" && hits["a"] == 0.0 && hits["b"].as_f64() > Some(0.95), "{hits}");
@@ -123,8 +123,8 @@ fn issue_slots_are_exact_counts_of_the_sms_that_had_warps_in_a_launch() {
     }
     near(sum(slots, "weight"), 1.0);
     let notes = changes["notes"].as_array().unwrap();
-    let idle = "idle SMs: 4 of 15 SMs had no warp, 11 of 15 SMs had no warp in some launch in A and in B; issue slots are \
-                those of the others, refusals those of SMs that had a warp at all";
+    let idle = "idle SMs: 4 of 15 SMs had no warp, 11 of 15 SMs had no warp in some launch in A and in B; issue slots \
+                exclude the idle SMs of each launch, reservation fails the SMs without any warp";
     assert!(notes.iter().any(|note| note == idle), "{notes:?}");
     let none = "no evictions from `l2` in A and B: every fill found an empty way";
     assert!(notes.iter().any(|note| note.as_str().unwrap().starts_with(none)), "{notes:?}");
@@ -134,7 +134,7 @@ fn issue_slots_are_exact_counts_of_the_sms_that_had_warps_in_a_launch() {
 fn a_want_of_mshr_entries_is_the_first_of_the_refusals() {
     let changes = explained(&[KMEANS, "--set", MANY, "--against", FEW]);
     assert!(changes["cycles"]["speedup"].as_f64() > Some(1.5), "{changes}");
-    let refusal = &section(&changes, "refusals")["rows"][0];
+    let refusal = &section(&changes, "reservation fails")["rows"][0];
     assert_eq!((&refusal["name"], &refusal["b"]), (&"l1.reservation_fails.mshr_entry".into(), &0.0.into()));
 }
 
@@ -222,7 +222,7 @@ fn what_does_not_compare_is_refused_by_name() {
         path.display().to_string()
     };
     let refused = |b: &str, message: &[&str]| warpsieve(&["explain", &a, b]).refused(message);
-    refused(&other("cut.json", &whole[..whole.len() / 2]), &["cut.json is no JSON: EOF", "line "]);
+    refused(&other("cut.json", &whole[..whole.len() / 2]), &["cut.json is not JSON: EOF", "line "]);
     refused(
         &other("old.json", &whole.replace("\"schema\": 1", "\"schema\": 7")),
         &["old.json", "`schema` is 7, expected 1"],
@@ -230,10 +230,10 @@ fn what_does_not_compare_is_refused_by_name() {
     refused(&other("list.json", "[]"), &["list.json", "`schema` is null, expected 1"]);
     refused(
         &other("less.json", &whole.replace("\"stalls\"", "\"stols\"")),
-        &["less.json is not what `run --stats` writes: missing field `stalls`"],
+        &["less.json is not a statistics file of `run --stats`: missing field `stalls`"],
     );
     let b = statistics(&folder, "kmeans.json", &[KMEANS]);
-    refused(&b, &["a.json ran rowsum", "kmeans.json ran kmeans", "only runs of the same kernels compare"]);
+    refused(&b, &["a.json ran rowsum", "kmeans.json ran kmeans", "only runs of equal kernels can be compared"]);
     refused("no.json", &["no.json cannot be read"]);
     let stopped = folder.path().join("stopped.json").display().to_string();
     let Ended { status, .. } = warpsieve(&["run", ROWSUM, "--max-cycles", "100", "--quiet", "--stats", &stopped]);
@@ -246,12 +246,12 @@ fn what_would_be_the_same_run_twice_is_refused() {
     warpsieve(&["explain", ROWSUM, "--set", "l1.ways=8", "--against", "baseline"])
         .refused(&["both runs are on fermi l1.ways=8, expected two machines"]);
     warpsieve(&["explain", ROWSUM]).refused(&[
-        "rowsum.toml is one side, expected `--against` with what the other has, such as `--against baseline`",
+        "rowsum.toml is only run B, expected `--against` with the design or settings of A: `--against baseline`",
     ]);
     let folder = tempfile::tempdir().unwrap();
     let alone = folder.path().join("a.json");
     fs::write(&alone, "{ \"schema\": 1 }").unwrap();
     warpsieve(&["explain", alone.to_str().unwrap()])
-        .refused(&["a.json is one run, expected a second file of statistics: `warpsieve explain ", "a.json B.json`"]);
+        .refused(&["a.json is one run, expected a second statistics file: `warpsieve explain ", "a.json B.json`"]);
     warpsieve(&["explain", ROWSUM, "--design", "pric", "--against", "prik"]).refused(&["there is no design `prik`"]);
 }

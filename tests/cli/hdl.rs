@@ -40,7 +40,7 @@ fn proofs_are_listed_with_sizes_and_mistakes_and_others_refused() {
     assert!(out.contains("\n  at ENTRIES=2 MERGES=2\n") && out.contains("\n  mistake 1: `"), "{out}");
     let Ended { status, err, .. } = warpsieve(&["hdl", "prove", "l1/mhsr"]);
     assert_eq!(status, Some(2));
-    assert!(err.contains("nothing of `l1/mhsr` is proven") && err.contains("did you mean `l1/mshr`?"), "{err}");
+    assert!(err.contains("there is no proof of `l1/mhsr`") && err.contains("did you mean `l1/mshr`?"), "{err}");
 }
 
 #[test]

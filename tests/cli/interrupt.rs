@@ -166,7 +166,7 @@ fn an_export_keeps_the_launches_that_are_complete() {
     running.signal("-INT");
     let ended = running.end();
     assert_eq!((ended.status, ended.out.as_str()), (Some(130), "wrote out/kernel-1.traceg\n"), "{ended:?}");
-    assert_eq!(ended.err, "interrupted after 1 launch; those after them and the list are missing\n");
+    assert_eq!(ended.err, "interrupted after 1 launch; the later launches and the list are missing\n");
     assert_eq!(names(&folder.path().join("out")), ["kernel-1.traceg"]);
 }
 
@@ -181,7 +181,7 @@ fn a_profile_prints_the_launches_that_are_complete() {
     running.signal("-TERM");
     let ended = running.end();
     assert_eq!(ended.status, Some(143), "{ended:?}");
-    assert_eq!(ended.err, "interrupted after 2 launches; those after them are missing\n");
+    assert_eq!(ended.err, "interrupted after 2 launches; the later launches are missing\n");
     let kernels: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
     assert_eq!(kernels[0]["launches"].as_array().unwrap().len(), 2, "{kernels}");
 }
@@ -223,7 +223,7 @@ fn a_waveform_that_is_not_read_to_its_end_gives_nothing() {
     running.signal("-TERM");
     let ended = running.end();
     assert_eq!((ended.status, ended.out.as_str()), (Some(143), ""), "{ended:?}");
-    assert!(ended.err.starts_with("interrupted: nothing is said before the waveform"), "{ended:?}");
+    assert!(ended.err.starts_with("interrupted: the analysis needs the whole waveform"), "{ended:?}");
 }
 
 /// The run blocks on the full pipe between two checks of the clock, so it cannot complete its files.

@@ -89,16 +89,15 @@ fn sources_are_named_as_they_are_given_or_by_the_way_from_the_crate() {
 fn what_is_there_stays_and_names_that_cannot_be_are_refused() {
     let folder = tempdir().unwrap();
     fs::write(folder.path().join("taken"), "mine").unwrap();
-    new(folder.path(), &["taken"]).refused(&["taken is there already, expected a name that no file or folder has"]);
+    new(folder.path(), &["taken"]).refused(&["taken already exists, expected a name that no file or folder has"]);
     assert_eq!(fs::read_to_string(folder.path().join("taken")).unwrap(), "mine");
-    new(folder.path(), &["../x"]).refused(&["expected lower-case words and digits with hyphens"]);
-    new(folder.path(), &["match"]).refused(&["the name is `match`, a keyword of Rust"]);
-    new(folder.path(), &["pric"]).refused(&["expected another than that of a design: designs/pric.toml"]);
-    new(folder.path(), &["rtl"]).refused(&["which another crate or kind has"]);
-    new(folder.path(), &["mine", "--path", "."]).refused(&["holds no sources of warpsieve", "--path DIR"]);
+    new(folder.path(), &["../x"]).refused(&["expected lower-case words and digits joined by hyphens"]);
+    new(folder.path(), &["match"]).refused(&["the name is `match`, a Rust keyword"]);
+    new(folder.path(), &["pric"]).refused(&["the name of a design, expected another name: designs/pric.toml"]);
+    new(folder.path(), &["rtl"]).refused(&["the name of another crate or kind"]);
+    new(folder.path(), &["mine", "--path", "."]).refused(&["does not contain the sources of warpsieve", "--path DIR"]);
     for address in ["a\"b", "not a url", ""] {
-        new(folder.path(), &["mine", "--git", address])
-            .refused(&["`--git` is", "expected the address of a repository"]);
+        new(folder.path(), &["mine", "--git", address]).refused(&["`--git` is", "expected the URL of a repository"]);
     }
     assert_eq!(entries(folder.path()), ["taken"]);
 }

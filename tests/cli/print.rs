@@ -74,7 +74,7 @@ fn from_elsewhere_the_kernels_of_the_sources_are_found_and_run_but_nothing_is_wr
     let small = Path::new(vadd["launch"].as_str().unwrap()).with_file_name("small.toml");
     let ended = elsewhere(&["run", small.to_str().unwrap(), "--design", "pric", "--check"]);
     assert!(ended.status == Some(0) && ended.out.contains("  check         passed\n"), "{ended:?}");
-    elsewhere(&["reproduce", "li2015/table1"]).refused(&["no folder `kernels` here or above", "`--output`"]);
+    elsewhere(&["reproduce", "li2015/table1"]).refused(&["no folder `kernels` in this folder or above", "`--output`"]);
     assert_eq!(elsewhere(&["reproduce", "--summary"]).status, Some(0));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
@@ -195,7 +195,7 @@ fn is_there(value: &Value, path: &str) -> bool {
 fn a_counter_is_explained_by_its_key_or_its_end() {
     let ended = warpsieve(&["counters", "l1.reservation_fails.mshr_entry"]);
     let text = "l1.reservation_fails.mshr_entry\n  \
-                holds    No MSHR entry is free, or the line still has waiters to serve.\n  \
+                meaning  No MSHR entry is free, or the line still has waiters to serve.\n  \
                 within   Cycles in which the oldest access was refused (reservation fails), by reported reason.\n  \
                 unit     cycles of the core clock\n  \
                 in JSON  .l1.reservation_fails.mshr_entry\n";
@@ -402,6 +402,6 @@ fn every_command_has_a_manual_page() {
     assert!(page.starts_with(".ie") && page.contains("\\-\\-against"), "{page}");
     let file = folder.path().join("file");
     fs::write(&file, "mine").unwrap();
-    warpsieve(&["man", file.to_str().unwrap()]).refused(&["no folder can be made here"]);
+    warpsieve(&["man", file.to_str().unwrap()]).refused(&["the folder cannot be created"]);
     assert_eq!(fs::read_to_string(file).unwrap(), "mine");
 }

@@ -68,7 +68,7 @@ fn each_refused_instruction_is_listed_once_with_its_place() {
     let refusals: Vec<_> = ended.out.lines().filter_map(|line| line.strip_prefix(&format!("  {path}:"))).collect();
     assert_eq!(refusals.len(), 3, "{ended:?}");
     assert_eq!(refusals[0], "6:2: instruction `wmma.load.a.sync` is not supported");
-    assert_eq!(refusals[1], "18:2: `vmad.s32.s32.s32` is not modelled");
+    assert_eq!(refusals[1], "18:2: `vmad.s32.s32.s32` is not modeled");
     assert!(refusals[2].starts_with("19:15: "), "{ended:?}");
     assert!(ended.out.contains("kernel bad: cannot be run, 3 reasons\n"), "{ended:?}");
     assert_eq!(ended.out.matches("help: instead: `mad`").count(), 1, "{ended:?}");

@@ -58,7 +58,7 @@ fn addresses_that_need_more_bits_get_them_and_it_is_said() {
     fs::write(&list, "kernel-1.traceg\n").unwrap();
     let ended = warpsieve(&["replay", &list.display().to_string(), "--check"]);
     assert_eq!(ended.status, Some(0), "{ended:?}");
-    assert_eq!(ended.err, "addr_bits is 47 instead of 32: the trace has addresses of so many bits\n");
+    assert_eq!(ended.err, "addr_bits is 47 instead of 32: the width of the addresses in the trace\n");
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn a_trace_that_is_damaged_farther_on_ends_the_run_and_leaves_nothing() {
     let wave = folder.path().join("dump.vcd");
     let (stats_name, wave_name) = (stats.display().to_string(), wave.display().to_string());
     let ended = warpsieve(&["replay", &list, "--set", "num_sms=1", "--stats", &stats_name, "--wave", &wave_name]);
-    ended.refused(&["kernel-1.traceg:", "`ISETQ` stands where an opcode of Kepler should", "did you mean `ISET`?"]);
+    ended.refused(&["kernel-1.traceg:", "found `ISETQ`, expected an opcode of Kepler", "did you mean `ISET`?"]);
     let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left.len(), 2, "{left:?}");
 }

@@ -108,7 +108,7 @@ fn the_figures_of_a_run_are_those_of_its_statistics() {
     assert!(column(&document, "load", "PTX").contains(&(name(&loads[0]), line)));
 
     let [dynamic, leakage] = ["dynamic_pj", "leakage_pj"].map(|key| stats["energy"][key].as_f64().unwrap() / 1e6);
-    assert_eq!(column(&document, "part", "uJ")[0], pairs([("all", format!("{:.3}", dynamic + leakage))])[0]);
+    assert_eq!(column(&document, "component", "uJ")[0], pairs([("all", format!("{:.3}", dynamic + leakage))])[0]);
     let area = warpsieve(&[&["area", "--format", "json"], &machine[..]].concat());
     let area: Value = serde_json::from_str(&area.out).unwrap();
     let mm2 = format!("{:.4}", area["um2"].as_f64().unwrap() / 1e6);
@@ -187,7 +187,7 @@ fn a_run_that_is_cut_short_says_so() {
     let html = fs::read_to_string(&path).unwrap();
     let summary = text(by_id(&parsed(&html), "summary"));
     assert!(summary.contains("stopped after 300 cycles (`--max-cycles`), before the kernels were done"), "{summary}");
-    assert!(html.contains("Stopped at its limit of cycles"));
+    assert!(html.contains("Stopped at the cycle limit"));
 
     let path = path.to_str().unwrap();
     let ended = warpsieve(&["compare", SYRK, BOTH[0], BOTH[1], "--quiet", "--max-cycles", "300", "--report", path]);
@@ -212,7 +212,7 @@ fn a_trace_has_a_report_with_its_warnings() {
     assert!(!said.is_empty(), "the trace has wide addresses");
     let summary = text(by_id(&document, "summary"));
     assert!(summary.ends_with(&format!("Warnings and notes {said}")), "{summary}");
-    assert_eq!(text(by_id(&document, "loads")), "Loads by line No load of a kernel in PTX reached a cache.");
+    assert_eq!(text(by_id(&document, "loads")), "Loads by line No load of a PTX kernel reached a cache.");
 }
 
 #[test]
@@ -280,9 +280,9 @@ fn a_report_takes_the_place_of_no_other_file_of_the_command() {
     let path = folder.path().join("r.html");
     let path = path.to_str().unwrap();
     warpsieve(&["run", SYRK, "--report", path, "--stats", path])
-        .refused(&["`--report` is", "expected another file than `--stats`"]);
+        .refused(&["`--report` is", "expected a file other than `--stats`"]);
     warpsieve(&["compare", SYRK, "--report", path, "--output", path])
-        .refused(&["`--report` is", "expected another file than `--output`"]);
+        .refused(&["`--report` is", "expected a file other than `--output`"]);
     warpsieve(&["reproduce", "suite", "--report", "kernels/vadd/small.toml"]).refused(&[
         "invalid value 'kernels/vadd/small.toml' for '--report <FILE.html>': expected a name that ends in .html",
     ]);

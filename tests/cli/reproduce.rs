@@ -71,7 +71,7 @@ fn the_summary_counts_the_rows_of_figures_that_were_written() {
     warpsieve(&["reproduce", "li2015/fig3", "--summary"]).refused(&["--summary"]);
     let empty = format!("{output}/empty");
     fs::create_dir(&empty).unwrap();
-    warpsieve(&["reproduce", "--summary", "--output", &empty]).refused(&["no judged figure has been written here"]);
+    warpsieve(&["reproduce", "--summary", "--output", &empty]).refused(&["this folder has no rated figures"]);
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn a_job_array_makes_all_runs_and_what_it_keeps_is_gathered() {
     assert_eq!(submitted.status, Some(0), "{submitted:?}");
     assert!(submitted.out.contains("Submitted batch job 1\n"), "{submitted:?}");
     assert!(
-        submitted.out.ends_with("once its jobs are done: warpsieve sweep gather s.toml --cache kept\n"),
+        submitted.out.ends_with("when its jobs are done: warpsieve sweep gather s.toml --cache kept\n"),
         "{submitted:?}"
     );
     wait_for("the end of the jobs", || output(cluster.command("squeue").arg("-h")).is_empty());
@@ -135,7 +135,7 @@ fn a_job_array_makes_all_runs_and_what_it_keeps_is_gathered() {
     let refused = warpsieve("sweep slurm s.toml --shards 3 --cache kept --sbatch=--partition=none");
     assert_eq!(refused.status, Some(2), "{refused:?}");
     assert!(
-        refused.err.contains("sbatch refuses s.sbatch: ") && refused.err.contains("invalid partition"),
+        refused.err.contains("sbatch rejected s.sbatch: ") && refused.err.contains("invalid partition"),
         "{refused:?}"
     );
 }

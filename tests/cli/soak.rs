@@ -53,9 +53,12 @@ fn a_soak_tells_what_its_cases_met_and_what_they_never_reached() {
     assert_eq!((status, err.as_str()), (Some(0), ""));
     assert!(out.starts_with("soak dram: 2 cases, 2 runs, "), "{out}");
     let row = |begins: &str| out.lines().find(|line| line.trim_start().starts_with(begins)).unwrap_or_default();
-    assert!(row("DRAM command pairs at their least distance: ").ends_with(" points reached, 90 cannot occur"), "{out}");
+    assert!(
+        row("DRAM command pairs at their minimum distance: ").ends_with(" points reached, 90 cannot occur"),
+        "{out}"
+    );
     assert!(row("one bus    other group  ACT ").ends_with("  .        ."), "{out}");
-    assert!(out.contains("\nnever reached:\n  DRAM command pairs at their least distance: "), "{out}");
+    assert!(out.contains("\nnever reached:\n  DRAM command pairs at their minimum distance: "), "{out}");
     let (_, plain, _) = soak(&["dram", "--count", "2"]);
     assert_eq!(plain.lines().count(), 1);
 }
@@ -64,8 +67,8 @@ fn a_soak_tells_what_its_cases_met_and_what_they_never_reached() {
 fn a_soak_that_cannot_tell_what_it_meets_says_which_can() {
     let (status, out, err) = soak(&["traces", "--coverage"]);
     assert_eq!((status, out.as_str()), (Some(2), ""));
-    let told = "soak `traces` cannot tell what its cases meet; those that can are `coalescer`, `l1`, `frc`, `tracker`, `sm`, `throttle`, \
-        `xbar`, `dram`";
+    let told = "soak test `traces` has no coverage, expected one of `coalescer`, `l1`, `frc`, `tracker`, `sm`, \
+        `throttle`, `xbar`, `dram`";
     assert!(err.contains(told), "{err}");
 }
 
@@ -79,7 +82,7 @@ fn soaks_are_listed_and_unknown_ones_refused() {
     );
     let (status, out, err) = soak(&["machine"]);
     assert_eq!((status, out.as_str()), (Some(2), ""));
-    assert!(err.contains("there is no soak `machine`") && err.contains("did you mean `machines`?"), "{err}");
+    assert!(err.contains("there is no soak test `machine`") && err.contains("did you mean `machines`?"), "{err}");
 }
 
 #[test]
@@ -103,10 +106,10 @@ fn pieces_of_a_soak_go_on_from_what_was_kept_and_become_one_range() {
     let piece = |more: &[&str]| soak(&[&["kept-soaks", "--keep", &file, "--count", "2"], more].concat());
     let (status, out, _) = piece(&["--seed", "3"]);
     assert_eq!(status, Some(0));
-    assert!(out.ends_with("all passed\nkept: soak kept-soaks: 2 cases, 2,000 runs, seeds 3-4\n"), "{out}");
-    assert!(piece(&["--seed", "9"]).1.ends_with("kept: soak kept-soaks: 4 cases, 4,000 runs, seeds 3-4, 9-10\n"));
-    assert!(piece(&[]).1.ends_with("kept: soak kept-soaks: 6 cases, 6,000 runs, seeds 1-4, 9-10\n"));
-    assert!(piece(&[]).1.ends_with("kept: soak kept-soaks: 8 cases, 8,000 runs, seeds 1-6, 9-10\n"));
+    assert!(out.ends_with("all passed\nrecorded: soak kept-soaks: 2 cases, 2,000 runs, seeds 3-4\n"), "{out}");
+    assert!(piece(&["--seed", "9"]).1.ends_with("recorded: soak kept-soaks: 4 cases, 4,000 runs, seeds 3-4, 9-10\n"));
+    assert!(piece(&[]).1.ends_with("recorded: soak kept-soaks: 6 cases, 6,000 runs, seeds 1-4, 9-10\n"));
+    assert!(piece(&[]).1.ends_with("recorded: soak kept-soaks: 8 cases, 8,000 runs, seeds 1-6, 9-10\n"));
     let kept = fs::read_to_string(&path).unwrap();
     assert!(kept.contains("soak = \"kept-soaks\"") && kept.contains("seeds = \"1-6, 9-10\""), "{kept}");
 
@@ -119,10 +122,10 @@ fn pieces_of_a_soak_go_on_from_what_was_kept_and_become_one_range() {
     assert_eq!(rows[2][..3], ["all", "9", "9,000"], "{totals}");
 
     let refused = warpsieve(&["soak", "l1", "--keep", &file, "--count", "1"]);
-    refused.refused(&["k.toml: keeps the soak `kept-soaks`, expected `l1`: a file keeps one soak"]);
+    refused.refused(&["k.toml: records the soak test `kept-soaks`, expected `l1`: a file records one test"]);
     assert_eq!(fs::read_to_string(&path).unwrap(), kept);
     fs::write(&other_path, "soak = 1\n").unwrap();
-    warpsieve(&["soak", "--totals", &other]).refused(&["l.toml:1:8: not what `soak --keep` writes: "]);
+    warpsieve(&["soak", "--totals", &other]).refused(&["l.toml:1:8: not a file of `soak --keep`: "]);
     warpsieve(&["soak", "l1", "--keep", "nowhere/k.toml", "--count", "1"]).refused(&["nowhere/k.toml"]);
 }
 
@@ -193,10 +196,10 @@ fn a_case_is_replayed_by_the_soak_of_its_name_or_by_the_one_given() {
     let (other, unnamed) = in_folder(&folder, "case.toml");
     fs::rename(path, other).unwrap();
     assert_eq!(soak(&["l1", "--replay", &unnamed]).0, Some(0));
-    let name = "case.toml: the name says no soak, expected one such as ptx-17.ptx, or the soak before `--replay`";
+    let name = "case.toml: the name has no soak test, expected one such as ptx-17.ptx, or the test before `--replay`";
     warpsieve(&["soak", "--replay", &unnamed]).refused(&[name]);
-    warpsieve(&["soak", "--replay", "lx-7.toml"]).refused(&["there is no soak `lx`", "did you mean `l1`?"]);
-    warpsieve(&["soak", "--replay", "l1-7.toml"]).refused(&["l1-7.toml: is no file"]);
+    warpsieve(&["soak", "--replay", "lx-7.toml"]).refused(&["there is no soak test `lx`", "did you mean `l1`?"]);
+    warpsieve(&["soak", "--replay", "l1-7.toml"]).refused(&["l1-7.toml: is not a file"]);
     let (status, out, err) = soak(&["frc", "--replay", "Cargo.toml"]);
     assert_eq!((status, out.as_str()), (Some(1), ""));
     assert!(err.starts_with("Cargo.toml: failed: Cargo.toml: ") && err.contains("unknown field"), "{err}");

@@ -393,13 +393,13 @@ fn everything_wrong_with_a_file_is_named_with_its_line() {
         "launch = { name = 'a', launch = 's.toml' }\ntrace = { name = 'a', trace = 's.toml' }\n",
         &["`a` is the name of a launch file and of a trace"],
     );
-    refused("launch = []", &["`launch` is [], expected names or patterns of files, one or more"]);
+    refused("launch = []", &["`launch` is [], expected one or more names or patterns of files"]);
     refused(
         "launch = ['no.toml', '*.no', 3]",
         &[
             "3 problems",
-            "`launch[0]` is 'no.toml', expected a file: no.toml is none",
-            "`launch[1]` is '*.no', expected a pattern with files: none is *.no",
+            "`launch[0]` is 'no.toml', expected a file: no.toml does not exist",
+            "`launch[1]` is '*.no', expected a pattern with files: none matches *.no",
             "`launch[2]` is 3, expected the name or pattern of a file",
             "[s.toml:1:",
         ],
@@ -410,7 +410,7 @@ fn everything_wrong_with_a_file_is_named_with_its_line() {
         &["`check` is 1, expected true or false", "`max_cycles` is 0, expected 1 to "],
     );
     refused(&with("design = ['pric', 'pric']\n"), &["`pric` is given twice in `design`", "[s.toml:2:19]"]);
-    refused(&with("set.l1.ways = []\n"), &["`set.l1.ways` is [], expected a value, or a list of one or more"]);
+    refused(&with("set.l1.ways = []\n"), &["`set.l1.ways` is [], expected a value, or a list of at least one"]);
     refused(&with("set = 3\n"), &["`set` is 3, expected a table of settings"]);
     refused(
         &with("[together]\nsize = 3\n"),
@@ -422,7 +422,7 @@ fn everything_wrong_with_a_file_is_named_with_its_line() {
         &with("[baseline]\ndesign = 'pric'\nl1.ways = 4\n"),
         &[
             "`baseline.design` is 'pric', expected a value of `design`: baseline",
-            "`l1.ways` is no parameter of this sweep, expected one of machine, design",
+            "`l1.ways` is not a parameter of this sweep, expected one of machine, design",
         ],
     );
     refused(&with("machine = 'fermy'\n"), &["there is no machine `fermy`", "did you mean `fermi`?", "[s.toml:2:11]"]);
@@ -439,14 +439,14 @@ fn everything_wrong_with_a_file_is_named_with_its_line() {
     let folder = Folder::new(&with(""));
     folder.runs("sweep no.toml").refused(&["no.toml: cannot read the sweep file"]);
     folder.runs("sweep s.toml --shard 3/2").refused(&["expected I/N with I from 1 to N"]);
-    folder.runs("sweep s.toml --csv s.toml").refused(&["`--csv` is s.toml, expected another file than the sweep file"]);
-    folder.runs("sweep s.toml --csv a --json a").refused(&["`--json` is a, expected another file than `--csv`, a"]);
+    folder.runs("sweep s.toml --csv s.toml").refused(&["`--csv` is s.toml, expected a file other than the sweep file"]);
+    folder.runs("sweep s.toml --csv a --json a").refused(&["`--json` is a, expected a file other than `--csv`, a"]);
     for (output, path) in [("csv", "no/a"), ("json", "no/a"), ("plot", "no/a.svg")] {
         let ended = folder.runs(&format!("sweep s.toml --{output} {path} --cache c"));
         ended.refused(&[&format!("{path}: cannot create")]);
     }
     folder.runs("sweep s.toml --plot a.svg --plot-of cyclez").refused(&["`--plot-of` is cyclez, expected speedup"]);
-    folder.runs("sweep s.toml --plot a.svg --plot-over l1.ways").refused(&["`--plot-over` is l1.ways", "none has"]);
+    folder.runs("sweep s.toml --plot a.svg --plot-over l1.ways").refused(&["`--plot-over` is l1.ways", "is none"]);
     assert_eq!(folder.kept("c").len(), 0);
 }
 
@@ -459,7 +459,7 @@ fn what_a_machine_refuses_stops_everything_before_the_first_run_or_is_left_out()
     fs::write(folder.path("s.toml"), folder.read("s.toml").replace("32, 33", "32, 64")).unwrap();
     let refused = folder.runs("sweep s.toml --cache c");
     refused.refused(&[
-        "nothing was run, because not everything can be",
+        "nothing was run, because some runs were rejected",
         "hmma-small.toml on baseline l1.sets=64: ",
         "`sm.pipes.tensor` is 0",
     ]);

@@ -64,7 +64,7 @@ fn a_damaged_trace_is_refused_at_its_place() {
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replacen("FFMA", "FFNA", 1)).unwrap();
     let ended = warpsieve(&["trace", "info", &list]);
-    ended.refused(&["kernel-1.traceg:29:20: `FFNA` stands where an opcode of Kepler should", "did you mean `FFMA`?"]);
+    ended.refused(&["kernel-1.traceg:29:20: found `FFNA`, expected an opcode of Kepler", "did you mean `FFMA`?"]);
 }
 
 #[test]

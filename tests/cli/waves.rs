@@ -80,7 +80,7 @@ fn a_request_that_several_sms_have_or_none_is_refused() {
     let (_, path) = dump(folder.path(), "a.fst", &["--wave-scope", "sm*.l1"]);
     warpsieve(&["waves", "follow", &path, "--request", "3"]).refused(&["request 3 exists in SMs 0, 1, ", "`--sm`"]);
     let absent = ["waves", "follow", &path, "--request", "99999999"];
-    warpsieve(&absent).refused(&["request 99999999 is never seen, expected a number from 0 to "]);
+    warpsieve(&absent).refused(&["request 99999999 never appears, expected a number from 0 to "]);
     warpsieve(&["waves", "follow", SMALL, "--request", "3"]).refused(&["kernels/syrk/small.toml: cannot be read: "]);
 }
 
@@ -108,7 +108,7 @@ fn a_dump_ends_so_many_cycles_behind_its_trigger_and_says_so() {
     let said = ended.err.strip_prefix(&format!("{path}: ends in cycle ")).unwrap_or_else(|| panic!("{ended:?}"));
     let (cycle, why) = said.split_once(", ").unwrap();
     let cycle: u64 = cycle.parse().unwrap();
-    assert_eq!(why, "25 behind its trigger\n");
+    assert_eq!(why, "25 after its trigger\n");
     assert!((cycle - 1..=cycle).contains(&last) && (60..=70).contains(&(last - first)), "{first} to {last}, {cycle}");
     let ended = warpsieve(&["run", SMALL, "--wave", "a.vcd", "--wave-after", "25"]);
     ended.refused(&["--wave-trigger"]);
@@ -119,7 +119,7 @@ fn a_trigger_that_is_never_met_leaves_no_file_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let (ended, _) = dump(folder.path(), "a.vcd", &["--wave-trigger", "failure"]);
     assert_eq!(ended.status, Some(0), "{ended:?}");
-    assert!(ended.err.contains("a.vcd: not written, what should start it never happened"), "{ended:?}");
+    assert!(ended.err.contains("a.vcd: not written, the event that starts it never occurred"), "{ended:?}");
     assert_eq!(files(folder.path()), Vec::<String>::new());
 }
 
@@ -230,7 +230,7 @@ fn a_window_beyond_the_end_of_the_run_says_that_nothing_was_recorded() {
     let (ended, path) = dump(folder.path(), "a.vcd", &["--wave-from", "1000000"]);
     assert_eq!(ended.status, Some(0), "{ended:?}");
     let said = format!("{path}: not written, nothing was recorded, the run ended in cycle ");
-    assert!(ended.err.starts_with(&said) && ended.err.ends_with(", ahead of --wave-from 1000000\n"), "{ended:?}");
+    assert!(ended.err.starts_with(&said) && ended.err.ends_with(", before --wave-from 1000000\n"), "{ended:?}");
     assert_eq!(files(folder.path()), Vec::<String>::new());
 }
 
@@ -422,13 +422,13 @@ fn what_is_never_seen_is_refused_with_what_is() {
     let folder = tempfile::tempdir().unwrap();
     let (_, path) = dump(folder.path(), "a.fst", &["--wave-scope", "sm0.l1"]);
     let follow = |more: &[&str]| warpsieve(&[&["waves", "follow", &path], more].concat());
-    follow(&["--line", "0xffffff"]).refused(&["a.fst: line 0xffffff is never seen, expected one from 0x", " to 0x"]);
-    follow(&["--warp", "99", "--sm", "0"]).refused(&["a.fst: warp 99 of SM 0 is never seen, expected one from 0 to "]);
-    follow(&["--pc", "0", "--sm", "9"]).refused(&["a.fst: no pc of SM 9 is ever seen"]);
+    follow(&["--line", "0xffffff"]).refused(&["a.fst: line 0xffffff never appears, expected one from 0x", " to 0x"]);
+    follow(&["--warp", "99", "--sm", "0"]).refused(&["a.fst: warp 99 of SM 0 never appears, expected one from 0 to "]);
+    follow(&["--pc", "0", "--sm", "9"]).refused(&["a.fst: no pc of SM 9 ever appears"]);
     follow(&["--line", "x"]).refused(&["expected a number, such as 8224 or 0x2020"]);
     follow(&["--line", "1", "--pc", "2"]).refused(&["--line", "--pc"]);
     follow(&["--sm", "1"]).refused(&["--request"]);
     let (_, path) = dump(folder.path(), "b.fst", &["--wave-scope", "sm0.l1.mshr"]);
     let none = ["waves", "follow", &path, "--line", "1"];
-    warpsieve(&none).refused(&["b.fst: no port in it says which line it is about, expected such as `machine.sm0.l1."]);
+    warpsieve(&none).refused(&["b.fst: no port names its line, expected ports such as `machine.sm0.l1."]);
 }

@@ -219,7 +219,7 @@ fn dynamic_shared_memory_is_what_the_machine_has() {
     assert_eq!(report.outcome, Outcome::Finished);
     for (machine, bytes, has) in [("fermi", 65540, 49152), ("volta", 96 * 1024 - 127, 98304)] {
         let problem = format!(
-            "run.toml:8:16: `step[0].launch[0].shared_bytes` is {bytes}, expected 0 to {}: an SM of the machine has {has} bytes, of which kernel `k` declares 128",
+            "run.toml:8:16: `step[0].launch[0].shared_bytes` is {bytes}, expected 0 to {}: an SM has {has} bytes of shared memory, of which kernel `k` declares 128",
             has - 128
         );
         assert_eq!(refused(machine, ptx, &with(bytes)), [problem.clone(), problem]);

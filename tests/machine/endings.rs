@@ -42,7 +42,7 @@ fn warps_that_wait_for_each_other_are_named() {
 fn warps_that_wait_for_a_lock_for_ever_are_noticed_and_named() {
     let report = Setup::default().run(&root().join("tests/machine/ptx/spin.toml"));
     let Outcome::NoProgress(waiting) = &report.outcome else { panic!("{:?}", report.outcome) };
-    assert!(waiting.starts_with("  every running warp goes round in circles or waits at a barrier, "), "{waiting}");
+    assert!(waiting.starts_with("  every running warp loops or waits at a barrier, "), "{waiting}");
     for sm in 0..2 {
         assert!(waiting.contains(&format!("  sm{sm}: warp 0 at pc ")), "{waiting}");
         assert!(waiting.contains(&format!("  sm{sm}: warp 1 at pc 8, line 22: barrier\n")), "{waiting}");

@@ -310,7 +310,7 @@ fn block_copies_are_counted_by_opcode_and_named_in_the_notes() {
     let report = Traced::of_version(90, copies).passes(&Setup::default());
     assert_eq!(report.counters.block_copies().collect::<Vec<_>>(), [("UBLKCP", 1), ("UTMALDG", 2)]);
     assert_eq!(lines(&report.counters), (0, 0));
-    let note = "the traffic of block copies is not modelled: caches, network and DRAM lack that of 1 UBLKCP, 2 UTMALDG";
+    let note = "the traffic of block copies is not modelled: caches, network and DRAM exclude 1 UBLKCP, 2 UTMALDG";
     assert_eq!(report.notes, [note]);
     assert_eq!(alone("0000 ffffffff 0 NOP 0 0").block_copies().count(), 0);
 }
@@ -379,7 +379,7 @@ fn a_line_that_is_wrong_is_named_when_the_run_comes_to_it() {
     fs::write(&path, format!("{}FFNA{}", &text[..at], &text[at + 4..])).unwrap();
     let line = text[..at].lines().count();
     let error = traced.tries(&Setup::default().sets(&["num_sms=2"])).unwrap_err().to_string();
-    let expected = format!("kernel-1.traceg:{line}:20: `FFNA` stands where an opcode of Kepler should");
+    let expected = format!("kernel-1.traceg:{line}:20: found `FFNA`, expected an opcode of Kepler");
     assert!(error.ends_with(&expected), "{error}");
 }
 
@@ -389,7 +389,7 @@ fn an_address_that_the_machine_does_not_have_is_refused_with_the_way_out() {
         let text = format!("0000 00000001 1 R2 {opcode} 1 R4 4 1 0x7f0000000000 0 0");
         let error = Traced::ampere(&text).tries(&Setup::default()).unwrap_err().to_string();
         let expected = "kernel-1.traceg:15:1: 0x7f0000000000 takes 47 address bits, but the machine has 32: \
-                        `--set addr_bits=47` gives it enough";
+                        use `--set addr_bits=47`";
         assert!(error.ends_with(expected), "{error}");
     }
 }
@@ -463,7 +463,7 @@ fn a_replay_stops_at_its_cycle_limit() {
 fn a_trace_is_refused_by_warps_of_another_size() {
     let traced = Traced::synthetic(Kind::Stream, SMALL);
     let error = traced.tries(&Setup::default().sets(&["sm.warp_lanes=64"])).unwrap_err().to_string();
-    let reason = "is a trace of warps of 32 lanes, expected to run on such, not of 64";
+    let reason = "is a trace with warps of 32 lanes, expected a machine with such warps, not with 64 lanes";
     assert!(error.contains(reason), "{error}");
 }
 
@@ -559,7 +559,7 @@ fn what_follows_the_last_cta_is_read_and_may_be_wrong() {
     let run = |tail: &str| Traced::new([&text, tail.as_bytes()].concat()).tries(&Setup::default());
     assert_eq!(run("\n\n# a comment\n").unwrap().notes, [""; 0]);
     let error = run("nonsense\n").unwrap_err().to_string();
-    assert!(error.ends_with("`nonsense` stands where `#BEGIN_TB` should"), "{error}");
+    assert!(error.ends_with("found `nonsense`, expected `#BEGIN_TB`"), "{error}");
     // An extra CTA after those of the grid does not run, and a note reports it.
     let report = run("#BEGIN_TB\nthread block = 0,0,0\nwarp = 0\ninsts = 0\n#END_TB\n").unwrap();
     let [note] = &report.notes[..] else { panic!("{:?}", report.notes) };

@@ -142,7 +142,7 @@ fn a_sight_that_ends_before_it_starts_is_refused() -> io::Result<()> {
     let save = SaveFile { dump: &dump, tree: &tree, items: &[], markers: &[], sight: (9, 8) };
     let error = save.write(&save_path(&dump, None)).expect_err("an empty sight");
     assert!(
-        error.to_string().ends_with("the times in sight are 9 to 8, expected the first not after the last"),
+        error.to_string().ends_with("the visible times are 9 to 8, expected the first not after the last"),
         "{error}"
     );
     Ok(())

@@ -68,8 +68,8 @@ fn a_read_that_passes_the_write_before_it_is_noticed() {
     let found = check(&asked, &commands);
     assert_eq!(
         found[0],
-        "Rd bank 0.0 row 5 col 1 at 20 stands where request 0 (Write) is due: requests to one \
-         address keep their order"
+        "Rd bank 0.0 row 5 col 1 at 20 is issued where request 0 (Write) is due: requests to one address keep their \
+         order"
     );
     assert_eq!(found.len(), 2);
 }

@@ -213,7 +213,7 @@ impl<'a> Lowering<'_, 'a> {
             };
             let half = mods.take_one(&[("lo", op.f), ("hi", high), ("wide", wide)]);
             let Some(f) = half.filter(|f| *f != wide || op.ty.widened().is_some()) else {
-                let message = format!("which half of the `{}` product?", op.ty);
+                let message = format!("the `{}` product does not select a half", op.ty);
                 return Err(self
                     .error(inst.span, "this instruction", message)
                     .with_help("expected `.lo` or `.hi`, or `.wide` for 16 and 32 bits"));

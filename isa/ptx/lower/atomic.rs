@@ -38,7 +38,7 @@ impl<'a> Lowering<'_, 'a> {
         };
         if returns == 0 && matches!(f, AtomicFn::Exchange | AtomicFn::CompareSwap) {
             let error = self.error(inst.span, "this instruction", format!("`red` has no `.{name}`"));
-            return Err(error.with_help("`atom` has it; a result that nobody wants is `_`"));
+            return Err(error.with_help("use `atom`, with `_` for an unused result"));
         }
         let ty = mods.ty_of(self, &format!("{}.{name}", inst.opcode.text), types)?;
         let orders =

@@ -57,7 +57,7 @@ impl<'a> Lowering<'_, 'a> {
         };
         let targets = self.frames.last().and_then(|frame| frame.tables.get(table.text)).copied();
         let Some(targets) = targets else {
-            let message = format!("`{}` is no label of `.branchtargets`", table.text);
+            let message = format!("`{}` is not a label of `.branchtargets`", table.text);
             return Err(self.error(table.span, "here", message));
         };
         let skip = self.skip_unless_guarded()?;

@@ -52,7 +52,7 @@ impl<'a> Lowering<'_, 'a> {
         if cache == CacheOp::Cg && bytes != 16 {
             let message = format!("`cp.async.cg` of {bytes} bytes, expected 16");
             let error = self.error(inst.operands[2].span, "here", message);
-            return Err(error.with_help("`cp.async.ca` copies 4 and 8 bytes, too"));
+            return Err(error.with_help("`cp.async.ca` also copies 4 and 8 bytes"));
         }
         let words = (bytes / 4) as usize;
         let mem = |space, lanes| MemOp {

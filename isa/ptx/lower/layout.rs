@@ -166,7 +166,7 @@ pub(super) fn locals<'a>(
         end = at.saturating_add(bytes);
         if end > LOCAL_BYTES {
             let message = format!(
-                "local variables up to `{}` take {end} bytes a thread, expected at most {LOCAL_BYTES}",
+                "local variables up to `{}` take {end} bytes per thread, expected at most {LOCAL_BYTES}",
                 variable.name.text
             );
             return Err(PtxError::new(source, variable.name.span, "declared here", message));

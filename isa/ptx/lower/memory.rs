@@ -65,7 +65,7 @@ impl<'a> Lowering<'_, 'a> {
                 return Err(self.error(
                     operand.span,
                     "here",
-                    "stands twice in one vector, expected a register for each element",
+                    "appears twice in one vector, expected a register for each element",
                 ));
             }
             lowered.dsts[i] = dst;

@@ -374,7 +374,7 @@ impl<'a> Lowering<'_, 'a> {
         }
         let Some(cmp) = mods.take_one(&legal) else {
             let names: Vec<&str> = legal.iter().map(|(name, _)| *name).collect();
-            let message = format!("`{}` on `{ty}` without a comparison that it knows", inst.opcode.text);
+            let message = format!("`{}` on `{ty}` without a supported comparison", inst.opcode.text);
             return Err(self
                 .error(inst.span, "this instruction", message)
                 .with_help(format!("expected one of {}", names.join(" "))));

@@ -174,7 +174,7 @@ impl<'a> Lowering<'_, 'a> {
         match number(&operand.kind, ty) {
             None if is_number => {
                 let text = &self.source.text[operand.span.start as usize..operand.span.end as usize];
-                let message = format!("constant `{text}` does not go with type `{ty}`");
+                let message = format!("constant `{text}` does not fit type `{ty}`");
                 Err(self.error(operand.span, "here", message))
             }
             bits => Ok(bits),
@@ -220,7 +220,7 @@ impl<'a> Lowering<'_, 'a> {
             }
         }
         if dsts[0] == dsts[1] && dsts[0] != Dst::None {
-            return Err(self.error(operand.span, "here", "stands twice, expected a predicate for each result"));
+            return Err(self.error(operand.span, "here", "appears twice, expected a predicate for each result"));
         }
         Ok(dsts)
     }
@@ -253,7 +253,7 @@ impl<'a> Lowering<'_, 'a> {
         }
         let (space, start, target) = self.symbol(name)?;
         if mem.space != Space::Generic && mem.space != space && self.pointed(mem.space) != space {
-            let message = format!("`{}` does not lie in the space of this access", name.text);
+            let message = format!("`{}` is not in the state space of this access", name.text);
             return Err(self.error(name.span, "here", message));
         }
         if let Some(target) = target {

@@ -31,8 +31,10 @@ impl<'a> Lowering<'_, 'a> {
         self.operand_count(inst, 2 + further..=2 + further)?;
         let [to, from] = [&inst.operands[0], &inst.operands[1]];
         if let OperandKind::Resident(_, pred) = &to.kind {
-            let message = format!("`tex` with a predicate for resident memory, `{}`, is not modelled", pred.text);
-            return Err(self.error(to.span, "here", message).with_help("all of a texture is resident: leave it out"));
+            let message = format!("`tex` with a predicate for resident memory, `{}`, is not modeled", pred.text);
+            return Err(self
+                .error(to.span, "here", message)
+                .with_help("a texture is always resident: leave the predicate out"));
         }
         let (OperandKind::Vector(elements), OperandKind::Texture(names, at)) = (&to.kind, &from.kind) else {
             return Err(self.error(inst.span, "here", "expected `{a, b, c, d}, [texture, {coordinates}]`"));
@@ -66,7 +68,7 @@ impl<'a> Lowering<'_, 'a> {
             let found = self.find(name)?.variable;
             if found.storage != Storage::Reg {
                 let Some(Symbol::Texture(number)) = self.prepared.symbols.find(found) else {
-                    return Err(self.error(name.span, "here", format!("`{}` is no texture", name.text)));
+                    return Err(self.error(name.span, "here", format!("`{}` is not a texture", name.text)));
                 };
                 self.pending.push((RelocatedOperand::Source(0), Target::Texture(number)));
                 return Ok(Src::Imm(0));

@@ -40,7 +40,7 @@ impl<'a> Lowering<'_, 'a> {
             let relations =
                 [("eq", Cmp::Eq), ("ne", Cmp::Ne), ("lt", Cmp::Lt), ("le", Cmp::Le), ("gt", Cmp::Gt), ("ge", Cmp::Ge)];
             let Some(cmp) = mods.take_one(&relations) else {
-                let message = format!("`{}` without a comparison that it knows", inst.opcode.text);
+                let message = format!("`{}` without a supported comparison", inst.opcode.text);
                 return Err(self
                     .error(inst.span, "this instruction", message)
                     .with_help("expected one of eq ne lt le gt ge"));
@@ -55,9 +55,9 @@ impl<'a> Lowering<'_, 'a> {
         let a = mods.ty(self, &[U32, S32])?.is_signed();
         let ty = if compares { U32 } else { mods.ty(self, &[U32, S32])? };
         if bits == 32 && self.has_parts(&inst.operands) {
-            let message = format!("a part of a register as the result of `{}` is not modelled", inst.opcode.text);
+            let message = format!("a part of a register as the result of `{}` is not modeled", inst.opcode.text);
             let error = self.error(inst.operands[0].span, "here", message);
-            return Err(error.with_help("let it write a register, and put the part in with `bfi`"));
+            return Err(error.with_help("write to a register and insert the part with `bfi`"));
         }
         let inputs = if bits < 32 || second.is_some() { 3 } else { 2 };
         self.operand_count(inst, inputs + 1..=inputs + 1)?;
@@ -75,7 +75,7 @@ impl<'a> Lowering<'_, 'a> {
         lowered.srcs[2] = if sum { third } else { Src::Imm(0) };
         let (dst, mask) = self.masked_dst(&inst.operands[0], ty, bits)?;
         if sum && mask.is_some() {
-            let message = "a sum of selected parts is not modelled: expected no `.add`, or no selector of the result";
+            let message = "a sum of selected parts is not modeled: expected no `.add`, or no selector of the result";
             return Err(self.error(inst.operands[0].span, "here", message));
         }
         let second = second.filter(|_| !sum).map(|f| Inst::new(Op::Alu(AluOp::new(f, ty))));
@@ -169,7 +169,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     fn bad_selector(&self, selector: Name<'a>) -> PtxError {
-        let message = format!("`.{}` selects no parts that this instruction knows", selector.text);
+        let message = format!("`.{}` is not a selector of this instruction", selector.text);
         self.error(selector.span, "here", message)
             .with_help("expected .b0 to .b3, .h0 or .h1 of a scalar input; four or two digits such as .b7610 or .h32 of a SIMD input; the parts written, such as .b20, of a SIMD result")
     }

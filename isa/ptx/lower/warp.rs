@@ -80,7 +80,7 @@ impl<'a> Lowering<'_, 'a> {
         };
         self.operand_count(inst, 3..=3)?;
         if let (false, OperandKind::Pair(..)) = (all, &inst.operands[0].kind) {
-            return Err(self.error(inst.operands[0].span, "here", "a predicate is a result of `match.all` alone"));
+            return Err(self.error(inst.operands[0].span, "here", "only `match.all` has a predicate as a result"));
         }
         let mut lowered = Inst::new(Op::Warp(WarpOp::Match { all, ty }));
         let (value, pred) = self.value_and_pred(&inst.operands[0])?;

@@ -36,7 +36,7 @@ impl<'a> Parser<'a> {
     fn declaration_head(&mut self, is_extern: bool) -> Result<Variable<'a>, PtxError> {
         let space = self.dotted("a state space such as `.reg`")?;
         let Some(storage) = storage(space.text) else {
-            return Err(self.error(space.span, format!("`.{}` is no state space", space.text)));
+            return Err(self.error(space.span, format!("`.{}` is not a state space", space.text)));
         };
         let mut head = Variable {
             storage,
@@ -67,8 +67,8 @@ impl<'a> Parser<'a> {
                 "v4" => head.vector = 4,
                 "attribute" => self.skip_parentheses()?,
                 "b128" => {
-                    let help = "two elements of `.b64` take its place";
-                    return Err(self.error(span, "`.b128` is not modelled").with_help(help));
+                    let help = "use two elements of `.b64` instead";
+                    return Err(self.error(span, "`.b128` is not modeled").with_help(help));
                 }
                 "texref" | "samplerref" | "surfref" => {
                     head.opaque = Some(word);
@@ -181,7 +181,7 @@ impl<'a> Parser<'a> {
                 return Ok(parts);
             }
             if !self.eat(Token::Comma) {
-                return Err(self.unexpected("`,` or `}` in an initialiser"));
+                return Err(self.unexpected("`,` or `}` in an initializer"));
             }
         }
     }
@@ -198,7 +198,7 @@ impl<'a> Parser<'a> {
                 OperandKind::Integer(_) | OperandKind::Single(_) | OperandKind::Double(_) => {
                     return Ok(Initial::Value(value));
                 }
-                _ => return Err(self.error(value.span, "expected a number or a name in an initialiser")),
+                _ => return Err(self.error(value.span, "expected a number or a name in an initializer")),
             }
         } else if self.peek_at(1) == Some(Token::OpenParen) {
             let word = self.word("`generic`")?;

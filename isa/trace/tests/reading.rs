@@ -79,7 +79,7 @@ fn lines_of_version_2_begin_with_cta_and_warp() {
     let (warp, kernel) = only_warp(&text.replace("tracer version = 5", "tracer version = 2"));
     assert_eq!((warp.steps().len(), kernel.code().operations()[1].pc), (2, 0x20));
     let [warning] = &warnings(&kernel)[..] else { panic!("{:?}", kernel.warnings()) };
-    assert!(warning.contains("t.traceg:17: instructions name another CTA or warp"), "{warning}");
+    assert!(warning.contains("t.traceg:17: instructions name a CTA or warp other than"), "{warning}");
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn odd_headers_are_read_with_a_warning_each() {
             "t.traceg:8: unknown key `color`: ignored",
             "t.traceg:9: the header line `stray` has no `=`: ignored",
             "t.traceg:12: nregs is 21955, but a thread has at most 255",
-            "t.traceg:12: binary version is 0, which we do not know: opcodes of all architectures are taken",
+            "t.traceg:12: binary version 0 is unknown: opcodes of all architectures are accepted",
         ]
     );
 }
@@ -196,8 +196,8 @@ fn generic_accesses_that_no_one_space_has_are_warned_of() {
         "t.traceg:18: lanes of a generic access lie in several spaces: the lowest active lane decides for all";
     assert_eq!(warnings(&kernel), [several]);
     let (_, kernel) = only_warp(&text("-shmem base_addr = 0x1000\n"));
-    let unknown = "t.traceg:17: the header has no windows of generic addresses: all of these are taken as shared memory \
-                   (2 times)";
+    let unknown = "t.traceg:17: the header has no windows of generic addresses: all of these are treated as shared \
+                   memory (2 times)";
     assert_eq!(warnings(&kernel), [unknown]);
 }
 
@@ -212,9 +212,9 @@ fn the_recorded_width_is_that_of_the_access() {
         (width(0), kernel.warnings().first().map(|warning| warning.message.clone()))
     };
     let access = |opcode: &str, width: u32| widths(&format!("0000 00000003 1 R2 {opcode} 1 R4 {width} 1 0x100 16 0"));
-    let record_counts = || Some("the recorded width is not that of the opcode: the record counts".to_owned());
+    let record_counts = || Some("the recorded width is not that of the opcode: the recorded width is used".to_owned());
     let opcode_counts =
-        || Some("no lane accesses as many bytes as recorded: the width is that of the opcode".to_owned());
+        || Some("no lane accesses as many bytes as recorded: the width of the opcode is used".to_owned());
     let split = || Some("an atomic of 16 bytes moves 8: the model has no wider ones".to_owned());
     assert_eq!(access("LDG.E", 4), (4, None));
     assert_eq!(access("LDG.E", 8), (8, record_counts()));
@@ -249,9 +249,8 @@ fn an_address_that_is_too_wide_is_refused_at_its_line() {
     for (instruction, address) in wide {
         let instruction = format!("0010 {instruction} 0");
         assert!(read(&instruction, 33).is_ok(), "{instruction}");
-        let expected = format!(
-            "t.traceg:17:1: {address} takes 33 address bits, but the machine has 32: `--set addr_bits=33` gives it enough"
-        );
+        let expected =
+            format!("t.traceg:17:1: {address} takes 33 address bits, but the machine has 32: use `--set addr_bits=33`");
         assert_eq!(read(&instruction, 32).unwrap_err().to_string(), expected);
     }
     let wider = "0010 00000001 1 R2 LDG.E 1 R4 4 1 0x00ff800000000000 4 0";
@@ -316,7 +315,7 @@ fn shared_memory_ends_where_that_of_an_sm_does() {
         )
     };
     assert_eq!(generic("0x7f000000bffc"), None);
-    let beyond = "t.traceg:18: shared memory is accessed beyond the 49152 bytes that an SM has";
+    let beyond = "t.traceg:18: shared memory is accessed beyond the 49152 bytes of an SM";
     assert_eq!(generic("0x7f0000010000").as_deref(), Some(beyond));
     // Tracers may write addresses of shared memory as generic addresses.
     let plain = volta("0000 ffffffff 1 R2 LDS 1 R4 4 1 0x7f0000000000 4 0").replace("-binary", windows);
@@ -325,7 +324,7 @@ fn shared_memory_ends_where_that_of_an_sm_does() {
 
 #[test]
 fn an_access_that_is_not_aligned_is_warned_of() {
-    let warning = "t.traceg:16: an address is no multiple of the bytes accessed: the multiple below it is taken";
+    let warning = "t.traceg:16: an address is not a multiple of the access size: it is rounded down";
     let of = |access: &str| complaint(&volta(&format!("0000 0000000f {access} 0")), Limits::default());
     for access in [
         "1 R2 LDG.E 1 R4 4 1 0x7f800000007e 0",
@@ -356,7 +355,7 @@ fn lanes_that_the_block_does_not_have_are_warned_of() {
     let text = |threads: &str| {
         volta("0000 ffffffff 1 R2 LDG.E 1 R4 4 1 0x1000 4 0\n0010 0000ffff 0 EXIT 0 0 0").replace("(32,1,1)", threads)
     };
-    let warning = "t.traceg:16: instructions take part in lanes for which the block has no threads";
+    let warning = "t.traceg:16: instructions are active in lanes for which the block has no threads";
     assert_eq!(complaint(&text("(16,1,1)"), Limits::default()).as_deref(), Some(warning));
     assert_eq!(complaint(&text("(2,8,2)"), Limits::default()), None);
     let (_, kernel) = read(&text("(48,1,1)").replace("warp = 0", "warp = 1")).unwrap();
@@ -378,5 +377,5 @@ fn a_list_has_copies_and_kernels_in_order() {
     let kernel = |name: &str| Command::Kernel { path: Path::new("dir").join(name) };
     let copy = Command::CopyToDevice { address: 0x7f00_0000_0000, bytes: 4096 };
     assert_eq!(commands, [copy, kernel("kernel-1.traceg"), kernel("kernel-2.traceg.xz")]);
-    assert_eq!(list.warnings()[0].to_string(), "l.g:5: the line `foo` is no command that we know: ignored");
+    assert_eq!(list.warnings()[0].to_string(), "l.g:5: the line `foo` is not a known command: ignored");
 }

@@ -60,7 +60,7 @@ fn a_second_write_on_one_port_is_a_breach() {
 
 #[test]
 #[cfg(debug_assertions)]
-#[should_panic(expected = "l1.tags: a row accessed at once in a memory accessed by the cell")]
+#[should_panic(expected = "l1.tags: row access in a memory that is accessed by the cell")]
 fn a_memory_accessed_by_the_cell_gives_no_rows() {
     let mut wake = Wake::new(&[1]);
     let array = tags(Collide::New).by_cell();

@@ -203,7 +203,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         for (island, shore) in islands.into_iter().zip(&plan.islands) {
             let Inside { board, sim: parted } = island.inside.into_inner().unwrap_or_else(PoisonError::into_inner);
             let here = parted.reached();
-            debug_assert_eq!(*reached.get_or_insert(here), here, "islands have come to different ticks");
+            debug_assert_eq!(*reached.get_or_insert(here), here, "islands have reached different ticks");
             sim.rejoin(parted);
             if let Some(HostCall { tick, kind, block }) = board.called {
                 note_call(&mut self.board.called, HostCall { tick, kind, block: shore.numbers[kind][block] });

@@ -239,7 +239,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         let most = if wheels.len() > 1 { MOST_OF_A_KIND } else { SEATS.into() };
         let mut wheel = wheels.next();
         while first < count {
-            let Some(at) = wheel else { panic!("the domains of clock {domain} have no room for {count} blocks more") };
+            let Some(at) = wheel else { panic!("the domains of clock {domain} have no room for {count} more blocks") };
             let slot = self.seated(at);
             let room = (most - here).min(usize::from(SEATS - slot)).min(usize::from(64 - slot % 64));
             if room == 0 {
@@ -296,9 +296,9 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         let chan = ChanSpec { path: path.clone(), depth, latency, credit, from: sender, to: receiver };
         links.push(Chan::<T>::new(chan, shape.clone()));
         let has_room = (from.port)(&mut self.of_mut(from.family).blocks[from.block].ports).connect(id);
-        assert!(has_room, "{path}: its sender has a link at this port already");
+        assert!(has_room, "{path}: its sender already has a link at this port");
         let ports = &mut self.of_mut(to.family).blocks[to.block].ports;
-        assert!((to.port)(ports).connect(id), "{path}: its receiver has a link at this port already");
+        assert!((to.port)(ports).connect(id), "{path}: its receiver already has a link at this port");
         let mut find = Find { beats: TypeId::of::<T>(), link: id, ports: 0, found: None };
         ports.visit(&mut find);
         let (port, pool) = (find.found.unwrap_or_default(), <L as Carries<T>>::POOL);

@@ -166,7 +166,9 @@ impl<T: Payload + 'static> AnyPool for Pool<T> {
 
 /// Returns the pool of the same beats in another island.
 fn of_kind<T: Payload + 'static>(pool: &mut dyn AnyPool) -> &mut Pool<T> {
-    let Some(pool) = (pool as &mut dyn Any).downcast_mut() else { unreachable!("pools of one number carry the same") };
+    let Some(pool) = (pool as &mut dyn Any).downcast_mut() else {
+        unreachable!("pools with the same number carry the same payload")
+    };
     pool
 }
 

@@ -367,14 +367,14 @@ fn blocks_that_a_domain_has_no_room_for_are_in_the_next_with_its_clock() {
 }
 
 #[test]
-#[should_panic(expected = "the domains of clock 1 have no room for 129 blocks more")]
+#[should_panic(expected = "the domains of clock 1 have no room for 129 more blocks")]
 fn a_domain_has_no_more_blocks_than_bits() {
     let mut net: Net<Wires, Roles> = Net::new(&Clocks::of_periods(&[3, 5]), 2);
     net.add(1, (0..129).map(|i| (vec![("station", Some(i))], Station::default())));
 }
 
 #[test]
-#[should_panic(expected = "station1.from: its receiver has a link at this port already")]
+#[should_panic(expected = "station1.from: its receiver already has a link at this port")]
 fn a_port_with_one_end_is_connected_once() {
     let mut net: Net<Wires, Roles> = Net::new(&Clocks::of_periods(&PERIODS), 2);
     let stations = net.add(0, (0..3).map(|i| (vec![("station", Some(i))], Station::default())));

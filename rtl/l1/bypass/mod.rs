@@ -105,14 +105,14 @@ impl BypassConfig {
             "bypass",
             kind,
             "none or all with l1.organisation = \"decoupled\"",
-            "one scheme decides which loads go past",
+            "only one scheme can decide which loads bypass the cache",
         );
         rules.expect(
             !self.needs_lru() || l1.replacement.hardware(&l1.place("")).is_none(),
             "bypass",
             kind,
             "another with an l1.replacement other than lru",
-            "it goes by the order of uses",
+            "it uses the LRU order",
         );
         rules.group("bypass", |rules| Scheme::validate(&**self, rules));
     }

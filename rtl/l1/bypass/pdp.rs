@@ -53,7 +53,12 @@ impl Scheme for PdpConfig {
     }
 
     fn validate(&self, rules: &mut Rules) {
-        rules.range("distance", u64::from(self.distance), 1..=u64::from(Distance::MAX), "a line counts in 8 bits");
+        rules.range(
+            "distance",
+            u64::from(self.distance),
+            1..=u64::from(Distance::MAX),
+            "the counter of a line has 8 bits",
+        );
     }
 
     fn needs_lru(&self) -> bool {

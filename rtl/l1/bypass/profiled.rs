@@ -57,7 +57,7 @@ impl Scheme for ProfiledConfig {
 
     fn validate(&self, rules: &mut Rules) {
         let threshold = u64::from(self.threshold);
-        rules.range("threshold", threshold, 1..=1 << 20, "a line that is never asked for is in no profile");
+        rules.range("threshold", threshold, 1..=1 << 20, "a line that is never requested is not in the profile");
     }
 }
 

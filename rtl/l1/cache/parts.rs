@@ -178,7 +178,7 @@ impl Cache {
         if sectors & !held.here != 0 || !self.schemes.is_empty() && goes_past() {
             return false;
         }
-        debug_assert!(self.banks & sectors == 0, "a bank is read once a cycle");
+        debug_assert!(self.banks & sectors == 0, "a bank is read once per cycle");
         self.tags.touch(at, set, way, LineUse::Load);
         let set_way = set * self.ways + way;
         // If the data port is already in use this cycle, this load reads other banks of the same port.

@@ -132,5 +132,5 @@ fn an_interval_that_can_never_have_enough_accesses_is_refused() {
     let mut rules = Rules::default();
     DuelingConfig { interval: 10, ..DuelingConfig::OFF }.validate(&mut rules);
     let found: Vec<String> = rules.into_violations().iter().map(ToString::to_string).collect();
-    assert_eq!(found, ["min_accesses is 16, expected 1 to 10: there is an access a cycle at most"]);
+    assert_eq!(found, ["min_accesses is 16, expected 1 to 10: there is at most one access per cycle"]);
 }

@@ -40,7 +40,7 @@ impl Scheme for Drrip {
             "kind",
             format!("drrip with {sets} sets"),
             "8 sets or more",
-            "two sets lead for each of the two policies, and others follow",
+            "each of the two policies has two leader sets, and the others follow",
         );
     }
 }
@@ -105,7 +105,7 @@ mod tests {
         let mut rules = Rules::default();
         Drrip {}.validate(4, &mut rules);
         let found: Vec<String> = rules.into_violations().iter().map(ToString::to_string).collect();
-        let why = "two sets lead for each of the two policies, and others follow";
+        let why = "each of the two policies has two leader sets, and the others follow";
         assert_eq!(found, [format!("kind is drrip with 4 sets, expected 8 sets or more: {why}")]);
     }
 }

@@ -57,7 +57,7 @@ fn a_waiter_of_some_bursts_is_served_when_these_are_here_and_holds_up_those_behi
 }
 
 #[test]
-#[should_panic(expected = "cycle 3, l2.mshr: burst 1 of entry 0, which nobody asked for")]
+#[should_panic(expected = "cycle 3, l2.mshr: burst 1 of entry 0 was not requested")]
 fn a_burst_that_nobody_asked_for_is_a_breach() {
     let (mut wake, mut mshr) = (Wake::new(&[1]), mshr());
     mshr.allocate(&Edge::new(1, 1, &mut wake), (0, 0b01), (5, 3), &request(10));
@@ -91,7 +91,7 @@ fn a_burst_that_arrives_twice_is_a_breach() {
 }
 
 #[test]
-#[should_panic(expected = "cycle 4, l2.mshr: data for entry 1, which waits for nothing")]
+#[should_panic(expected = "cycle 4, l2.mshr: data for entry 1, which awaits no data")]
 fn data_that_nobody_asked_for_are_a_breach() {
     mshr().arrive(&Edge::new(4, 4, &mut Wake::new(&[1])), 1, 0);
 }

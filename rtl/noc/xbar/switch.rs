@@ -60,7 +60,7 @@ impl<P: Packet, M: Lines> Switch<P, M> {
     pub(super) fn new(path: &str, config: &XbarConfig, inputs: u32, outputs: u32, shape: &P::Shape) -> Self {
         assert!(
             (1..=MOST_PORTS).contains(&outputs),
-            "{path}: {outputs} outputs, expected 1 to {MOST_PORTS}: one bit each"
+            "{path}: {outputs} outputs, expected 1 to {MOST_PORTS}: one bit per output"
         );
         let input = |i| InputBuffer::new(format!("{path}.input{i}.flits"), config, shape.clone());
         let output = |_| Output {
@@ -176,7 +176,7 @@ impl<P: Packet, M: Lines> Switch<P, M> {
     fn request(&mut self, cycle: u64, i: usize, o: usize) {
         assert!(
             o < self.outputs.len(),
-            "cycle {cycle}, {}: a packet at input {i} wants output {o} of {}",
+            "cycle {cycle}, {}: a packet at input {i} requests output {o} of {}",
             self.path,
             self.outputs.len()
         );

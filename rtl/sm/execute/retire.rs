@@ -82,7 +82,7 @@ impl SmCore {
                     written = RegMask::default();
                 }
             }
-            _ => panic!("cycle {}, {}: load reply for pc {}, which is no load", at.cycle(), self.path, reply.pc),
+            _ => panic!("cycle {}, {}: load reply for pc {}, which is not a load", at.cycle(), self.path, reply.pc),
         }
         wb.drop_head(at);
         if self.halves.complete(warp, &written) {

@@ -269,7 +269,7 @@ impl InstructionCache {
         let line = *line;
         let Some(entry) = (0..).zip(&self.entries).find(|(at, entry)| self.used >> at & 1 != 0 && entry.line == line)
         else {
-            panic!("cycle {}, {}: line {line:#x} comes, which nobody waits for", at.cycle(), self.path)
+            panic!("cycle {}, {}: fill of line {line:#x} without a waiter", at.cycle(), self.path)
         };
         let number = entry.0;
         let set = self.index.index(line);

@@ -114,7 +114,7 @@ impl Scoreboard {
     #[inline(always)]
     pub fn show(&mut self, warp: u8, uses: &RegMask) {
         let (slot, bit) = (usize::from(warp) % MAX_WARPS, 1u64 << (warp % MAX_WARPS as u8));
-        debug_assert!(self.hazard & bit == 0, "warp {warp} has a hazard without a head");
+        debug_assert!(self.hazard & bit == 0, "warp {warp} has a hazard without a head instruction");
         if intersects(&self.pending[slot], uses, self.narrow) {
             self.hazard |= bit;
             self.hazard_memory |= if intersects(&self.memory[slot], uses, self.narrow) { bit } else { 0 };

@@ -86,8 +86,7 @@ impl Counted for StallCycles {
     }
 
     fn list(&self, fetches_miss: &bool, to: &mut dyn CounterReader) {
-        let issued =
-            "Scheduler cycles in which an instruction was issued; a warp of 64 lanes may take one for each half.";
+        let issued = "Scheduler cycles in which an instruction was issued; a warp of 64 lanes may take one per half.";
         let issued = Key::new("issued", issued).in_unit(Quantity::Cycles).nsight("smsp__issue_active.sum");
         to.counter(&issued, Value::Count(self.of(StallReason::Issued)));
         let stalls = "Scheduler cycles in which nothing was issued, by reason; with `issued`, they are all cycles of all schedulers.";

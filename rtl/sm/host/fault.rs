@@ -67,7 +67,7 @@ pub enum FaultKind {
         wrong: AccessFault,
     },
     /// Texture handle that selects no texture of the launch file.
-    #[error("texture handle {handle:#x} stands for no texture of the launch file")]
+    #[error("texture handle {handle:#x} is not a texture of the launch file")]
     Texture {
         /// Value of the handle.
         handle: u64,

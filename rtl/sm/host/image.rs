@@ -69,7 +69,10 @@ pub enum LaunchError {
         kernel: String,
     },
     /// The trace was recorded with another number of lanes per warp.
-    #[error("kernel `{kernel}` is a trace of warps of {LANES} lanes, expected to run on such, not of {lanes}")]
+    #[error(
+        "kernel `{kernel}` is a trace with warps of {LANES} lanes, expected a machine with such warps, not with \
+         {lanes} lanes"
+    )]
     TraceLanes {
         /// Name of the kernel.
         kernel: String,

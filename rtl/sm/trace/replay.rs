@@ -285,7 +285,10 @@ impl SmCore {
     #[inline(never)]
     fn foreign_data(&self, at: &impl AnyEdge, &WarpReply { warp, pc, mask, .. }: &WarpReply) -> ! {
         let (cycle, path) = (at.cycle(), &self.path);
-        panic!("cycle {cycle}, {path}: lanes {mask:#010x} of warp {warp} got data of other addresses, instruction {pc}")
+        panic!(
+            "cycle {cycle}, {path}: lanes {mask:#010x} of warp {warp} received data of other addresses, instruction \
+             {pc}"
+        )
     }
 }
 

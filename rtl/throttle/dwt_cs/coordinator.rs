@@ -97,7 +97,7 @@ impl Coordinator {
     /// If there are no cores or more than 128.
     #[must_use]
     pub fn new(config: &DwtConfig, path: &str, num_cores: u32, most: u8) -> Self {
-        assert!((1..=MAX_CORES).contains(&num_cores), "{path}: {num_cores} cores, expected 1 to 128: one bit each");
+        assert!((1..=MAX_CORES).contains(&num_cores), "{path}: {num_cores} cores, expected 1 to 128: one bit per core");
         Self {
             path: path.to_owned(),
             num_cores,
@@ -248,7 +248,7 @@ impl Block for Coordinator {
                 let limit = if kind == OrderKind::Fixed { base } else { self.limit_in(core, base) };
                 let mut link = io.orders.at(core as usize);
                 let ready = link.ready(at);
-                assert!(ready, "cycle {}, {}: core {core} has not had its last order yet", at.cycle, self.path);
+                assert!(ready, "cycle {}, {}: core {core} has not received its last order yet", at.cycle, self.path);
                 link.push(at, Order { kind, limit });
             }
         }

@@ -70,8 +70,8 @@ fn a_value_of_another_type_is_refused_with_the_legal_one() {
         [
             "--set:1:9: `l1.sets` is \"many\", expected an integer",
             "--set:1:14: `l1.store_hit` is 1, expected a string",
-            "--set:1:10: `l1.index` is \"linear\", expected a table such as { kind = \"linear\" } (the name is \
-             the kind, with the keys of that kind beside it: l1.index = { kind = \"linear\", ... })",
+            "--set:1:10: `l1.index` is \"linear\", expected a table such as { kind = \"linear\" } (the kind \
+             is given in a table with its keys: l1.index = { kind = \"linear\", ... })",
             "--set:1:4: `l1` is 3, expected a table of sets, ways, line_bytes, mshr_entries, mshr_merges, miss_queue, \
              fail_order, fetch, lookups, store_hit, bypass, bypass_sectors, index, replacement, organisation, decoupled, \
              dueling, mrpb",
@@ -85,7 +85,8 @@ fn an_integer_out_of_its_type_and_an_unknown_choice_are_refused_together() {
     assert_eq!(
         refused(&[], &["lsu.slots=-1", "l1.store_hit=evit"]),
         [
-            "--set:1:11: `lsu.slots` is -1, expected 1 to 64: the table of outstanding instructions is one bit a row",
+            "--set:1:11: `lsu.slots` is -1, expected 1 to 64: the table of outstanding instructions has one bit per \
+             row",
             "--set:1:14: `l1.store_hit` is \"evit\", expected one of evict, update (did you mean `evict`?)",
         ]
     );
@@ -99,7 +100,7 @@ fn a_table_with_a_kind_must_have_the_keys_of_its_kind() {
     );
     assert_eq!(
         refused(&[], &["l1.replacement={ kind = \"ship\", bits = 8 }"]),
-        ["--set:1:16: `l1.replacement` is { kind = \"ship\", bits = 8 }: it has no `signature` but needs it"]
+        ["--set:1:16: `l1.replacement` is { kind = \"ship\", bits = 8 }: it lacks the required key `signature`"]
     );
     assert_eq!(
         refused(&[], &["l1.index.polynomial=37"]),
@@ -145,8 +146,8 @@ fn every_broken_rule_is_reported_at_the_value_that_breaks_it() {
         refused(&[], &["l1.sets=48", "l1.mshr_entries=0", "dram.rows=1000"]),
         [
             "--set:1:9: l1.sets is 48, expected a power of two from 1 to 4096: the set index is a bit field",
-            "--set:1:17: l1.mshr_entries is 0, expected 1 to 512: the search is one bit an entry",
-            "--set:1:11: dram.rows is 1000, expected a power of two from 2 to 65536: it is a field of the address",
+            "--set:1:17: l1.mshr_entries is 0, expected 1 to 512: the search has one bit per entry",
+            "--set:1:11: dram.rows is 1000, expected a power of two from 2 to 65536: it is a bit field of the address",
         ]
     );
 }
@@ -155,8 +156,8 @@ fn every_broken_rule_is_reported_at_the_value_that_breaks_it() {
 fn a_rule_between_fields_points_at_the_field_it_names() {
     assert_eq!(
         refused(&["pric"], &["l1.sets=64", "l1.index.polynomial=37"]),
-        ["--set:1:21: l1.index.polynomial is 37 (degree 5), expected degree 6, such as 67, or 0 for that: the degree \
-          is the number of index bits"]
+        ["--set:1:21: l1.index.polynomial is 37 (degree 5), expected degree 6, such as 67, which 0 selects: the \
+             degree is the number of index bits"]
     );
 }
 
@@ -164,23 +165,23 @@ fn a_rule_between_fields_points_at_the_field_it_names() {
 fn two_designs_in_one_slot_are_refused_by_name() {
     assert_eq!(
         refused(&["pric", "fermi-hash"], &[]),
-        ["--design:1:1: designs `pric` and `fermi-hash` both fill the slot `index`, which holds one (both give \
-          `l1.index`, which has one value: take one, or `compare --design-set pric,fermi-hash`)"]
+        ["--design:1:1: designs `pric` and `fermi-hash` both fill the slot `index`, which holds one (both set \
+          `l1.index`, which has one value: use one of them, or `compare --design-set pric,fermi-hash`)"]
     );
     assert_eq!(refused(&["pric", "pric"], &[]), ["--design:1:1: design `pric` is given twice"]);
 }
 
 #[test]
 fn what_to_give_instead_of_a_design_whose_slot_is_taken_gives_the_same_machine() {
-    let clash = "--design:1:1: designs `frc` and `streaming-l2` both fill the slot `l2`, which holds one (for both, give \
-                 with `frc` what `streaming-l2` changes: --set 'l2.bypass={ kind = \"streaming\", period = 10000, miss_percent = 90, \
+    let clash = "--design:1:1: designs `frc` and `streaming-l2` both fill the slot `l2`, which holds one (for both, use \
+                 `frc` and set what `streaming-l2` changes: --set 'l2.bypass={ kind = \"streaming\", period = 10000, miss_percent = 90, \
                  min_accesses = 32, reopen = \"miss\" }')";
     assert_eq!(refused(&["frc", "streaming-l2"], &[]), [clash]);
     assert_eq!(
         refused(&["tracker", "tracker-2"], &[]),
         [
-            "--design:1:1: designs `tracker` and `tracker-2` both fill the slot `tracker`, which holds one (for both, give \
-          with `tracker` what `tracker-2` changes: --set tracker.count=2)"
+            "--design:1:1: designs `tracker` and `tracker-2` both fill the slot `tracker`, which holds one (for both, use \
+          `tracker` and set what `tracker-2` changes: --set tracker.count=2)"
         ]
     );
     assert_eq!(fermi(&["tracker"], &["tracker.count=2"]).unwrap().hash(), fermi(&["tracker-2"], &[]).unwrap().hash());
@@ -188,14 +189,14 @@ fn what_to_give_instead_of_a_design_whose_slot_is_taken_gives_the_same_machine()
         refused(&["frc-8", "transient"], &[]),
         [
             "--design:1:1: designs `frc-8` and `transient` both fill the slot `l2`, which holds one (`transient` changes \
-          nothing that `frc-8` leaves as it is: leave it out)"
+          nothing that `frc-8` leaves unchanged: omit it)"
         ]
     );
 }
 
 #[test]
 fn a_key_given_twice_is_refused_wherever_it_is_given() {
-    let twice = |key: &str| format!("`{key}` is given twice (leave one of them out)");
+    let twice = |key: &str| format!("`{key}` is given twice (omit one of them)");
     assert_eq!(refused(&[], &["l1.ways=8", "l1.ways = 16"]), [format!("--set:1:11: {}", twice("l1.ways"))]);
     assert_eq!(
         refused(&[], &["l1.ways=8", "l1={ sets = 64, ways = 8 }"]),
@@ -318,8 +319,9 @@ fn integers(group: &str, table: &toml::Table, paths: &mut Vec<String>) {
 fn two_designs_that_disagree_about_a_field_are_refused() {
     assert_eq!(
         design_refused("[l1]\nindex = { kind = \"linear\" }\n"),
-        ["mine.toml:2:9: `l1.index` is { kind = \"linear\" }, but design `pric` makes it { kind = \"i-poly\", \
-          polynomial = 0, addr_bits = 32, reversed = false } (take one of the two designs, and give by `--set` what else the other changes)"]
+        ["mine.toml:2:9: `l1.index` is { kind = \"linear\" }, but design `pric` sets it to { kind = \"i-poly\", \
+          polynomial = 0, addr_bits = 32, reversed = false } (use one of the two designs, and set the other \
+          changes of the second with `--set`)"]
     );
 }
 
@@ -336,7 +338,7 @@ fn an_unknown_design_machine_and_slot_come_with_the_one_that_was_meant() {
     );
     assert_eq!(
         design_refused("slot = \"tag\"\n"),
-        ["mine.toml:1:8: `slot` is \"tag\", expected the name of a slot, or no such key (did you mean `tags`?)"]
+        ["mine.toml:1:8: `slot` is \"tag\", expected the name of a slot, or no key `slot` (did you mean `tags`?)"]
     );
 }
 
@@ -381,20 +383,24 @@ fn a_kind_that_is_no_text_is_refused_with_those_that_there_are() {
 #[test]
 fn a_rule_between_fields_is_laid_to_the_one_that_is_given() {
     for (designs, set, message) in [
-        (&[][..], "sm.warps=8", "sm.warps is 8, expected 48 to 64 with sm.threads = 1536: a lane holds a thread"),
-        (&[], "sm.threads=2048", "sm.threads is 2048, expected 32 to 1536: a lane holds a thread"),
+        (&[][..], "sm.warps=8", "sm.warps is 8, expected 48 to 64 with sm.threads = 1536: each thread needs a lane"),
+        (&[], "sm.threads=2048", "sm.threads is 2048, expected 32 to 1536: each thread needs a lane"),
         (&[], "l1.line_bytes=64", "l1.line_bytes is 64, expected 128 or more with l2.line_bytes = 128: an L1 line"),
         (&[], "l1.dueling.interval=8", "l1.dueling.interval is 8, expected "),
         (&[], "sm.pipes.tensor.latency=1", "sm.pipes.tensor.latency is 1, expected 0 with interval = 0: "),
         (&["tensor"], "sm.pipes.tensor.latency=0", "sm.pipes.tensor.latency is 0, expected 1 to 128 with interval = "),
-        (&["tracker-4"], "num_sms=1", "num_sms is 1, expected 4 or more with tracker.count = 4: each of them serves"),
+        (&["tracker-4"], "num_sms=1", "num_sms is 1, expected 4 or more with tracker.count = 4: each tracker serves"),
         (&["fermi-hash"], "l1.sets=16", "l1.sets is 16, expected 32 or 64 with an index of kind fermi: the hash"),
         (
             &["swl-1"],
             "sm.policy=two-level",
-            "sm.policy is two-level, expected another with sm.warp_limit = 1: its warps",
+            "sm.policy is two-level, expected another with sm.warp_limit = 1: a two-level scheduler",
         ),
-        (&[], "sm.warp_limit=25", "sm.warp_limit is 25, expected 0 to 24: a scheduler has no more warps"),
+        (
+            &[],
+            "sm.warp_limit=25",
+            "sm.warp_limit is 25, expected 0 to 24: the limit cannot exceed the warps of a scheduler",
+        ),
     ] {
         let lines = refused(designs, &[set]);
         assert!(lines.iter().all(|line| line.starts_with("--set:1:")), "{set}: {lines:#?}");
@@ -427,10 +433,7 @@ fn what_is_legal_is_what_the_rule_says_and_not_what_the_type_holds() {
         ("l2.flow.fetch=16KB", "`l2.flow.fetch` is \"16KB\", expected one of line, sectors"),
         ("l2.flow={ kind = \"transient\", frc = { entries = -1 } }", "`l2.flow.frc.entries` is -1, expected "),
         ("l1.index={ kind = \"i-poly\", addr_bits = -1 }", "`l1.index.addr_bits` is -1, expected "),
-        (
-            "num_partitions=100",
-            "num_partitions is 100, expected 1 to 64: all partitions, and all channels, share a word",
-        ),
+        ("num_partitions=100", "num_partitions is 100, expected 1 to 64: a 64-bit mask has one bit per partition"),
         ("channels_per_partition=3", "channels_per_partition is 3, expected a power of two from 1 to 64: "),
         ("channels_per_partition=16", "channels_per_partition is 16, expected a power of two from 1 to 8: "),
         ("l1.sets=65535", "l1.sets is 65535, expected a power of two from 1 to 4096: the set index is a bit field"),
@@ -473,7 +476,7 @@ fn a_file_that_is_missing_or_no_toml_is_refused() {
 #[test]
 fn a_machine_file_without_a_base_must_state_every_field() {
     let lines = machine_refused("[l1]\nsets = 32\n");
-    let expected = "mine.toml:1:1: the file leaves out `num_sms`, `num_partitions`, `interleave_bytes`, \
+    let expected = "mine.toml:1:1: the file lacks `num_sms`, `num_partitions`, `interleave_bytes`, \
                     `channels_per_partition`, `partitions_per_channel` and ";
     assert!(lines[0].starts_with(expected), "{lines:?}");
     let help = "more fields (state all fields, or start from another machine: based-on = \"fermi\")";
@@ -483,7 +486,7 @@ fn a_machine_file_without_a_base_must_state_every_field() {
 #[test]
 fn machines_based_on_each_other_in_a_circle_are_refused() {
     let lines = machine_refused("based-on = \"mine.toml\"\n");
-    let expected = ["mine.toml:1:12: more than 8 machines are based on each other, in a circle perhaps"];
+    let expected = ["mine.toml:1:12: more than 8 machines are based on each other, perhaps in a cycle"];
     assert_eq!(lines, expected);
 }
 
@@ -507,9 +510,9 @@ fn a_report_shows_the_place() {
 
 #[test]
 fn so_many_l2_mshr_entries_need_whole_words() {
-    let why = "the entries in use are one bit each of whole words";
+    let why = "a mask of whole 64-bit words has one bit per entry";
     for designs in [&["transient"][..], &[]] {
-        let expected = format!("--set:1:17: l2.mshr_entries is 100, expected 64 at most, or a multiple of 64: {why}");
+        let expected = format!("--set:1:17: l2.mshr_entries is 100, expected at most 64, or a multiple of 64: {why}");
         assert_eq!(refused(designs, &["l2.mshr_entries=100"]), [expected]);
     }
 }
@@ -520,8 +523,8 @@ fn an_instruction_cache_breaks_its_rules_and_its_keys_are_those_of_its_kind() {
     let broken = refused(&[], &[&format!("sm.icache={table}")]);
     let expected = [
         "sm.icache.sets is 3, expected a power of two from 1 to 4096: the set index is a bit field",
-        "sm.icache.ways is 33, expected 1 to 32: the recency of a set is 5 bits a way at most",
-        "sm.icache.mshr_entries is 0, expected 1 to 64: the search is one bit an entry",
+        "sm.icache.ways is 33, expected 1 to 32: the LRU order of a set has at most 5 bits per way",
+        "sm.icache.mshr_entries is 0, expected 1 to 64: the search has one bit per entry",
         "sm.icache.instruction_bytes is 6, expected a power of two from 4 to 16: a line holds a whole number of instructions, \
          which have 4, 8 or 16 bytes on GPUs",
     ];
@@ -530,15 +533,12 @@ fn an_instruction_cache_breaks_its_rules_and_its_keys_are_those_of_its_kind() {
     let perfect = refused(&[], &["sm.icache.sets=4"]);
     assert_eq!(perfect, ["--set:1:16: unknown key `sm.icache.sets` (there are no legal keys)"]);
     let word = refused(&[], &["sm.icache=cache"]).concat();
-    assert!(
-        word.contains("the name is the kind, with the keys of that kind beside it: sm.icache = { kind = \"cache\""),
-        "{word}"
-    );
+    assert!(word.contains("the kind is given in a table with its keys: sm.icache = { kind = \"cache\""), "{word}");
 }
 
 #[test]
 fn sectors_are_fetched_only_where_a_mask_says_what_was_written() {
-    let why = "what is written of a sector that is not here is kept under a mask";
+    let why = "bytes written to a missing sector are kept under a byte mask";
     let expected = format!("--set:1:15: l2.flow.fetch is sectors, expected line, or write_miss = \"byte-mask\": {why}");
     assert_eq!(refused(&[], &["l2.flow.fetch=sectors"]), [expected]);
     assert_eq!(refused(&["l2-sectored"], &["l2.flow.write_miss=fetch"]).len(), 1);
@@ -553,8 +553,8 @@ fn a_key_that_became_a_scheme_is_refused_with_its_new_spelling() {
              l1.bypass = { kind = \"pdp\", distance = 16 })",
             "--set:1:4: unknown key `l1.profiled` (its keys are those of `l1.bypass` now: \
              l1.bypass = { kind = \"profiled\", scope = \"either\", threshold = 2 })",
-            "--set:1:11: `l1.bypass` is \"streaming\", expected a table such as { kind = \"none\" } (the name is the kind, with \
-             the keys of that kind beside it: l1.bypass = { kind = \"streaming\", ... })",
+            "--set:1:11: `l1.bypass` is \"streaming\", expected a table such as { kind = \"none\" } (the kind is given in a \
+             table with its keys: l1.bypass = { kind = \"streaming\", ... })",
         ]
     );
     let design = "[l1]\nstreaming = { period = 9 }\n";
@@ -578,10 +578,7 @@ fn keys_of_the_l2_that_became_those_of_a_kind_are_refused_with_their_new_spellin
         ("l2.write_back_queue=8", "`l2.flow` now: l2.flow = { kind = \"overlapped\", write_back_queue = 4 }"),
         ("l2.write_miss=fetch", "`l2.flow` now: l2.flow = { kind = \"overlapped\", write_miss = \"fetch\" }"),
         ("l2.streaming.period=9", "`l2.bypass` now: l2.bypass = { kind = \"streaming\", period = 10_000"),
-        (
-            "l2.bypass=all",
-            "(the name is the kind, with the keys of that kind beside it: l2.bypass = { kind = \"all\", ... })",
-        ),
+        ("l2.bypass=all", "(the kind is given in a table with its keys: l2.bypass = { kind = \"all\", ... })"),
     ] {
         let message = moved(set);
         assert!(message.starts_with("--set:1:") && message.contains(now), "{set}: {message}");
@@ -602,12 +599,12 @@ fn a_flow_takes_its_own_keys_alone() {
     );
     assert_eq!(
         refused(&[], &["l2.flow.kind=transient", "l2.bypass.kind=all"]),
-        ["--set:1:4: l2.bypass is all, expected none with flow.kind = \"transient\": a line passes beside its set, \
-          which that flow has no place for"]
+        ["--set:1:4: l2.bypass is all, expected none with flow.kind = \"transient\": a bypassed line needs a buffer \
+             outside its set, which that flow lacks"]
     );
     assert_eq!(
         refused(&["frc"], &["l2.flow.frc.entries=4", "l2.flow.frc.entries=8"]),
-        ["--set:1:21: `l2.flow.frc.entries` is given twice (leave one of them out)"]
+        ["--set:1:21: `l2.flow.frc.entries` is given twice (omit one of them)"]
     );
 }
 
@@ -616,30 +613,28 @@ fn a_policy_that_its_machine_cannot_follow_is_refused() {
     assert_eq!(
         refused(&["hybrid-policy", "decoupled"], &[]),
         ["designs/hybrid-policy.toml:7:10: l1.bypass is contentious, expected none or all with l1.organisation = \
-          \"decoupled\": one scheme decides which loads go past"]
+             \"decoupled\": only one scheme can decide which loads bypass the cache"]
     );
     assert_eq!(
         refused(&["hybrid-policy"], &["sm.warp_lanes=64"]),
         ["designs/hybrid-policy.toml:7:10: l1.bypass is contentious, expected another with sm.warp_lanes = 64: the \
-          lines that an instruction touches are counted at once, and one of 64 lanes comes in halves"]
+             lines of an instruction are counted together, but a warp of 64 lanes arrives in two halves"]
     );
     assert_eq!(
         refused(&["tracker", "ship"], &[]),
-        [
-            "designs/tracker.toml:7:10: tracker.scheme is not off, expected off with l1.replacement = \"ship\": its table \
-          learns from the uses of the L1's own SM, and has no port for those of others"
-        ]
+        ["designs/tracker.toml:7:10: tracker.scheme is not off, expected off with l1.replacement = \"ship\": its \
+             table learns from hits of its own SM and has no port for those of other SMs"]
     );
     assert_eq!(
         refused(&[], &["l2.bypass.kind=coalesced"]),
-        ["--set:1:4: l2.bypass is coalesced, expected another with tracker.scheme = \"off\": what will stay in an \
-          L1 is said to the sharing tracker, and only with one do L1s supply each other"]
+        ["--set:1:4: l2.bypass is coalesced, expected another with tracker.scheme = \"off\": the sharing tracker is \
+             notified of lines that stay in an L1, and without it L1s supply no lines"]
     );
     assert_eq!(
         refused(&["hybrid-policy", "bypass-all"], &[]),
         [
-            "--design:1:1: designs `hybrid-policy` and `bypass-all` both fill the slot `bypass`, which holds one (both give \
-          `l1.bypass`, which has one value: take one, or `compare --design-set hybrid-policy,bypass-all`)"
+            "--design:1:1: designs `hybrid-policy` and `bypass-all` both fill the slot `bypass`, which holds one (both set \
+          `l1.bypass`, which has one value: use one of them, or `compare --design-set hybrid-policy,bypass-all`)"
         ]
     );
 }
@@ -649,10 +644,10 @@ fn partitions_that_share_channels_must_divide_evenly_and_a_hash_needs_a_power_of
     assert_eq!(
         refused(&[], &["partitions_per_channel=4", "partition_index=i-poly"]),
         [
-            "--set:1:24: partitions_per_channel is 4, expected a power of two that divides `num_partitions`: a channel \
-             finds the partition of a burst by address bits, and all channels are alike",
-            "--set:1:17: partition_index is i-poly, expected modulo where `num_partitions` is no power of two: the \
-             remainder by a polynomial of degree k is one of 2^k",
+            "--set:1:24: partitions_per_channel is 4, expected a power of two that divides `num_partitions`: address \
+             bits select the partition of a burst, in the same way for all channels",
+            "--set:1:17: partition_index is i-poly, expected modulo if `num_partitions` is not a power of two: a \
+             polynomial of degree k has 2^k remainders",
         ]
     );
     let both = refused(&[], &["partitions_per_channel=2", "channels_per_partition=2"]);
@@ -668,9 +663,10 @@ fn sub_cores_take_equal_parts_of_banks_and_collectors() {
     assert_eq!(
         sub_cores(&["sm.operands.banks=2", "sm.operands.sp_collectors=6", "sm.operands.memory_collectors=8"]),
         [
-            "--set:1:19: sm.operands.banks is 2, expected a multiple of the 4 schedulers: each sub-core has an equal part",
+            "--set:1:19: sm.operands.banks is 2, expected a multiple of the 4 schedulers: each sub-core has an equal \
+             share",
             "--set:1:27: sm.operands.sp_collectors is 6, expected a multiple of the 4 schedulers: each sub-core has an \
-             equal part",
+             equal share",
         ]
     );
     let generic = sub_cores(&["sm.operands.generic_collectors=6"]);
@@ -684,10 +680,9 @@ fn carve_outs_are_whole_ways_that_leave_the_l1_some() {
     let refused = |carve_outs: &str| refused(&[], &["l1.ways=32", &format!("sm.shared.carve_outs={carve_outs}")]);
     assert_eq!(
         refused("[0, 5000, 49152]"),
-        [
-            "--set:1:22: sm.shared.carve_outs is [0, 5000, 49152], expected ascending multiples of a way's 4096 bytes below the \
-          L1's 131072, the last at least 49152: they are ways of the L1, and any kernel must find one"
-        ]
+        ["--set:1:22: sm.shared.carve_outs is [0, 5000, 49152], expected ascending multiples of a way's 4096 bytes \
+             below the L1's 131072, the last at least 49152: they are whole ways of the L1, and one of them must fit \
+             any kernel"]
     );
     for wrong in ["[49152, 0]", "[0, 0, 49152]", "[0, 32768]", "[0, 131072]"] {
         assert_eq!(refused(wrong).len(), 1, "{wrong}");
@@ -697,7 +692,7 @@ fn carve_outs_are_whole_ways_that_leave_the_l1_some() {
 
 #[test]
 fn several_lookups_a_cycle_are_refused_where_something_else_takes_one() {
-    let banks = "the data have a bank for each sector of a line";
+    let banks = "the data array has one bank per sector of a line";
     let of_volta = |sets: &[&str]| {
         let sets = sets.iter().map(|set| (*set).to_owned()).collect();
         let request = Request { machine: "volta".to_owned(), sets, ..Request::default() };
@@ -709,14 +704,14 @@ fn several_lookups_a_cycle_are_refused_where_something_else_takes_one() {
         assert_eq!(of_volta(&[&format!("l1.lookups={lookups}")]), [expected]);
     }
     for (set, legal) in [
-        ("l1.fetch=line", "1 with l1.fetch = \"line\": a line that came whole is read from all banks"),
-        ("l1.organisation=decoupled", "1 with l1.organisation = \"decoupled\": a set counts one access a cycle"),
-        ("l1.mrpb.queues=1", "1 with l1.mrpb.queues above 0: a request a cycle enters the queues"),
+        ("l1.fetch=line", "1 with l1.fetch = \"line\": a line that is fetched whole is read from all banks"),
+        ("l1.organisation=decoupled", "1 with l1.organisation = \"decoupled\": a set counts one access per cycle"),
+        ("l1.mrpb.queues=1", "1 with l1.mrpb.queues above 0: one request per cycle enters the queues"),
         (
             "l1.replacement={ kind = \"ship\", signature = \"pc\", bits = 8 }",
-            "1 with an l1.replacement that learns: its table has a port for one use a cycle",
+            "1 with an l1.replacement that learns: its table has a port for one use per cycle",
         ),
-        ("l1.bypass.kind=pdp", "1 with an l1.bypass of kind pdp: the scheme is told of one load a cycle"),
+        ("l1.bypass.kind=pdp", "1 with an l1.bypass of kind pdp: the scheme observes one load per cycle"),
     ] {
         assert_eq!(of_volta(&[set]), [format!("l1.lookups is 4, expected {legal}")]);
         assert!(
@@ -747,27 +742,31 @@ fn dram_distances_that_contradict_one_another_are_refused_at_the_one_that_is_giv
     for (set, message) in [
         (
             "rc=38",
-            "rc is 38, expected 39 or more with ras = 28, rp = 12: between two activates of a bank its row is open",
+            "rc is 38, expected 39 or more with ras = 28, rp = 12: between two activates of a bank, its row stays open",
         ),
         ("ras=40", "ras is 40, expected 29 or less with rp = 12, rc = 40: between two activates"),
         ("rp=30", "rp is 30, expected 13 or less with ras = 28, rc = 40: between two activates"),
         (
             "ras=12",
-            "ras is 12, expected 13 or more with rcd_rd = 12, rtp = 2: a row stays open until it can have been read",
+            "ras is 12, expected 13 or more with rcd_rd = 12, rtp = 2: a row stays open until it can be read and \
+             closed",
         ),
         ("rcd_rd=28", "rcd_rd is 28, expected 27 or less with rtp = 2, ras = 28: a row stays open"),
         ("rtp=18", "rtp is 18, expected 17 or less with rcd_rd = 12, ras = 28: a row stays open"),
         ("rcd_wr=29", "rcd_wr is 29, expected 28 or less with ras = 28: a row stays open until it can be written"),
-        ("faw=20", "faw is 20, expected 21 or more with rrd_s = 6: the window of four activates holds four distances"),
+        ("faw=20", "faw is 20, expected 21 or more with rrd_s = 6: the window of four activates spans four"),
         ("rrd_s=7", "rrd_s is 7, expected 6 or less with faw = 23: the window of four"),
-        ("aw32=176", "aw32 is 176, expected 177 or more with faw = 23: the window of 32 activates holds eight"),
+        ("aw32=176", "aw32 is 176, expected 177 or more with faw = 23: the window of 32 activates spans eight"),
         ("faw=24", "faw is 24, expected 23 or less with aw32 = 184: the window of 32"),
         ("ccd_s=1", "ccd_s is 1, expected 2 or more with burst = 2: the data of two bursts share the bus"),
         ("burst=3", "burst is 3, expected 2 or less with ccd_s = 2: the data of two bursts"),
-        ("rrd_l=41", "rrd_l is 41, expected 40 or less with rc = 40: two activates of a bank are no closer"),
+        ("rrd_l=41", "rrd_l is 41, expected 40 or less with rc = 40: two activates of one bank are no closer"),
         ("rfc=39", "rfc is 39, expected 40 or more with rc = 40: a refresh opens and closes a row"),
         ("rfc=3600", "rfc is 3600, expected 3551 or less with refi = 3604: between two refreshes"),
-        ("refi=113", "refi is 113, expected more than 113, a REF and an access to a row: between two refreshes"),
+        (
+            "refi=113",
+            "refi is 113, expected more than 113, the cycles of a REF and an access to a row: between two refreshes",
+        ),
         ("wtr_s=6", "wtr_s is 6, expected 5 or less with wtr_l = 5: banks of one group share more"),
     ] {
         let lines = refused_on("fermi", &[&format!("dram.timing.{set}")]);
@@ -785,10 +784,8 @@ fn dram_distances_that_contradict_one_another_are_refused_at_the_one_that_is_giv
     let machine = machine_refused("based-on = \"hbm2\"\n[dram.timing]\nrp = 14\n");
     assert_eq!(
         machine,
-        [
-            "mine.toml:3:6: dram.timing.rp is 14, expected 13 or less with ras = 28, rc = 40: between two activates of a bank its \
-          row is open, and then closed"
-        ]
+        ["mine.toml:3:6: dram.timing.rp is 14, expected 13 or less with ras = 28, rc = 40: between two activates of \
+             a bank, its row stays open and is then closed"]
     );
 }
 
@@ -804,16 +801,16 @@ fn memories_that_no_host_holds_are_refused_with_the_most_that_is_legal() {
         (
             "fermi",
             &["l1.sets=4096", "l1.ways=256"],
-            "l1.ways is 256, expected 16 at most: together they are 134217728 bytes",
+            "l1.ways is 256, expected at most 16: the total size is 134217728 bytes",
         ),
-        ("fermi", &["const_cache.sets=4096", "const_cache.ways=64"], "const_cache.ways is 64, expected 16 at most"),
-        ("fermi", &["texture_cache.sets=4096"], "texture_cache.sets is 4096, expected 2730 at most"),
-        ("fermi", &["l2.sets=65536"], "l2.sets is 65536, expected 8192 at most: together they are 134217728 bytes"),
-        ("fermi", &["sm.icache={ kind = \"cache\", sets = 4096 }"], "sm.icache.sets is 4096, expected 2048 at most"),
+        ("fermi", &["const_cache.sets=4096", "const_cache.ways=64"], "const_cache.ways is 64, expected at most 16"),
+        ("fermi", &["texture_cache.sets=4096"], "texture_cache.sets is 4096, expected at most 2730"),
+        ("fermi", &["l2.sets=65536"], "l2.sets is 65536, expected at most 8192: the total size is 134217728 bytes"),
+        ("fermi", &["sm.icache={ kind = \"cache\", sets = 4096 }"], "sm.icache.sets is 4096, expected at most 2048"),
         (
             "fermi",
             &["l1.organisation=decoupled", "l1.sets=4096", "l1.decoupled.tag_ways=1024"],
-            "l1.decoupled.tag_ways is 1024, expected 128 at most",
+            "l1.decoupled.tag_ways is 1024, expected at most 128",
         ),
     ] {
         let lines = refused_on(machine, sets);
@@ -823,7 +820,7 @@ fn memories_that_no_host_holds_are_refused_with_the_most_that_is_legal() {
 
 #[test]
 fn decoupled_tags_are_no_fewer_than_the_ways_that_they_belong_to() {
-    let why = "each line of a set has a tag, and others have tags alone";
+    let why = "each line of a set has a tag; the other tags have no line";
     let of = |designs: &[&str], sets: &[&str]| refused(designs, sets);
     assert_eq!(
         of(&["decoupled"], &["l1.decoupled.tag_ways=3"]),
@@ -842,7 +839,7 @@ fn decoupled_tags_are_no_fewer_than_the_ways_that_they_belong_to() {
 #[test]
 fn fewer_ways_than_shared_memory_may_take_are_refused_at_the_ways() {
     let carve_outs = "sm.shared.carve_outs = [0, 8192, 16384, 32768, 65536, 98304]";
-    let why = "they are ways of the L1, and any kernel must find one";
+    let why = "they are whole ways of the L1, and one of them must fit any kernel";
     for (set, at, message) in [
         ("l1.ways=64", 9, format!("l1.ways is 64, expected 193 to 256 with {carve_outs}: {why}")),
         ("l1.sets=128", 9, format!("l1.sets is 128, expected 4 or 8 or 16 or 32 or 64 with {carve_outs}: {why}")),

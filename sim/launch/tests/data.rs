@@ -75,7 +75,7 @@ fn an_npy_file_with_more_than_one_array_is_refused() {
     let one = fs::read(&path).unwrap();
     fs::write(&path, one.repeat(2)).unwrap();
     let error = read_npy(&path, ElementType::U8).unwrap_err().to_string();
-    assert!(error.contains("there are bytes behind its elements, expected one array"), "{error}");
+    assert!(error.contains("there are bytes after its elements, expected one array"), "{error}");
 }
 
 #[test]

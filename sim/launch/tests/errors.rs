@@ -82,7 +82,7 @@ fn missing_keys_are_named_where_their_table_begins() {
             "1:1: `buffer[0]` has no `name`, which it needs",
             "1:1: `buffer[0]` has no `type`, which it needs",
             "1:1: `buffer[0]` has no `elements`, which it needs",
-            "3:1: `step[0].launch[0]` has no `ptx`, nor has the file",
+            "3:1: `step[0].launch[0]` has no `ptx`, and neither has the file",
             "3:1: `step[0].launch[0]` has no `kernel`, which it needs",
             "3:1: `step[0].launch[0]` has no `grid`, which it needs",
             "3:1: `step[0].launch[0]` has no `block`, which it needs",
@@ -118,7 +118,7 @@ fn two_buffers_of_one_name_are_refused() {
     let buffer = "[[buffer]]\nname = \"a\"\ntype = \"u8\"\nelements = 1\n";
     assert_eq!(
         Folder::new().problems(&with_launch(&buffer.repeat(2))),
-        ["6:8: `buffer[1].name` is \"a\", expected a name of its own: a buffer above has the same"]
+        ["6:8: `buffer[1].name` is \"a\", expected a unique name: an earlier buffer has the same"]
     );
 }
 
@@ -154,7 +154,7 @@ fn initial_values_must_fit_the_element_type() {
     );
     check(
         "type = \"i32\"\nelements = 3\ninit = \"ones\"",
-        "5:8: `buffer[0].init` is \"ones\", expected \"zeros\", \"iota\", or a table of one of iota, random, file",
+        "5:8: `buffer[0].init` is \"ones\", expected \"zeros\", \"iota\", or a table with one of iota, random, file",
     );
     check(
         "type = \"i32\"\nelements = 3\ninit = { randon = { seed = 1 } }",
@@ -182,7 +182,7 @@ fn data_files_that_do_not_fit_are_named() {
     );
     assert_eq!(
         problem(&format!("{}\nelements = 4", of("i32", "i.npy"))),
-        "5:12: `buffer[0].elements` is 4, expected 3: the file of `init` has so many"
+        "5:12: `buffer[0].elements` is 4, expected 3, the number of elements in the file of `init`"
     );
     let missing = problem(&of("i32", "no.npy"));
     assert!(
@@ -218,7 +218,7 @@ fn grids_and_blocks_have_limits() {
     check(
         "block = [32]",
         "block = [33, 32]",
-        "7:9: `step[0].launch[0].block` is [33, 32], expected at most 1024 threads in all, not 1056: the limit of a CTA",
+        "7:9: `step[0].launch[0].block` is [33, 32], expected at most 1024 threads in all, not 1056: the limit per CTA",
     );
     check(
         "block = [32]",
@@ -228,7 +228,7 @@ fn grids_and_blocks_have_limits() {
     check(
         "block = [32]",
         "block = [32]\nshared_bytes = -4",
-        "8:16: `step[0].launch[0].shared_bytes` is -4, expected 0 to 1073741824: bytes of dynamic shared memory of a CTA, as far as the machine has them",
+        "8:16: `step[0].launch[0].shared_bytes` is -4, expected 0 to 1073741824: bytes of dynamic shared memory per CTA, limited by the machine",
     );
 }
 
@@ -299,7 +299,7 @@ fn a_comparison_that_is_not_exact_needs_a_reason() {
     );
     check(
         "compare = \"reference\"\nbecause = \"races\"",
-        "7:11: `output[0].compare` is \"reference\", expected an `expect` beside it: nothing else would judge",
+        "7:11: `output[0].compare` is \"reference\", expected an additional `expect`: there is no other rule",
     );
     check("compare = \"tolerance\"\nbecause = \"races\"", "5:1: `output[0]` has no `tolerance`, which it needs");
     check(
@@ -360,7 +360,7 @@ fn outputs_must_have_somewhere_to_go() {
     );
     check(
         "[[output]]\nbuffer = \"c\"",
-        "7:1: `output[1]` names `c`, expected elements that are no output yet: `c` is one",
+        "7:1: `output[1]` names `c`, expected elements outside earlier outputs: `c` overlaps",
     );
 }
 
@@ -371,7 +371,7 @@ fn two_outputs_do_not_write_one_file() {
     });
     assert_eq!(
         Folder::new().problems(&with_launch(&buffers.concat())),
-        ["12:1: `output[1]` writes x.npy, expected another file: an output above writes it"]
+        ["12:1: `output[1]` writes x.npy, expected another file: an earlier output writes it"]
     );
 }
 
@@ -399,7 +399,7 @@ fn references_are_checked_against_what_they_need() {
     );
     assert_eq!(
         output_problems(&folder, "expect = { reference = \"bfs\" }"),
-        ["7:24: `output[0].expect.reference` is \"bfs\", expected a reference for output `c`: this one judges i32"]
+        ["7:24: `output[0].expect.reference` is \"bfs\", expected a reference for output `c`: this one computes i32"]
     );
     assert_eq!(
         output_problems(&folder, "expect = { reference = \"vadd\", inputs = { a = \"c\" }, parameters = { m = 1.5 } }"),
@@ -423,7 +423,7 @@ fn a_reference_that_does_not_fit_its_data_is_told_before_the_run() {
         folder.lines(&file.expected(&file.initial()).unwrap_err())
     };
     assert_eq!(problems(5), ["5:1: reference `vadd`: input `a` has 4 elements, expected at least 5: n"]);
-    assert_eq!(problems(3), ["5:1: output `c` has 4 elements, expected 3: what its reference computes"]);
+    assert_eq!(problems(3), ["5:1: output `c` has 4 elements, expected 3, as its reference computes"]);
 }
 
 fn parameter(name: &str, ty: Type, bytes: usize) -> ParameterShape {
@@ -569,8 +569,7 @@ fn an_argument_that_does_not_fit_is_answered_with_what_does() {
 #[test]
 fn values_of_arguments_are_in_the_range_of_their_type() {
     let at = "`step[0].launch[0].args[0]";
-    let hex =
-        "expected bytes in the order of memory: integers from 0 to 255, or text of two hexadecimal digits for each";
+    let hex = "expected bytes in memory order: integers from 0 to 255, or a text with two hexadecimal digits per byte";
     for (argument, problem) in [
         (
             "{ u64 = 18446744073709551616 }",
@@ -608,7 +607,7 @@ fn values_of_arguments_are_in_the_range_of_their_type() {
     let buffer = "[[buffer]]\nname = \"null\"\ntype = \"u8\"\nelements = 1\n";
     assert_eq!(
         Folder::new().problems(&with_launch(buffer)),
-        ["2:8: `buffer[0].name` is \"null\", expected another name: as an argument, this is the null pointer"]
+        ["2:8: `buffer[0].name` is \"null\", expected another name: as an argument, this one is the null pointer"]
     );
 }
 
@@ -672,7 +671,7 @@ fn what_follows_the_iteration_must_fit_in_all_of_them() {
     assert_eq!(
         argument_problem("{ k = { step = 0.5 } }", "{ i32 = \"k\" }"),
         format!(
-            "{at}.i32` is \"k\", expected -2147483648 to 2147483647 in every iteration: the values of i32; its start or its step is no integer"
+            "{at}.i32` is \"k\", expected -2147483648 to 2147483647 in every iteration: the values of i32; its start or its step is not an integer"
         )
     );
     assert_eq!(
@@ -716,15 +715,15 @@ fn an_iteration_counts_in_numbers() {
     assert_eq!(
         problems("{ k = { start = \"one\", stop = 3 } }"),
         [
-            "6:29: `step[0].iteration.k.start` is \"one\", expected a finite number, if an integer of at most 64 bits",
+            "6:29: `step[0].iteration.k.start` is \"one\", expected a finite number, with at most 64 bits if an integer",
             "6:36: unknown key `step[0].iteration.k.stop` (did you mean `step`?)",
         ]
     );
     assert_eq!(
         problems("{ k = { step = 99999999999999999999 }, t = { start = inf } }"),
         [
-            "6:28: `step[0].iteration.k.step` is 99999999999999999999, expected a finite number, if an integer of at most 64 bits",
-            "6:66: `step[0].iteration.t.start` is inf, expected a finite number, if an integer of at most 64 bits",
+            "6:28: `step[0].iteration.k.step` is 99999999999999999999, expected a finite number, with at most 64 bits if an integer",
+            "6:66: `step[0].iteration.t.start` is inf, expected a finite number, with at most 64 bits if an integer",
         ]
     );
 }
@@ -741,7 +740,7 @@ fn fills_stay_within_their_buffer_and_have_a_value_of_its_type() {
     );
     check(
         "buffer = \"a\"\noffset = 10\nelements = 7",
-        "8:12: `step[0].fill[0].elements` is 7, expected 1 to 6: buffer `a` has so many from element 10 on",
+        "8:12: `step[0].fill[0].elements` is 7, expected 1 to 6: the elements of buffer `a` from element 10 on",
     );
     check(
         "buffer = \"i\"\nvalue = 1.5",
@@ -757,7 +756,7 @@ fn fills_stay_within_their_buffer_and_have_a_value_of_its_type() {
     );
     check(
         "buffer = \"a\"\nfield = \"x\"",
-        "7:9: `step[0].fill[0].field` is \"x\", expected none: the elements of buffer `a` are no structs",
+        "7:9: `step[0].fill[0].field` is \"x\", expected none: the elements of buffer `a` are not structs",
     );
 }
 
@@ -777,11 +776,11 @@ fn copies_join_elements_of_one_type_that_do_not_overlap() {
     );
     check(
         "from = \"a\"\nto = { buffer = \"a\", offset = 8 }",
-        "7:6: `step[0].copy[0].to` is { buffer = \"a\", offset = 8 }, expected room for the 16 elements of `from`: it has 8 from its offset on",
+        "7:6: `step[0].copy[0].to` is { buffer = \"a\", offset = 8 }, expected space for the 16 elements of `from`: it has 8 from its offset on",
     );
     check(
         "from = \"a\"\nto = { buffer = \"a\", offset = 4 }\nelements = 5",
-        "7:6: `step[0].copy[0].to` is { buffer = \"a\", offset = 4 }, expected elements that `from` does not have: the two overlap",
+        "7:6: `step[0].copy[0].to` is { buffer = \"a\", offset = 4 }, expected elements outside `from`: the two overlap",
     );
     check(
         "from = \"a\"\nto = \"b\"\nelements = 17",
@@ -804,7 +803,7 @@ fn types_have_names_of_their_own_and_fields_of_element_types() {
     let folder = Folder::new();
     let check = |text: &str, expected: &[&str]| assert_eq!(folder.problems(&with_launch(text)), expected);
     let of = |name: &str, fields: &str| format!("[[type]]\nname = \"{name}\"\nfields = {fields}\n");
-    let own = "expected a name of its own: there is another type of this name";
+    let own = "expected a unique name: another type has the same";
     check(&of("f32", "{ x = \"f32\" }"), &[&format!("2:8: `type[0].name` is \"f32\", {own}")]);
     let twice = of("p", "{ x = \"f32\" }").repeat(2);
     check(&twice, &[&format!("5:8: `type[1].name` is \"p\", {own}")]);
@@ -839,7 +838,7 @@ fn structs_begin_with_what_is_said_of_their_fields() {
     check("init = \"zeros\"", "2:1: `buffer[0]` has no `elements`, which it needs");
     check(
         "elements = 2\ninit = \"iota\"",
-        "6:8: `buffer[0].init` is \"iota\", expected \"zeros\", or a table of fields and what they hold",
+        "6:8: `buffer[0].init` is \"iota\", expected \"zeros\", or a table of fields and their contents",
     );
     check("elements = 2\ninit = { m = \"iota\" }", "6:10: unknown key `buffer[0].init.m` (legal keys: x, n)");
     check(
@@ -852,7 +851,7 @@ fn structs_begin_with_what_is_said_of_their_fields() {
     );
     check(
         "elements = 2\ntexture = \"t\"",
-        "6:11: `buffer[0].texture` is \"t\", expected no texture: its elements are structs",
+        "6:11: `buffer[0].texture` is \"t\", expected no texture: the elements of the buffer are structs",
     );
     check(
         "elements = 300000000",
@@ -869,20 +868,20 @@ fn outputs_are_elements_that_are_there_once() {
     let of = |buffer: &str, rest: &str| format!("[[output]]\nbuffer = \"{buffer}\"\n{rest}\n");
     check(
         &of("a", "offset = 8\nelements = 9"),
-        "9:12: `output[0].elements` is 9, expected 1 to 8: buffer `a` has so many from element 8 on",
+        "9:12: `output[0].elements` is 9, expected 1 to 8: the elements of buffer `a` from element 8 on",
     );
     check(
         &(of("a", "elements = 9") + &of("a", "offset = 8")),
-        "9:1: `output[1]` names `a[8..16]`, expected elements that are no output yet: `a[0..9]` is one",
+        "9:1: `output[1]` names `a[8..16]`, expected elements outside earlier outputs: `a[0..9]` overlaps",
     );
-    check(&of("n", ""), "7:10: `output[0].buffer` is \"n\", expected a `field` beside it: its elements are structs");
+    check(&of("n", ""), "7:10: `output[0].buffer` is \"n\", expected an additional `field`: the elements are structs");
     check(
         &of("a", "expect = { reference = \"vadd\", inputs = { b = \"n\" }, parameters = { n = 16 } }"),
-        "8:47: `output[0].expect.inputs.b` is \"n\", expected a `field` beside it: its elements are structs",
+        "8:47: `output[0].expect.inputs.b` is \"n\", expected an additional `field`: the elements are structs",
     );
     check(
         &of("n", "field = \"id\"\nexpect = { reference = \"vadd\", parameters = { n = 8 } }"),
-        "9:24: `output[0].expect.reference` is \"vadd\", expected a reference for output `n.id`: this one judges f32",
+        "9:24: `output[0].expect.reference` is \"vadd\", expected a reference for output `n.id`: this one computes f32",
     );
 }
 
@@ -925,7 +924,7 @@ fn a_name_that_no_kernel_or_several_have_is_refused_with_those_there_are() {
     let refused = |name: &str| resolved(name, &ALL).unwrap_err();
     assert_eq!(
         refused("step"),
-        "5:10: `step[0].launch[0].kernel` is \"step\", expected the name of one kernel: 2 of k.ptx fit (kernels: step(float*, int), step(double*, int))"
+        "5:10: `step[0].launch[0].kernel` is \"step\", expected the name of one kernel: 2 of k.ptx match (kernels: step(float*, int), step(double*, int))"
     );
     assert_eq!(
         refused("step(float*)"),

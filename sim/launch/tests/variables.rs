@@ -60,7 +60,7 @@ fn texels_must_fill_the_buffer() {
 #[test]
 fn elements_of_eight_bytes_make_no_texture() {
     let found = problems("type = \"f64\"\nelements = 24\ntexture = \"t\"");
-    assert!(found[0].contains("no texture: its elements have at most 32 bits"), "{found:?}");
+    assert!(found[0].contains("no texture: the elements of a texture have at most 32 bits"), "{found:?}");
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn cells_are_shown_a_line_each_if_asked_for() {
 #[test]
 fn an_unknown_scope_is_answered_with_the_nearest() {
     let error = Dump::of(&after(1), Show::default()).text_of("sm0.cor").unwrap_err();
-    assert_eq!(error.to_string(), "no scope is called `sm0.cor`; nearest: `machine.sm0.core`");
+    assert_eq!(error.to_string(), "there is no scope `sm0.cor`; the nearest is `machine.sm0.core`");
 }
 
 /// Reader that sums up all storage, independent of scopes.

@@ -35,7 +35,7 @@ block! {
         Mistake::equivalent(
             "MIN: result = is_below[h] ? was : by",
             "MIN: result = is_below[h] || is_same[h] ? was : by",
-            "of two that are the same either is the smaller",
+            "if both are equal, either is the minimum",
         ),
     ]
 }

@@ -29,7 +29,7 @@ block! {
         Mistake::new("misses_1 = end_1 ? '0 : misses", "misses_1 = misses"),
         Mistake::new("count && accesses_1 != '1", "count"),
         Mistake::new("14'(counts && missed)", "14'(counts)"),
-        Mistake::equivalent("count && accesses_1 != '1", "count && accesses != '1 || count && end_1", "none is counted at an end"),
+        Mistake::equivalent("count && accesses_1 != '1", "count && accesses != '1 || count && end_1", "no count at a period end"),
     ]
 }
 

@@ -32,7 +32,7 @@ block! {
         Mistake::equivalent(
             "act_from <= now + 64'(RC);",
             "act_from <= later(act_from, now + 64'(RC));",
-            "an ACT is not legal before the cycle that is there",
+            "an ACT is not legal before the stored cycle",
         ),
     ]
 }

@@ -40,9 +40,9 @@ block! {
         Mistake::equivalent(
             "(open & ~may_pre) == '0",
             "may_pre == '1",
-            "a closed bank holds up no precharge that the channel lets go",
+            "a closed bank does not delay a precharge that the channel allows",
         ),
-        Mistake::equivalent("if (stops) begin", "if (stops || draining) begin", "what is due stays due until it is done"),
+        Mistake::equivalent("if (stops) begin", "if (stops || draining) begin", "a due refresh stays due until done"),
     ]
 }
 

@@ -39,7 +39,7 @@ block! {
         Mistake::new("wanted & row_legal", "wanted"),
         Mistake::new("row_valid = rows && may_row", "row_valid = may_row"),
         Mistake::new("(DUAL || !col_valid)", "1"),
-        Mistake::equivalent("stopped = rows ? capped & hit_banks", "stopped = rows ? capped", "a bank without hits serves nobody"),
+        Mistake::equivalent("stopped = rows ? capped & hit_banks", "stopped = rows ? capped", "a bank without hits serves none"),
     ]
 }
 

@@ -36,12 +36,12 @@ block! {
         Mistake::equivalent(
             "wr_from <= later(wr_from, now + 64'(RD_TO_WR))",
             "wr_from <= now + 64'(RD_TO_WR)",
-            "a read behind a write is later than the next write might have been, at the small size",
+            "at the small size, a read after a write comes later than the next write could",
         ),
         Mistake::equivalent(
             "pre_from <= now + 64'(PPD)",
             "pre_from <= later(pre_from, now + 64'(PPD))",
-            "a PRE is not legal before the cycle that is there",
+            "a PRE is not legal before the stored cycle",
         ),
     ]
 }

@@ -30,7 +30,7 @@ block! {
         Mistake::new("seen_valid[1] && seen_missed[1]", "seen_valid[1] && seen_missed[0]"),
         Mistake::new("if (decides) original <= wins;", "if (end_1) original <= wins;"),
         Mistake::new("original <= 1;", "original <= 0;"),
-        Mistake::equivalent("decided <= decided || decides && JOIN_ONCE", "decided <= 0", "at the small size nobody joins"),
+        Mistake::equivalent("decided <= decided || decides && JOIN_ONCE", "decided <= 0", "no SM joins at the small size"),
     ]
 }
 

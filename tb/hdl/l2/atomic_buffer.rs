@@ -40,7 +40,7 @@ block! {
         Mistake::new("fill_valid && valid_1 && set_1", "fill_valid && valid && set_1"),
         Mistake::new("way_1 == fill_way", "way == fill_way"),
         Mistake::new("is_filled && fill_mask[b]", "is_filled"),
-        Mistake::equivalent("comes ? op_set : set", "is_done ? op_set : set", "an atomic that is done leaves its own line here"),
+        Mistake::equivalent("comes ? op_set : set", "is_done ? op_set : set", "a completed atomic leaves its own line"),
     ]
 }
 

@@ -29,7 +29,7 @@ block! {
         Mistake::new("hazard[w] <= hazard[w] && waits;", "hazard[w] <= waits;"),
         Mistake::new("hazard_memory[w] <= hazard_memory[w] && waits_for_memory;", ""),
         Mistake::new("is_clear[w] = on_their_way[w] == '0", "is_clear[w] = of_memory[w] == '0"),
-        Mistake::equivalent("waits && waits_for_memory", "waits_for_memory", "what waits for device memory waits"),
+        Mistake::equivalent("waits && waits_for_memory", "waits_for_memory", "a wait for memory is a hazard"),
     ]
 }
 

@@ -28,7 +28,7 @@ block! {
         Mistake::new("OTHERS & ~(launch & ABOVE)", "OTHERS"),
         Mistake::new("OTHERS & ~(launch & ABOVE)", "OTHERS & ~launch"),
         Mistake::new("older[w] <= older[w] & ~launch;", "older[w] <= older[w];"),
-        Mistake::equivalent("issued = pick_valid && issues", "issued = ready != '0 && issues", "that is when there is a pick"),
+        Mistake::equivalent("issued = pick_valid && issues", "issued = ready != '0 && issues", "exactly then a pick is valid"),
     ]
 }
 

@@ -36,7 +36,7 @@ block! {
         Mistake::equivalent(
             "behind = others & (",
             "behind = sharers & ~self & (",
-            "others are the sharers without the one that asks",
+            "others are the sharers without the requester",
         ),
     ]
 }

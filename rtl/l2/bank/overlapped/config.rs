@@ -62,14 +62,14 @@ impl OverlappedConfig {
     /// Checks all parameters.
     pub(in super::super::super) fn validate(&self, rules: &mut Rules) {
         let Self { miss_queue, write_back_queue, write_miss: _, fetch: _ } = *self;
-        rules.range("miss_queue", miss_queue.into(), 1..=64, "a miss must be able to leave");
-        rules.range("write_back_queue", write_back_queue.into(), 1..=64, "a dirty victim must be able to leave");
+        rules.range("miss_queue", miss_queue.into(), 1..=64, "a miss needs a queue entry");
+        rules.range("write_back_queue", write_back_queue.into(), 1..=64, "a dirty victim needs a queue entry");
         rules.expect(
             self.has_byte_masks() || !self.is_by_sector(),
             "fetch",
             "sectors",
             "line, or write_miss = \"byte-mask\"",
-            "what is written of a sector that is not here is kept under a mask",
+            "bytes written to a missing sector are kept under a byte mask",
         );
     }
 }

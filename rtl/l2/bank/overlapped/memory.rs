@@ -209,7 +209,7 @@ impl Overlapped {
             true => memory.write_backs.front().map(|leaving| (leaving.burst, leaving.bursts)),
             false => memory.fetches.front().map(|fetch| (fetch.burst, fetch.bursts)),
         };
-        let Some((first, bursts)) = oldest else { core.breach(at, "a turn without what it is of") };
+        let Some((first, bursts)) = oldest else { core.breach(at, "a turn without its request") };
         let (mut dram_req, first) = core.channel_of(first, dram_req);
         if !dram_req.ready(at) {
             return true;

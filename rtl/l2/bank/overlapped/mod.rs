@@ -77,7 +77,7 @@ pub(super) struct Overlapped {
 impl Overlapped {
     /// Returns an empty bank.
     pub fn new(path: &str, config: &L2Config, flow: &OverlappedConfig, place: BankPlace) -> Self {
-        assert!(place.coherent_l1s == 0, "{path}: copies are recalled in the transient flow only");
+        assert!(place.coherent_l1s == 0, "{path}: L1 copies are recalled only in the transient flow");
         let L2Config { mshr_entries, ref bypass, .. } = *config;
         let scheme = bypass.watched();
         let passing = scheme.map(|scheme| Box::new(BypassBuffer::new(path, scheme, mshr_entries, place.line_bytes)));

@@ -113,7 +113,7 @@ impl Transient {
         if !self.pending.has_room() {
             return Err(Stall::PendingQueue);
         }
-        let Some(looking) = self.core.looking.front() else { self.core.breach(at, "no request to be put down") };
+        let Some(looking) = self.core.looking.front() else { self.core.breach(at, "no request to defer") };
         self.pending.push(&looking.request, set, at.cycle());
         self.core.stats.put_down += 1;
         Ok(())
@@ -133,7 +133,7 @@ impl Transient {
             return match frc.entry(frc.number(set, way)).state {
                 FrcState::Filled => Where::Here(place),
                 state if state.is_leaving() => Where::Leaving(place),
-                _ => core.breach(at, "the FRC fetches a line that nobody waits for"),
+                _ => core.breach(at, "the FRC fetches a line without a waiter"),
             };
         }
         let way = position_of(row, tag).filter(|&way| row[way].state != LineState::Invalid);

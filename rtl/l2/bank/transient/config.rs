@@ -62,7 +62,7 @@ impl FrcConfig {
 
     fn validate(&self, bank_sets: u32, rules: &mut Rules) {
         let Self { entries, swap_latency, victim_bind: _ } = *self;
-        rules.range("swap_latency", swap_latency.into(), 0..=63, "two lines change places");
+        rules.range("swap_latency", swap_latency.into(), 0..=63, "a swap exchanges two lines");
         if entries == 0 {
             return;
         }
@@ -71,8 +71,8 @@ impl FrcConfig {
             self.sets() <= bank_sets,
             "entries",
             entries,
-            &format!("{} at most", bank_sets.saturating_mul(FRC_WAYS)),
-            "its set index is part of the bank's, or a line swapped out could not be found again",
+            &format!("at most {}", bank_sets.saturating_mul(FRC_WAYS)),
+            "its set index must be part of the bank's set index, or a line swapped out would be lost",
         );
     }
 }
@@ -107,7 +107,7 @@ impl TransientConfig {
     /// Checks all parameters, for a bank with `sets` sets.
     pub(in super::super::super) fn validate(&self, sets: u32, rules: &mut Rules) {
         let Self { pending_queue, serve_transient: _, acknowledged: _, coherence: _, frc } = self;
-        rules.range("pending_queue", u64::from(*pending_queue), 1..=512, "one line comparator an entry");
+        rules.range("pending_queue", u64::from(*pending_queue), 1..=512, "one line comparator per entry");
         rules.group("frc", |rules| frc.validate(sets, rules));
     }
 }

@@ -72,7 +72,7 @@ impl Transient {
 
     /// Starts the next step of the eviction of an FRC entry; releases the entry if the eviction is over.
     fn step_out_of_frc(&mut self, at: &impl AnyEdge, entry: u32, is_gone: bool) {
-        let Some(frc) = &mut self.frc else { self.core.breach(at, "a line leaves an FRC that is not there") };
+        let Some(frc) = &mut self.frc else { self.core.breach(at, "a line leaves an FRC that does not exist") };
         let set = frc.entry(entry).set;
         if is_gone {
             frc.release(at, entry);
@@ -85,7 +85,7 @@ impl Transient {
     /// Sends one recall of an evicted line to an L1; true if it is blocked by a full channel.
     pub(super) fn recall(&mut self, recall: &mut Option<RecallIo<'_>>, at: &mut impl AnyEdge) -> bool {
         let Some(who) = self.evictions.telling() else { return false };
-        let Some(recall) = recall else { self.core.breach(at, "a copy to be recalled, and no way to its L1") };
+        let Some(recall) = recall else { self.core.breach(at, "a copy to recall without a link to its L1") };
         if !recall.inv.ready(at) {
             return true;
         }
@@ -111,7 +111,7 @@ impl Transient {
         let who = u32::from(ack.leaver);
         recall.inv_ack.drop_head(at);
         if self.leaving(who).inv_left == 0 {
-            self.core.breach(at, "an acknowledgement that nobody waits for");
+            self.core.breach(at, "an acknowledgment without a waiter");
         }
         let leaving = self.leaving_mut(who);
         leaving.inv_left -= 1;

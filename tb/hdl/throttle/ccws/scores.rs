@@ -41,7 +41,7 @@ block! {
         Mistake::equivalent(
             "dividend >> 18 >= WORTH'(divisor)",
             "0",
-            "every bit comes out high, unless the rest overflows, which takes more hits than there are cycles",
+            "every bit is set, unless the remainder overflows, which takes more hits than there are cycles",
         ),
     ]
 }
