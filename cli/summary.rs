@@ -57,7 +57,7 @@ impl Summary<'_> {
         let copies: Vec<_> =
             counters.block_copies().map(|(name, count)| format!("{} {name}", format_thousands(count))).collect();
         if !copies.is_empty() {
-            rows.push(("not modelled", vec![format!("traffic of block copies: {}", copies.join(", "))]));
+            rows.push(("not modeled", vec![format!("traffic of block copies: {}", copies.join(", "))]));
         }
         let microseconds = counters.cycles as f64 * 1e3 / f64::from(counters.core_khz.max(1));
         let time = format!("{microseconds:.1} us at {} MHz", f64::from(counters.core_khz) / 1e3);

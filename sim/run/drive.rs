@@ -516,7 +516,7 @@ fn unmodelled(counters: &Counters) -> Option<String> {
     let copies: Vec<_> = counters.block_copies().map(|(name, count)| format!("{count} {name}")).collect();
     (!copies.is_empty()).then(|| {
         let copies = copies.join(", ");
-        format!("the traffic of block copies is not modelled: caches, network and DRAM exclude {copies}")
+        format!("the traffic of block copies is not modeled: caches, network and DRAM exclude {copies}")
     })
 }
 

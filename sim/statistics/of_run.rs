@@ -177,7 +177,7 @@ impl Run<'_> {
                 list_energy(energy, to);
             }
         });
-        let about = "Issued block copies of a trace by opcode; their traffic is not modelled; only if there are any.";
+        let about = "Issued block copies of a trace by opcode; their traffic is not modeled; only if there are any.";
         let copies: Vec<_> = counters.block_copies().collect();
         group(to, &Key::new("block_copies", about), !copies.is_empty(), |to| {
             for (opcode, number) in &copies {

@@ -130,9 +130,9 @@ fn a_replay_of_block_copies_says_that_their_traffic_is_missing() {
     let hopper = "tests/corpus/traces/version6.traceg";
     let (copies, err) = stats(hopper);
     assert_eq!(copies, serde_json::json!({ "UTMALDG": 1, "UTMASTG": 1 }));
-    assert!(err.contains("the traffic of block copies is not modelled"), "{err}");
+    assert!(err.contains("the traffic of block copies is not modeled"), "{err}");
     let ended = warpsieve(&["replay", hopper]);
-    assert!(ended.out.contains("  not modelled  traffic of block copies: 1 UTMALDG, 1 UTMASTG\n"), "{ended:?}");
+    assert!(ended.out.contains("  not modeled   traffic of block copies: 1 UTMALDG, 1 UTMASTG\n"), "{ended:?}");
     let (none, _) = stats("tests/corpus/traces/ampere.traceg");
     assert_eq!(none, Value::Null);
 }

@@ -310,7 +310,7 @@ fn block_copies_are_counted_by_opcode_and_named_in_the_notes() {
     let report = Traced::of_version(90, copies).passes(&Setup::default());
     assert_eq!(report.counters.block_copies().collect::<Vec<_>>(), [("UBLKCP", 1), ("UTMALDG", 2)]);
     assert_eq!(lines(&report.counters), (0, 0));
-    let note = "the traffic of block copies is not modelled: caches, network and DRAM exclude 1 UBLKCP, 2 UTMALDG";
+    let note = "the traffic of block copies is not modeled: caches, network and DRAM exclude 1 UBLKCP, 2 UTMALDG";
     assert_eq!(report.notes, [note]);
     assert_eq!(alone("0000 ffffffff 0 NOP 0 0").block_copies().count(), 0);
 }
