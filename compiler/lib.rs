@@ -11,7 +11,7 @@
 //! | [`rewrite`]      | the loads of a PTX text, and the text with other cache operators           |
 //!
 //! This crate measures nothing: a caller that has a model of the caches fills in a
-//! [`Characterisation`](characterise::Characterisation).
+//! [`KernelMetrics`](characterise::KernelMetrics).
 
 pub mod characterise;
 pub mod graph;

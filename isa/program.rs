@@ -340,7 +340,7 @@ pub enum Op {
     Alu(AluOp),
     /// `dsts[0] = compare(srcs[0], srcs[1])`, with the complement in `dsts[1]`. If `combine` is set, the
     /// result is combined with predicate `srcs[2]` (or `Imm` 0 or 1): [`crate::lanes::compare`] and
-    /// [`CompareOp::combined`].
+    /// [`CompareOp::combine_masks`].
     Compare(CompareOp),
     /// `dsts[0] = srcs[2] ? srcs[0] : srcs[1]`, with predicate `srcs[2]` (or `Imm` 0 or 1).
     Select(Type),

@@ -33,7 +33,7 @@ pub struct Measured {
     pub report: RunReport,
     /// Area of the machine in mm2.
     pub mm2: f64,
-    /// Energy of the run, in the order of [`Part::all`].
+    /// Energy of the run, in the order of [`BlockEnergy::all`].
     pub energy: Vec<BlockEnergy>,
 }
 

@@ -138,7 +138,7 @@ impl Runner {
     /// finished by then count, but its results are not checked.
     ///
     /// # Errors
-    /// Same as [`Self::clocked`].
+    /// Same as [`Self::run_clocked`].
     pub fn run_clocked_until(&self, points: &[Point], last: Option<u64>) -> Result<Vec<RunResult>, FigureError> {
         let options = RunOptions { max_cycles: last, ..RunOptions::default() };
         let kind = last.map_or_else(|| "clocked".to_owned(), |last| format!("clocked-until-{last}"));
@@ -152,7 +152,7 @@ impl Runner {
     /// distinguishes these results from others of the same points.
     ///
     /// # Errors
-    /// Same as [`Self::clocked`]. A run that stops at the cycle limit of the options is not an error; its
+    /// Same as [`Self::run_clocked`]. A run that stops at the cycle limit of the options is not an error; its
     /// counters up to the limit count.
     pub fn run_reports<T: Clone + Send + Serialize + DeserializeOwned>(
         &self,
@@ -180,7 +180,7 @@ impl Runner {
     /// Runs one point per row and column. Results are returned row by row.
     ///
     /// # Errors
-    /// Same as [`Self::clocked`].
+    /// Same as [`Self::run_clocked`].
     pub fn table<R, C>(
         &self,
         rows: &[R],

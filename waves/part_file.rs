@@ -1,7 +1,7 @@
 //! # Part file: an output file that appears completely or not at all
 //!
-//! Bytes are written to a temporary file next to `NAME`, called `NAME.warpsieve-1.part`. [`PartFile::keep`]
-//! renames it to `NAME`. If the value is dropped earlier, the temporary file is removed. A failed or
+//! Bytes are written to a temporary file next to `NAME`, called `NAME.warpsieve-1.part`.
+//! [`AtomicFile::commit`] renames it to `NAME`. If the value is dropped earlier, the temporary file is removed. A failed or
 //! abandoned run therefore leaves no partial dump and does not damage an older one. If `NAME` is a link, its
 //! target is replaced and the link stays. If `NAME` is a device or a pipe, such as `/dev/stdout`, the bytes
 //! are written to it directly.

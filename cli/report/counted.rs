@@ -137,6 +137,6 @@ pub fn energy(parts: &[BlockEnergy], node: Node, at: &str) -> Markup {
     let rows: Vec<_> = parts.iter().map(row).collect();
     html! {
         p.quiet { "At " (node.nm()) " nm, an estimate: differences are more reliable than totals." }
-        div.tree { (table(&format!("{at}part"), &["component", "uJ", "dynamic", "leakage", "%", ""], &(1..5), &rows)) }
+        div.tree { (table(&format!("{at}component"), &["component", "uJ", "dynamic", "leakage", "%", ""], &(1..5), &rows)) }
     }
 }

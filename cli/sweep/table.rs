@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::super::args::TableFormat;
-use super::super::output::{self, columns, format_count, format_thousands, wrap_text};
+use super::super::output::{self, columns, folded_within, format_count, format_thousands, wrap_text};
 use warpsieve::config::near;
 use warpsieve::run::{Counters, Evictions, NO_EVICTIONS, Outcome, RunReport, Totals, Verdict, ratio};
 
@@ -230,7 +230,7 @@ fn fit_columns(head: &[String], rows: &[Vec<String>], most: usize) -> String {
     let left_out: Vec<_> = head[kept..first.len()].iter().map(|head| key(head)).collect();
     let note =
         format!("omitted to fit the terminal: {}; select columns by `--columns NAME,...` or all", left_out.join(", "));
-    joined(&all.iter().map(cut).collect::<Vec<_>>()) + &textwrap::fill(&note, most.max(GAP.len())) + "\n"
+    joined(&all.iter().map(cut).collect::<Vec<_>>()) + &folded_within(most.max(GAP.len()), &note, 0) + "\n"
 }
 
 /// Name that selects all columns on the command line.

@@ -4,8 +4,8 @@
 //! with one axis. Combinations that cannot occur are excluded with a reason. Reaching an excluded point is as
 //! much an error as missing a legal one.
 //!
-//! A test collects coverage with [`collected`], which counts every [`hit`] in its thread while a closure
-//! runs. Observers outside of a block report hits, and check [`is_collected`] first, so that uncollected
+//! A test collects coverage with [`collect`], which counts every [`hit`] in its thread while a closure
+//! runs. Observers outside of a block report hits, and check [`is_collecting`] first, so that uncollected
 //! coverage costs nothing.
 
 use std::cell::RefCell;

@@ -289,7 +289,7 @@ impl ShrunkCase {
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
-    /// Returns the name of the soak from a file name written by [`Found::write`].
+    /// Returns the name of the soak from a file name written by [`ShrunkCase::write`].
     #[must_use]
     pub fn soak_of(path: &Path) -> Option<&str> {
         let (soak, rest) = path.file_name()?.to_str()?.rsplit_once('-')?;

@@ -105,7 +105,7 @@ fn a_header_with_brackets_deeper_than_any_type_has_is_refused_before_it_is_parse
     let of_record = "{'descr': [('a', [('b', '<i4', (2,))])], 'fortran_order': False, 'shape': (1,), }";
     assert!(read(of_record).unwrap_err().to_string().starts_with("x.npy holds "));
     let refused = read(&"{".repeat(40)).unwrap_err().to_string();
-    let why = "x.npy is not a readable .npy file: the brackets of its header are 40 deep, expected 6 at most";
+    let why = "x.npy is not a readable .npy file: the brackets of its header are nested 40 deep, expected at most 6";
     assert_eq!(refused, why);
 }
 
