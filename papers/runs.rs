@@ -169,7 +169,7 @@ impl Runner {
                     Err(RunFailure::Failed(format!("check failed:\n{}", checks.join("\n"))))
                 }
                 (Outcome::NoProgress(waiting), _) => {
-                    Err(RunFailure::Failed(format!("no progress: nothing can move any more\n{waiting}")))
+                    Err(RunFailure::Failed(format!("no progress: deadlock or livelock\n{waiting}")))
                 }
                 (Outcome::Interrupted(_), _) => Err(RunFailure::Interrupted),
                 (Outcome::Finished | Outcome::CycleLimit(_), _) => of(report),
