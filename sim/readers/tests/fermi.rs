@@ -76,6 +76,22 @@ fn machine(name: &str, designs: &[&str], sets: &[&str]) -> Machine {
     Machine::new(&Resolved::new(&request).unwrap().config)
 }
 
+/// The clock of the networks is called `xbar_clk` whatever they are, and makes no view of crossbars.
+#[test]
+fn a_network_has_no_view_of_the_other_kind() {
+    let globs = ["**".parse().unwrap()];
+    for (kind, own, other) in [("noc.kind=mesh", "noc", "xbar"), ("noc.kind=crossbar", "xbar", "noc")] {
+        let machine = machine("fermi", &[], &[kind]);
+        let spec = WaveSpec { globs: &globs, ..WaveSpec::of(machine.clocks(), usize::from(CORE)) };
+        let wave = Waveform::new(Cursor::new(Vec::new()), &machine, spec).unwrap();
+        let has = |name: &str| {
+            let view = BUILT_IN.iter().find(|view| view.name == name).unwrap();
+            view.scope(wave.tree(), wave.selection()).is_some()
+        };
+        assert_eq!((has(own), has(other)), (true, false), "{kind}");
+    }
+}
+
 #[test]
 fn every_line_of_every_view_fits_a_machine_that_has_what_it_is_about() {
     let fermi = machine("fermi", &["frc", "decoupled", "dwt-cs", "icache"], &["l2.flow.coherence=sharers"]);
