@@ -85,7 +85,7 @@ pub struct Table43 {
     /// Energy of moving one byte by one millimeter in pJ.
     pub interconnect_pj_per_byte_mm: f64,
     /// The published caches.
-    pub rows: Vec<Published>,
+    pub rows: Vec<PublishedCache>,
     addr_bits: u32,
     state_bits: u32,
 }
@@ -94,7 +94,7 @@ pub struct Table43 {
 /// write in pJ. Area and leakage are those of all copies together, energies those of one.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Published {
+pub struct PublishedCache {
     /// Name of the cache.
     pub name: String,
     /// Number of copies on the chip.
@@ -116,7 +116,7 @@ pub struct Published {
 impl Table43 {
     /// Returns the cache that a row describes.
     #[must_use]
-    pub fn cache(&self, row: &Published) -> Cache {
+    pub fn cache(&self, row: &PublishedCache) -> Cache {
         Cache {
             bytes: row.bytes,
             line: row.line,

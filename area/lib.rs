@@ -29,7 +29,7 @@ mod sram;
 #[cfg(test)]
 mod tests;
 
-pub use cache::{Cache, Published, Table43};
+pub use cache::{Cache, PublishedCache, Table43};
 pub use cacti::cacti_input;
 pub use data::{Chip, Technology, TechnologyError};
 pub use errors::{Metric, RelativeErrors};

@@ -16,8 +16,8 @@ use serde::Serialize;
 use super::args::{AreaArguments, AreaFormat};
 use super::files::Files;
 use super::{Exit, output};
-use warpsieve::config::Resolved;
-use warpsieve::estimate::{Block, Folded};
+use warpsieve::config::ResolvedMachine;
+use warpsieve::estimate::{Block, FoldedScopes};
 use warpsieve::readers::Counts;
 
 /// Area estimate of a machine, with everything that identifies it.
@@ -38,13 +38,13 @@ struct Estimate<'a> {
 
 pub(super) fn area(arguments: &AreaArguments) -> Result<Exit, Report> {
     let technology = Technology::built_in().into_diagnostic()?;
-    let resolved = Resolved::new(&arguments.machine.request())?;
+    let resolved = ResolvedMachine::new(&arguments.machine.request())?;
     let mut files = Files::of(&resolved);
     let mut tree = estimated(&resolved, technology, arguments.node);
     if let Some(against) = &arguments.against {
         let mut request = arguments.machine.request();
         request.designs = vec![against.clone()];
-        let other = Resolved::new(&request)?;
+        let other = ResolvedMachine::new(&request)?;
         files.reads_machine(&other);
         tree = tree.against(&estimated(&other, technology, arguments.node));
     }
@@ -86,7 +86,7 @@ pub(super) fn area(arguments: &AreaArguments) -> Result<Exit, Report> {
     Ok(Exit::Done)
 }
 
-pub(super) fn estimated(resolved: &Resolved, technology: &Technology, node: Node) -> Block {
+pub(super) fn estimated(resolved: &ResolvedMachine, technology: &Technology, node: Node) -> Block {
     Block::of(&Counts::of(&Machine::new(&resolved.config)), technology, node)
 }
 
@@ -95,11 +95,11 @@ pub(super) fn estimated(resolved: &Resolved, technology: &Technology, node: Node
 /// Flip-flops get none, since CACTI has no organization for them.
 fn cacti_inputs(tree: &Block, node: Node, folder: &Path) -> Vec<(PathBuf, String)> {
     let mut inputs = Vec::new();
-    cacti_inputs_of(&Folded::of(tree), "", node, &mut inputs);
+    cacti_inputs_of(&FoldedScopes::of(tree), "", node, &mut inputs);
     inputs.into_iter().map(|(name, text)| (folder.join(format!("{name}.cfg")), text)).collect()
 }
 
-fn cacti_inputs_of(block: &Folded<'_>, above: &str, node: Node, inputs: &mut Vec<(String, String)>) {
+fn cacti_inputs_of(block: &FoldedScopes<'_>, above: &str, node: Node, inputs: &mut Vec<(String, String)>) {
     let path = if above.is_empty() { block.one.block.clone() } else { format!("{above}.{}", block.one.block) };
     for array in block.one.arrays.iter().filter(|array| array.memory.kind != Kind::Flops) {
         let name = format!("{path}.{}", array.name);

@@ -14,7 +14,7 @@ use warpsieve::trace::sass::BinaryVersion;
 
 /// Largest `--max-cycles`. At 700 MHz, 10^15 core cycles are more than two weeks of machine time, and years
 /// of simulation.
-const MOST_CYCLES: u64 = 1_000_000_000_000_000;
+const MAX_CYCLES: u64 = 1_000_000_000_000_000;
 
 const EXAMPLES: &str = "Examples:
   warpsieve run kernels/syrk/launch.toml
@@ -383,18 +383,18 @@ pub(super) struct SimulationArguments {
     pub check: bool,
     /// Stop after this many core cycles, with exit status 3
     #[arg(long, value_name = "N", allow_negative_numbers = true,
-          value_parser = clap::value_parser!(u64).range(1..=MOST_CYCLES))]
+          value_parser = clap::value_parser!(u64).range(1..=MAX_CYCLES))]
     pub max_cycles: Option<u64>,
     /// Write a waveform, as text (VCD) or compressed (FST), and GTKWave save files next to it
     #[arg(long, value_name = "FILE.vcd|FILE.fst", value_parser = PathBufValueParser::new().try_map(waveform))]
     pub wave: Option<PathBuf>,
     /// First core cycle of the waveform
     #[arg(long, value_name = "CYCLE", allow_negative_numbers = true, requires = "wave",
-          value_parser = clap::value_parser!(u64).range(..=MOST_CYCLES))]
+          value_parser = clap::value_parser!(u64).range(..=MAX_CYCLES))]
     pub wave_from: Option<u64>,
     /// Last core cycle of the waveform
     #[arg(long, value_name = "CYCLE", allow_negative_numbers = true, requires = "wave",
-          value_parser = clap::value_parser!(u64).range(..=MOST_CYCLES))]
+          value_parser = clap::value_parser!(u64).range(..=MAX_CYCLES))]
     pub wave_to: Option<u64>,
     /// Only these scopes and signals, such as 'sm0.l1.**'; may be repeated
     #[arg(long = "wave-scope", value_name = "GLOB", requires = "wave")]
@@ -406,18 +406,18 @@ pub(super) struct SimulationArguments {
     /// Buffer the last N core cycles. They are written before the trigger; without a trigger, only if a
     /// check fails, no progress is possible, or the run is stopped
     #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "wave",
-          value_parser = clap::value_parser!(u64).range(1..=MOST_CYCLES))]
+          value_parser = clap::value_parser!(u64).range(1..=MAX_CYCLES))]
     pub wave_last: Option<u64>,
     /// Continue for N core cycles after the trigger, then end the waveform
     #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "wave_trigger",
-          value_parser = clap::value_parser!(u64).range(..=MOST_CYCLES))]
+          value_parser = clap::value_parser!(u64).range(..=MAX_CYCLES))]
     pub wave_after: Option<u64>,
     /// End the waveform at about this size, such as 500M; an FST is measured before compression
     #[arg(long, value_name = "BYTES", allow_negative_numbers = true, requires = "wave", value_parser = size)]
     pub wave_limit: Option<u64>,
     /// Core cycles between two rows of the time series
     #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "series", default_value_t = 1000,
-          value_parser = clap::value_parser!(u64).range(1..=MOST_CYCLES))]
+          value_parser = clap::value_parser!(u64).range(1..=MAX_CYCLES))]
     pub interval: u64,
     /// Write the counts of every interval as a time series (CSV)
     #[arg(long, value_name = "FILE.csv")]
@@ -439,7 +439,7 @@ pub(super) struct SimulationArguments {
     pub checkpoint: Option<PathBuf>,
     /// Also save the checkpoint every N core cycles, overwriting the previous one
     #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "checkpoint",
-          value_parser = clap::value_parser!(u64).range(1..=MOST_CYCLES))]
+          value_parser = clap::value_parser!(u64).range(1..=MAX_CYCLES))]
     pub checkpoint_every: Option<u64>,
     /// Continue from a checkpoint of the same run, written by the same build of this program
     #[arg(long, value_name = "FILE", conflicts_with_all = ["check", "timeline", "pipeline"])]
@@ -595,7 +595,7 @@ pub(super) struct CompareArguments {
     pub check: bool,
     /// Stop each run after this many core cycles
     #[arg(long, value_name = "N", allow_negative_numbers = true,
-          value_parser = clap::value_parser!(u64).range(1..=MOST_CYCLES))]
+          value_parser = clap::value_parser!(u64).range(1..=MAX_CYCLES))]
     pub max_cycles: Option<u64>,
     /// Number of runs in parallel; default: one per processor
     #[arg(long, value_name = "N", allow_negative_numbers = true,
@@ -837,8 +837,8 @@ pub(super) struct OptimizeArguments {
     #[arg(long, value_enum, default_value_t = TOff::Uniform)]
     pub t_off: TOff,
     /// Model that counts the hits of loads that are cached alone or in pairs
-    #[arg(long, value_enum, default_value_t = Profiled::Untimed)]
-    pub profile: Profiled,
+    #[arg(long, value_enum, default_value_t = ProfileSource::Untimed)]
+    pub profile: ProfileSource,
     /// Write all measurements and decisions (JSON)
     #[arg(long, value_name = "FILE.json")]
     pub report: Option<PathBuf>,
@@ -871,7 +871,7 @@ impl From<Method> for compiler::solve::Method {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Profiled {
+pub(super) enum ProfileSource {
     /// Caches without timing, which takes seconds
     Untimed,
     /// The clocked machine, with one run per load and per pair of loads

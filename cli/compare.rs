@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use miette::{IntoDiagnostic, Report, WrapErr};
-use papers::measured::{Measured, WorkloadFile};
+use papers::measured::{RunMeasurement, WorkloadFile};
 use papers::runs::{Job, Runner};
 use waves::part_file::AtomicFile;
 
@@ -23,13 +23,13 @@ use super::sweep::tidy::ResultTable;
 use super::sweep::{rows, table};
 use super::{Exit, output};
 use variants::variants;
-use warpsieve::config::Resolved;
+use warpsieve::config::ResolvedMachine;
 
 pub(super) fn compare(arguments: &CompareArguments) -> Result<Exit, Report> {
     let CompareArguments { launches, check, max_cycles, jobs, cache, quiet, .. } = arguments;
     let variants = variants(arguments)?;
     let requests: Vec<_> = variants.iter().map(|variant| (variant.request.clone(), variant.design)).collect();
-    let resolved = Resolved::compared(&requests, &arguments.design_set)?;
+    let resolved = ResolvedMachine::resolve_set(&requests, &arguments.design_set)?;
     let output = arguments.output.as_deref().filter(|path| !output::is_stdout(path));
     let mut files = Files::default();
     resolved.iter().for_each(|resolved| files.reads_machine(resolved));
@@ -121,7 +121,7 @@ fn build_report(plan: &Plan, runner: &Runner, jobs: &[Job<Run<'_>>], results: &R
     }
     let mut runs = Vec::new();
     for job in jobs {
-        let Some(measured) = runner.kept::<Measured>(&job.key) else { continue };
+        let Some(measured) = runner.kept::<RunMeasurement>(&job.key) else { continue };
         let ids = job.what.ids.iter().filter(|id| results.contains_key(id));
         let run = |&id: &Id| side::Run { id, name: &job.name, measured: measured.clone(), sources: &sources[id.0] };
         runs.extend(ids.map(run));

@@ -4,14 +4,14 @@ mod graph;
 
 use miette::Report;
 use rtl::machine::Machine;
-use warpsieve::config::Resolved;
+use warpsieve::config::ResolvedMachine;
 
 use super::args::ConfigArguments;
 use super::files::Files;
 use super::{Exit, output};
 
 pub(super) fn config(arguments: &ConfigArguments) -> Result<Exit, Report> {
-    let resolved = Resolved::new(&arguments.machine.request())?;
+    let resolved = ResolvedMachine::new(&arguments.machine.request())?;
     if let Some(path) = &arguments.graph {
         let mut files = Files::of(&resolved);
         files.writes("`--graph`", Some(path));

@@ -15,7 +15,7 @@ use super::files::Files;
 use super::output::{columns, format_count, format_thousands, wrap_text};
 use super::{Exit, interrupt, output};
 use papers::progress::progress_line;
-use warpsieve::config::Resolved;
+use warpsieve::config::ResolvedMachine;
 use warpsieve::crash;
 use warpsieve::dram::alone::{self, Event, RunResult};
 use warpsieve::dram::figures::Latencies;
@@ -34,7 +34,7 @@ const BAR: u64 = 40;
 type File = Table<BufWriter<AtomicFile>>;
 
 pub(super) fn dram(arguments: &DramArguments) -> Result<Exit, Report> {
-    let resolved = Resolved::new(&arguments.machine.request())?;
+    let resolved = ResolvedMachine::new(&arguments.machine.request())?;
     let config = &resolved.config;
     let trace = trace::read(&arguments.trace, config.memory_bytes()).into_diagnostic()?;
     let mut files = Files::of(&resolved);
@@ -122,7 +122,7 @@ fn keep(file: File) -> Result<PathBuf, Report> {
 
 /// Trace-driven run and its outputs.
 struct Run<'a> {
-    resolved: &'a Resolved,
+    resolved: &'a ResolvedMachine,
     trace: &'a [TraceRequest],
     commands: Option<File>,
     requests: Option<File>,

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use miette::{IntoDiagnostic, Report, miette};
-use papers::measured::Measured;
+use papers::measured::RunMeasurement;
 
 use super::args::{ExplainArguments, Format};
 use super::files::Files;
@@ -21,7 +21,7 @@ use super::{Exit, output};
 use changes::Changes;
 use side::Side;
 use sources::Sources;
-use warpsieve::config::{Request, Resolved};
+use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::content::Content;
 
 /// Number of leading bytes by which a statistics file is recognized.
@@ -75,7 +75,7 @@ fn run(launch: &Path, arguments: &ExplainArguments) -> Result<Result<[Side; 2], 
     let mut files = Files::default();
     let mut variants = Vec::new();
     for request in [reference_request(&request, against), request] {
-        let resolved = Arc::new(Resolved::new(&request)?);
+        let resolved = Arc::new(ResolvedMachine::new(&request)?);
         files.reads_machine(&resolved);
         let label = label(&resolved, &request);
         variants.push(Variant { label, values: Vec::new(), baseline: 0, request, resolved: Some(resolved) });
@@ -103,7 +103,7 @@ fn run(launch: &Path, arguments: &ExplainArguments) -> Result<Result<[Side; 2], 
     }
     let side = |number: usize| {
         let job = &jobs[number];
-        let kept: Option<Measured> = runner[0].kept(&job.key);
+        let kept: Option<RunMeasurement> = runner[0].kept(&job.key);
         let measured = kept.ok_or_else(|| miette!("{}: its cached result no longer exists", job.name))?;
         Side::of(&job.name, &job.what.resolved, &measured)
     };
@@ -124,7 +124,7 @@ fn reference_request(request: &Request, against: &[String]) -> Request {
     other
 }
 
-fn label(resolved: &Resolved, request: &Request) -> String {
+fn label(resolved: &ResolvedMachine, request: &Request) -> String {
     let designs = resolved.designs.iter().map(|design| format!("+ {design}"));
     [resolved.machine.name.clone()].into_iter().chain(designs).chain(request.sets.clone()).collect::<Vec<_>>().join(" ")
 }

@@ -7,7 +7,7 @@ use miette::{Report, miette};
 use waves::part_file::FileIdentity;
 use waves::view;
 
-use warpsieve::config::Resolved;
+use warpsieve::config::ResolvedMachine;
 use warpsieve::launch::LaunchFile;
 
 /// Input and output files of a command.
@@ -26,13 +26,13 @@ struct Entry {
 
 impl Files {
     /// Returns a list with the machine and design files of a configuration.
-    pub fn of(resolved: &Resolved) -> Self {
+    pub fn of(resolved: &ResolvedMachine) -> Self {
         let mut files = Self::default();
         files.reads_machine(resolved);
         files
     }
 
-    pub fn reads_machine(&mut self, resolved: &Resolved) {
+    pub fn reads_machine(&mut self, resolved: &ResolvedMachine) {
         resolved.files.iter().for_each(|path| self.reads("the machine or design file", path));
     }
 

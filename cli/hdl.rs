@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use ::area::Technology;
 use ::hdl::{
-    Block, CounterExample, Gates, Lockstep, Mistake, Proof, Proven, Size, Synthesis, blocks, hdl_folder, proofs,
+    Block, CounterExample, Gates, Invariant, Lockstep, Mistake, Proof, Size, Synthesis, blocks, hdl_folder, proofs,
 };
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
@@ -155,10 +155,10 @@ fn prove(arguments: &ProveArguments) -> Result<Exit, Report> {
     Ok(if is_proven { Exit::Done } else { Exit::CheckFailed })
 }
 
-fn verdict(found: &Result<Proven, CounterExample>) -> String {
+fn verdict(found: &Result<Invariant, CounterExample>) -> String {
     match found {
-        Ok(Proven { clauses: 0, .. }) => "proven for every input".to_owned(),
-        Ok(Proven { clauses, register_bits }) => {
+        Ok(Invariant { clauses: 0, .. }) => "proven for every input".to_owned(),
+        Ok(Invariant { clauses, register_bits }) => {
             format!(
                 "proven for all time, by {} over {} of registers",
                 format_count((*clauses).into(), "clause", "clauses"),

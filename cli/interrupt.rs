@@ -32,7 +32,7 @@ const WORDS: Duration = Duration::from_millis(100);
 /// Stack size of the worker thread in bytes, the usual size of a main thread's stack.
 const STACK_BYTES: usize = 8 << 20;
 /// Interval at which the worker thread is polled if nothing wakes the polling thread.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+const POLL_PERIOD: Duration = Duration::from_millis(100);
 
 /// Number of the signal that requests the end, or 0.
 static ASKED: OnceLock<Arc<AtomicUsize>> = OnceLock::new();
@@ -79,7 +79,7 @@ fn end_late(signal: usize) {
     if IS_HEARD.load(Ordering::Relaxed) {
         thread::sleep(GRACE);
         while CompletionGuard::is_any() && begun.elapsed() < UNHURRIED {
-            thread::sleep(LOOK_EVERY);
+            thread::sleep(POLL_PERIOD);
         }
     }
     thread::spawn(|| output::print_error("interrupted: incomplete files are not written"));
@@ -99,7 +99,7 @@ pub(super) fn run_interruptible<T: Send>(work: impl FnOnce() -> T + Send, tell: 
         })?;
         while !worker.is_finished() {
             match asked.load(Ordering::Relaxed) {
-                0 => thread::park_timeout(LOOK_EVERY),
+                0 => thread::park_timeout(POLL_PERIOD),
                 signal => {
                     tell();
                     end(signal)

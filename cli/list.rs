@@ -10,7 +10,7 @@ use super::args::{Format, ListArguments, ListCategory};
 use super::output::columns;
 use super::{Exit, blocks, dictionary, output};
 use warpsieve::config::{About, Slot, designs, machines};
-use warpsieve::kernels::{kernels_folder, name_of, sorted};
+use warpsieve::kernels::{kernels_folder, list_folder, name_of};
 
 #[derive(Serialize)]
 struct MachineEntry {
@@ -123,12 +123,12 @@ fn design_entries() -> Result<Vec<DesignEntry>, Report> {
 
 fn kernel_entries(folder: &Path) -> Result<Vec<KernelEntry>, Report> {
     let mut entries = Vec::new();
-    for kernel in sorted(folder)? {
+    for kernel in list_folder(folder)? {
         let launch = kernel.join("launch.toml");
         if !launch.is_file() {
             continue;
         }
-        let others = sorted(&kernel)?.into_iter().filter(|path| path.extension().is_some_and(|e| e == "toml"));
+        let others = list_folder(&kernel)?.into_iter().filter(|path| path.extension().is_some_and(|e| e == "toml"));
         let others = others.filter(|path| *path != launch).map(|path| name_of(&path));
         entries.push(KernelEntry {
             name: name_of(&kernel),

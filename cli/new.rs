@@ -9,7 +9,7 @@ use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
 use super::args::NewArguments;
 use super::{Exit, output};
-use warpsieve::config::{Request, Resolved, designs};
+use warpsieve::config::{Request, ResolvedMachine, designs};
 
 /// Folder that this binary was built from.
 const HOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
@@ -114,7 +114,7 @@ fn is_kind(name: &str) -> bool {
     let sets = vec![format!("l1.bypass={{ kind = \"{name}\" }}")];
     let request = Request { machine: "fermi".to_owned(), sets, ..Request::default() };
     // A kind that lacks keys or does not fit the machine exists all the same.
-    Resolved::new(&request).map_or_else(|error| !error.lines().concat().contains("expected one of"), |_| true)
+    ResolvedMachine::new(&request).map_or_else(|error| !error.lines().concat().contains("expected one of"), |_| true)
 }
 
 /// Location of warpsieve's sources, as the crate refers to it.

@@ -10,19 +10,19 @@ use indicatif::ProgressBar;
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 use waves::part_file::AtomicFile;
 
-use super::args::{OptimizeArguments, Profiled};
+use super::args::{OptimizeArguments, ProfileSource};
 use super::files::Files;
 use super::output::{columns, format_count, format_thousands};
 use super::{Exit, interrupt, output};
 use papers::progress::progress_bar;
-use warpsieve::config::Resolved;
+use warpsieve::config::ResolvedMachine;
 use warpsieve::crash;
 use warpsieve::launch::LaunchFile;
-use warpsieve::optimize::{Clocked, Decision, Optimised, Subject};
+use warpsieve::optimize::{Clocked, Decision, Optimization, Subject};
 use warpsieve::run::{RunError, ratio};
 
 pub(super) fn optimize(arguments: &OptimizeArguments) -> Result<Exit, Report> {
-    let resolved = Resolved::new(&arguments.machine.request())?;
+    let resolved = ResolvedMachine::new(&arguments.machine.request())?;
     let launch = warpsieve::run::open(&arguments.launch, arguments.ptx.as_deref())?;
     let mut files = Files::of(&resolved);
     files.reads_launch(&launch);
@@ -57,7 +57,7 @@ struct Outputs {
 
 fn optimized(
     arguments: &OptimizeArguments,
-    resolved: &Resolved,
+    resolved: &ResolvedMachine,
     launch: LaunchFile,
     outputs: Outputs,
     bar: &ProgressBar,
@@ -73,7 +73,7 @@ type Profile = (Subject, Vec<KernelMetrics>, Option<Vec<KernelMetrics>>);
 
 fn profiled(
     arguments: &OptimizeArguments,
-    resolved: &Resolved,
+    resolved: &ResolvedMachine,
     launch: LaunchFile,
     bar: &ProgressBar,
 ) -> Result<Profile, RunError> {
@@ -81,8 +81,8 @@ fn profiled(
     bar.set_length(subject.runs() as u64);
     let tick = || bar.inc(1);
     let (kernels, untimed) = match arguments.profile {
-        Profiled::Untimed => (subject.characterise(&tick), None),
-        Profiled::Clocked => {
+        ProfileSource::Untimed => (subject.characterise(&tick), None),
+        ProfileSource::Clocked => {
             let clocked = Clocked { subject: &subject, launch: &arguments.launch, config: &resolved.config };
             (clocked.characterise(&tick)?, Some(subject.characterise(&|| ())))
         }
@@ -93,11 +93,11 @@ fn profiled(
 /// Chooses the loads to cache from a profile, and writes and prints the results.
 fn written(
     arguments: &OptimizeArguments,
-    resolved: &Resolved,
+    resolved: &ResolvedMachine,
     (subject, kernels, untimed): Profile,
     Outputs { ptx, report, dot }: Outputs,
 ) -> Result<Exit, Report> {
-    let optimised = Optimised::new(&subject, kernels, arguments.t_off.into());
+    let optimised = Optimization::new(&subject, kernels, arguments.t_off.into());
     let method = arguments.method.into();
     let decisions = optimised.decisions(method).map_err(|why| miette!("--method {method}: {why}"))?;
     let text = optimised.text(&decisions)?;
@@ -138,12 +138,12 @@ const EDGES: usize = 12;
 /// Returns the printed result: loads with their decisions, the heaviest edges, and the outcome of each
 /// method.
 fn shown(
-    optimised: &Optimised<'_>,
+    optimised: &Optimization<'_>,
     method: Method,
     decisions: &[Decision],
     untimed: Option<&[KernelMetrics]>,
 ) -> String {
-    let Optimised { subject, graph, .. } = optimised;
+    let Optimization { subject, graph, .. } = optimised;
     let kernels: Vec<_> = subject.kernels().collect();
     let mut text = format!("{}: {}\n\n", subject.source.name, kernels.join(", "));
     text += &loads(optimised, decisions);
@@ -186,8 +186,8 @@ fn compared(clocked: &[KernelMetrics], untimed: &[KernelMetrics]) -> String {
 
 const LOADS: [&str; 9] = ["load", "line", "lines requested", "hits alone", "sectors", "T_on", "T_off", "", "why"];
 
-fn loads(optimised: &Optimised<'_>, decisions: &[Decision]) -> String {
-    let Optimised { subject, kernels, how, .. } = optimised;
+fn loads(optimised: &Optimization<'_>, decisions: &[Decision]) -> String {
+    let Optimization { subject, kernels, how, .. } = optimised;
     let row = |(number, decision): (usize, &Decision)| {
         let mut cells = vec![number.to_string(), subject.loads[number].line.to_string()];
         // A load that several kernels use counts in all of them.
@@ -209,7 +209,7 @@ fn loads(optimised: &Optimised<'_>, decisions: &[Decision]) -> String {
 
 /// Returns a table of all solutions, with the savings predicted by the graph and the L2 traffic measured on
 /// the caches.
-fn methods(optimised: &Optimised<'_>, method: Method) -> String {
+fn methods(optimised: &Optimization<'_>, method: Method) -> String {
     let all = optimised.graph.value(&vec![true; optimised.graph.len()]);
     let bytes = optimised.bypass_all_bytes;
     let relative = |l2: u64| if bytes == 0 { "-".to_owned() } else { format!("{:.1}", 100.0 * ratio(l2, bytes)) };

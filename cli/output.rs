@@ -11,7 +11,7 @@ use miette::{GraphicalReportHandler, GraphicalTheme, IntoDiagnostic, Report, Wra
 use terminal_size::{Width, terminal_size_of};
 use textwrap::{Options, WordSeparator, WordSplitter};
 use trace::Warning;
-use warpsieve::limit::{self, Limited};
+use warpsieve::limit::{self, LimitedReport};
 use warpsieve::run::HostTime;
 pub(super) use warpsieve::text::format_thousands;
 use waves::part_file::AtomicFile;
@@ -101,7 +101,7 @@ pub(super) fn print_report(report: &Report) {
     // A message stays on one line: terminals wrap it, and redirected output can be searched.
     let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_wrap_lines(false);
     let mut text = String::new();
-    let limited = Limited::of(report.as_ref());
+    let limited = LimitedReport::of(report.as_ref());
     match handler.render_report(&mut text, &limited) {
         // The text is already free of control characters, so the remaining ones are the renderer's colors.
         Ok(()) => complain_as_is(&[text.trim_end(), &limited.more().unwrap_or_default()].join("\n\n")),
@@ -135,7 +135,8 @@ pub(super) fn folded_within(most: usize, line: &str, indent: usize) -> String {
         return line.to_owned();
     }
     let indent = " ".repeat(indent);
-    let options = Options::new(most.max(indent.len() + LEAST_WRAPPED)).subsequent_indent(&indent).break_words(false);
+    let options =
+        Options::new(most.max(indent.len() + MIN_WRAPPED_WIDTH)).subsequent_indent(&indent).break_words(false);
     let options = options.word_separator(WordSeparator::AsciiSpace).word_splitter(WordSplitter::NoHyphenation);
     textwrap::fill(line, options)
 }
@@ -147,7 +148,7 @@ pub(super) fn columns(head: &[&str], rows: &[Vec<String>]) -> String {
 }
 
 /// Width below which no column is wrapped, in characters.
-const LEAST_WRAPPED: usize = 20;
+const MIN_WRAPPED_WIDTH: usize = 20;
 /// Smallest width of a wrapped column in the narrowest layout, unless its longest word is shorter.
 const NARROWEST: usize = 10;
 /// Separator of the two ends of a range of names. A range may be wrapped after it.
@@ -186,7 +187,7 @@ fn fitted(most: usize, rows: &[&Vec<String>]) -> (Vec<usize>, &'static str) {
     let longest = |column| in_column(column).flat_map(|cell| cell.split(' ')).map(|word| word.chars().count()).max();
     let (mut wide, mut narrow) = (natural.clone(), natural.clone());
     for column in (0..natural.len()).filter(|&column| can_wrap(column)) {
-        wide[column] = natural[column].min(LEAST_WRAPPED);
+        wide[column] = natural[column].min(MIN_WRAPPED_WIDTH);
         narrow[column] = wide[column].min(longest(column).unwrap_or(0).clamp(1, NARROWEST));
     }
     let shrunk = |least: &[usize], gap: &'static str| {

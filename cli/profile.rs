@@ -9,12 +9,12 @@ use super::args::{Format, ProfileArguments};
 use super::output::{columns, format_count, format_thousands};
 use super::{Exit, interrupt, output};
 use golden::untimed::{Load, Profile};
-use warpsieve::config::Resolved;
+use warpsieve::config::ResolvedMachine;
 use warpsieve::crash;
 use warpsieve::run::{KernelProfile, L2, l2, profile_into, ratio};
 
 pub(super) fn profile(arguments: &ProfileArguments) -> Result<Exit, Report> {
-    let resolved = Resolved::new(&arguments.machine.request())?;
+    let resolved = ResolvedMachine::new(&arguments.machine.request())?;
     let ptx = arguments.ptx.as_deref();
     let kernels = Mutex::default();
     let work = || crash::catch_panic(|| profile_into(&kernels, &arguments.launch, ptx, &resolved.config));
@@ -87,13 +87,13 @@ fn percent(part: u64, whole: u64) -> String {
 struct Entry<'a> {
     kernel: &'a str,
     file: &'a str,
-    all: Counted,
-    launches: Vec<Counted>,
+    all: LaunchCounts,
+    launches: Vec<LaunchCounts>,
 }
 
 /// Counts of one launch, or of all launches of a kernel.
 #[derive(Serialize)]
-struct Counted {
+struct LaunchCounts {
     warp_instructions: u64,
     loads: Vec<Row>,
     stores: Stores,
@@ -126,7 +126,7 @@ struct Stores {
 
 impl<'a> Entry<'a> {
     fn new(kernel: &'a KernelProfile) -> Self {
-        let count = |profile: &Profile| Counted::new(profile, &kernel.lines);
+        let count = |profile: &Profile| LaunchCounts::new(profile, &kernel.lines);
         Self {
             kernel: &kernel.name,
             file: &kernel.file,
@@ -136,7 +136,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-impl Counted {
+impl LaunchCounts {
     fn new(profile: &Profile, lines: &[u32]) -> Self {
         let golden::untimed::Stores { warps, transactions, l1_evictions, l2_hits } = profile.stores;
         let row = |(&pc, load): (&u32, &Load)| {

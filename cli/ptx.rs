@@ -11,7 +11,7 @@ use miette::{IntoDiagnostic, Report, WrapErr};
 use ptx::Source;
 use ptx::ast::Function;
 use ptx::data::data;
-use ptx::lower::Prepared;
+use ptx::lower::PreparedModule;
 use serde::Serialize;
 
 use super::Exit;
@@ -110,7 +110,7 @@ fn read(path: &Path) -> Result<File, Report> {
     let (major, minor) = module.version;
     let target: Vec<_> = module.target.iter().map(|name| name.text).collect();
     let lines: Vec<&str> = text.lines().collect();
-    let prepared = Prepared::new(&source, &module)?;
+    let prepared = PreparedModule::new(&source, &module)?;
     Ok(File {
         file: name,
         version: format!("{major}.{minor}"),
@@ -121,7 +121,7 @@ fn read(path: &Path) -> Result<File, Report> {
     })
 }
 
-fn listed(prepared: &Prepared<'_>, kernel: &Function<'_>, lines: &[&str]) -> Kernel {
+fn listed(prepared: &PreparedModule<'_>, kernel: &Function<'_>, lines: &[&str]) -> Kernel {
     let name = kernel.name.text;
     let refused = |line, column, message: &str, help: Option<&str>| Refusal {
         line,

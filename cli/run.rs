@@ -18,7 +18,7 @@ use super::progress::ProgressLine;
 use super::report::{self, single};
 use super::summary::Summary;
 use super::{Exit, interrupt, output};
-use warpsieve::config::{Request, Resolved};
+use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::crash;
 use warpsieve::estimate::{Activity, Energy};
 use warpsieve::limit;
@@ -30,7 +30,7 @@ use warpsieve::statistics::{StatisticsTable, of_run};
 
 pub(super) fn run(arguments: &RunArguments) -> Result<Exit, Report> {
     let RunArguments { launch, ptx, simulation } = arguments;
-    let resolved = Resolved::new(&simulation.machine.request())?;
+    let resolved = ResolvedMachine::new(&simulation.machine.request())?;
     let mut options = RunOptions { outputs: true, ..options(simulation)? };
     let file = warpsieve::run::open(launch, ptx.as_deref())?;
     options.checkpoints = checkpoints(simulation, &resolved, file.reads())?;
@@ -47,7 +47,7 @@ pub(super) fn run(arguments: &RunArguments) -> Result<Exit, Report> {
 pub(super) fn replay(arguments: &ReplayArguments) -> Result<Exit, Report> {
     let ReplayArguments { trace, simulation } = arguments;
     let mut options = options(simulation)?;
-    let mut resolved = Resolved::new(&simulation.machine.request())?;
+    let mut resolved = ResolvedMachine::new(&simulation.machine.request())?;
     let recording = Trace::open(trace)?;
     output::warn(recording.warnings());
     let mut warnings = limit::lines(recording.warnings(), "warning");
@@ -56,7 +56,7 @@ pub(super) fn replay(arguments: &ReplayArguments) -> Result<Exit, Report> {
         let wider = format!("addr_bits is {needed} instead of {given}: the width of the addresses in the trace");
         output::print_error(&wider);
         warnings.push(wider);
-        resolved = Resolved::new(&widen_addresses(simulation.machine.request(), needed))?;
+        resolved = ResolvedMachine::new(&widen_addresses(simulation.machine.request(), needed))?;
     }
     options.checkpoints = checkpoints(simulation, &resolved, recording.files().map(|path| ("the trace", path)))?;
     let mut files = Files::of(&resolved);
@@ -78,7 +78,7 @@ pub(super) fn widen_addresses(mut request: Request, needed: u32) -> Request {
 struct Subject<'a> {
     /// Launch file or trace.
     file: &'a Path,
-    resolved: &'a Resolved,
+    resolved: &'a ResolvedMachine,
     /// PTX sources of the kernels, for the report.
     sources: Sources,
     /// Warnings issued before the run.
@@ -129,7 +129,7 @@ fn report_results(
         let energy = energy.as_ref().map(BlockEnergy::all).unwrap_or_default();
         let notes = [warnings.clone(), report.notes.clone(), troubles(&report)].concat();
         let (report, node, energy, notes) = (&report, arguments.node, &energy, &notes);
-        let text = single::page(&single::Ran { file, resolved, report, energy, node, sources, notes })?;
+        let text = single::page(&single::ReportedRun { file, resolved, report, energy, node, sources, notes })?;
         written.push(report::keep(html, &text)?);
     }
     report.written.extend(written);
@@ -174,7 +174,7 @@ fn writes(arguments: &SimulationArguments, files: &mut Files) {
 /// run reads.
 fn checkpoints<'a, W: AsRef<str>>(
     arguments: &SimulationArguments,
-    resolved: &Resolved,
+    resolved: &ResolvedMachine,
     reads: impl Iterator<Item = (W, &'a Path)>,
 ) -> Result<Checkpoints, Report> {
     let SimulationArguments { checkpoint, checkpoint_every, resume, .. } = arguments;

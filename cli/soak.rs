@@ -17,7 +17,7 @@ use super::{Exit, interrupt};
 use kept::{ProgressFile, Seeds, SoakProgress};
 use papers::progress::progress_line;
 use tb::kit::coverage::collect;
-use tb::soak::{CaseStart, Failed, Limits, ShrunkCase, Soak, Tally};
+use tb::soak::{CaseStart, FailedCase, Limits, ShrunkCase, Soak, Tally};
 use warpsieve::config::suggestion;
 use warpsieve::kernels::kernels_folder;
 
@@ -160,8 +160,8 @@ fn held(state: &Mutex<State>) -> MutexGuard<'_, State> {
 }
 
 /// Reports a failure, reduces the case, and saves the reduced case.
-fn fails(soak: &Soak, failed: &Failed, folder: &Path) -> Result<(), Report> {
-    let Failed { seed, reproduce, tally, wrong, .. } = failed;
+fn fails(soak: &Soak, failed: &FailedCase, folder: &Path) -> Result<(), Report> {
+    let FailedCase { seed, reproduce, tally, wrong, .. } = failed;
     let passed = format_tally(soak, tally);
     output::print_error(&format!("{passed} passed; seed {seed} failed: {wrong}\nTo reproduce:\n{reproduce}"));
     let bar = progress_line(false, None, "reducing the case [{elapsed}]");

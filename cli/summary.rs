@@ -12,7 +12,7 @@ use rtl::l2::{L2Config, L2Stats};
 use rtl::sm::{InstructionStats, StallReason};
 
 use super::output::{self, folded_within, format_count, format_thousands};
-use warpsieve::config::Resolved;
+use warpsieve::config::ResolvedMachine;
 use warpsieve::estimate::{Energy, Unit};
 use warpsieve::run::{Counters, Evictions, NO_EVICTIONS, Outcome, RunReport, Verdict, ratio};
 
@@ -21,12 +21,12 @@ const REASONS_SHOWN: usize = 4;
 /// Number of block levels for which the energy is printed; the statistics have all.
 const LEVELS_SHOWN: usize = 2;
 /// Fraction of the total energy below which a block gets no row.
-const LEAST_SHOWN: f64 = 0.001;
+const MIN_SHOWN: f64 = 0.001;
 
 /// Results of a run, to be printed as a table.
 pub(super) struct Summary<'a> {
     pub launch: &'a Path,
-    pub resolved: &'a Resolved,
+    pub resolved: &'a ResolvedMachine,
     pub report: &'a RunReport,
     /// Energy of the run, if it is to be printed.
     pub energy: Option<&'a Energy>,
@@ -161,7 +161,7 @@ fn refusals(label: &'static str, refusals: impl Iterator<Item = (&'static str, u
 /// Prints the row of a group of blocks and the rows of the blocks inside, if their share of the energy is
 /// large enough.
 fn units(f: &mut fmt::Formatter<'_>, unit: &Unit, depth: usize, whole_pj: f64) -> fmt::Result {
-    if unit.dynamic_pj + unit.leakage_pj < LEAST_SHOWN * whole_pj {
+    if unit.dynamic_pj + unit.leakage_pj < MIN_SHOWN * whole_pj {
         return Ok(());
     }
     let name = match unit.units {

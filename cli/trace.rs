@@ -17,10 +17,10 @@ use super::files::Files;
 use super::output::{self, format_count, format_thousands, wrap_text};
 use super::{Exit, interrupt};
 use papers::progress::progress_line;
-use warpsieve::config::Resolved;
+use warpsieve::config::ResolvedMachine;
 use warpsieve::content::Content;
 use warpsieve::crash;
-use warpsieve::run::{Exported, TraceForm, export_into, replaceable};
+use warpsieve::run::{ExportResult, TraceForm, export_into, replaceable};
 use warpsieve::trace::list_of;
 use warpsieve::trace::profile::Profile;
 
@@ -41,7 +41,7 @@ pub(super) fn trace(arguments: &TraceArguments) -> Result<Exit, Report> {
 
 fn export(arguments: &TraceExportArguments) -> Result<Exit, Report> {
     let TraceExportArguments { launch, output: folder, machine, ptx, compress, quiet, .. } = arguments;
-    let resolved = Resolved::new(&machine.request())?;
+    let resolved = ResolvedMachine::new(&machine.request())?;
     let packing = match compress {
         Compression::None => Packing::Plain,
         Compression::Xz => Packing::Xz,
@@ -57,7 +57,7 @@ fn export(arguments: &TraceExportArguments) -> Result<Exit, Report> {
     let work = || crash::catch_panic(|| export_into(&exported, launch, &resolved.config, folder, form));
     let exported = || exported.lock().unwrap_or_else(PoisonError::into_inner);
     let ran = interrupt::run_interruptible(work, || {
-        let Exported { files, .. } = std::mem::take(&mut *exported());
+        let ExportResult { files, .. } = std::mem::take(&mut *exported());
         let launches = format_count(files.len() as u64, "launch", "launches");
         if let Err(report) = output::print_written(*quiet, files) {
             output::print_report(&report);
@@ -65,7 +65,7 @@ fn export(arguments: &TraceExportArguments) -> Result<Exit, Report> {
         output::print_error(&format!("interrupted after {launches}; the later launches and the list are missing"));
     })?;
     interrupt::ended(ran, |()| {
-        let Exported { files, warp_instructions } = std::mem::take(&mut *exported());
+        let ExportResult { files, warp_instructions } = std::mem::take(&mut *exported());
         if !quiet {
             let launches = format_count(files.len().saturating_sub(1) as u64, "launch", "launches");
             let instructions = format_count(warp_instructions, "warp instruction", "warp instructions");
@@ -80,7 +80,7 @@ fn info(arguments: &TraceInfoArguments) -> Result<Exit, Report> {
     let TraceInfoArguments { file, line, format, quiet } = arguments;
     Content::Trace.check(file).into_diagnostic().wrap_err_with(|| format!("{} cannot be read", file.display()))?;
     let mut progress = Progress::new(*quiet);
-    let mut found = Found { kernels: Vec::new(), copied_bytes: 0, warnings: Vec::new() };
+    let mut found = AnalyzedKernels { kernels: Vec::new(), copied_bytes: 0, warnings: Vec::new() };
     if let Some(list) = list_of(file) {
         let mut list = KernelsList::open(&list)?;
         while let Some(command) = list.next_command()? {
@@ -117,13 +117,13 @@ struct Kernel {
 }
 
 /// All kernels that a command analyzes.
-struct Found {
+struct AnalyzedKernels {
     kernels: Vec<Kernel>,
     copied_bytes: u64,
     warnings: Vec<Warning>,
 }
 
-impl Found {
+impl AnalyzedKernels {
     fn add(&mut self, path: &Path, line: u64, progress: &mut Progress) -> Result<(), Report> {
         let mut kernel = KernelTrace::open(path)?;
         let mut profile = Profile::new(line);

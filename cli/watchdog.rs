@@ -14,10 +14,10 @@ use waves::part_file;
 use super::{Exit, output};
 
 /// Interval between two polls.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const POLL_PERIOD: Duration = Duration::from_secs(1);
 /// Number of polls after which a call counts as endless; even a slow machine calls a hook thousands of
 /// times per second. Polls are counted instead of seconds, since a stopped process polls nothing either.
-const MOST_LOOKS: u32 = 10;
+const MAX_POLLS: u32 = 10;
 
 /// Starts to watch the hooks of this process.
 pub(super) fn watch() {
@@ -25,11 +25,11 @@ pub(super) fn watch() {
     let _ = thread::Builder::new().name("watchdog".to_owned()).spawn(|| {
         let mut looks: HashMap<(u64, u64), u32> = HashMap::new();
         loop {
-            thread::sleep(LOOK_EVERY);
+            thread::sleep(POLL_PERIOD);
             let calls = current_calls();
             let key = |call: &HookCall| (call.thread, call.number);
             looks = calls.iter().map(|call| (key(call), looks.get(&key(call)).map_or(1, |looks| looks + 1))).collect();
-            if let Some(call) = calls.iter().find(|call| looks[&key(call)] > MOST_LOOKS) {
+            if let Some(call) = calls.iter().find(|call| looks[&key(call)] > MAX_POLLS) {
                 end(call)
             }
         }
@@ -38,7 +38,7 @@ pub(super) fn watch() {
 
 fn end(call: &HookCall) -> ! {
     part_file::discard_all();
-    let (call, seconds) = (crash::named(call), u64::from(MOST_LOOKS) * LOOK_EVERY.as_secs());
+    let (call, seconds) = (crash::format_hook_call(call), u64::from(MAX_POLLS) * POLL_PERIOD.as_secs());
     output::print_error(&format!(
         "internal error: {call}: it has not returned for {seconds} s\n\
          The scheme broke one of its own rules. No result of this run can be trusted, and nothing is written."

@@ -3,13 +3,13 @@
 
 use std::path::Path;
 
-use warpsieve::config::{Request, Resolved};
+use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::run::{Outcome, RunOptions, Verdict, run};
 
 /// Runs the launch file with every check, and returns a summary.
 pub fn report(machine: &str, launch: &str, design: &str) -> miette::Result<String> {
     let request = Request { machine: machine.to_owned(), designs: vec![design.to_owned()], sets: vec![] };
-    let config = Resolved::new(&request)?.config;
+    let config = ResolvedMachine::new(&request)?.config;
     let options = RunOptions { check: true, ..RunOptions::default() };
     let report = run(Path::new(launch), &config, &options, &mut |progress| eprint!("\r{} cycles", progress.cycles))?;
     eprintln!();

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use miette::{IntoDiagnostic, Result};
 use warpsieve::bank::{BankAlone, DramReply, InvalidateAck, Request};
-use warpsieve::config::{self, Resolved};
+use warpsieve::config::{self, ResolvedMachine};
 
 /// Reads: cycle in which the bank accepts the read, and its line. Line 0 is fetched long before and has the
 /// only way.
@@ -20,7 +20,7 @@ const SETS: &str = "interleave_bytes=64 l1.line_bytes=64 l2.line_bytes=64 l2.set
 /// Plays the reads. Returns each line with the cycle in which it is served.
 pub fn play(frc_entries: &str, wave: &Path) -> Result<Vec<(u64, u64)>> {
     let sets = format!("{SETS}{frc_entries}").split(' ').map(str::to_owned).collect();
-    let config = Resolved::new(&config::Request { machine: "fermi".to_owned(), designs: vec![], sets })?.config;
+    let config = ResolvedMachine::new(&config::Request { machine: "fermi".to_owned(), designs: vec![], sets })?.config;
     let mut alone = BankAlone::new(&config, 0);
     let mut reads: VecDeque<_> = READS.map(|(cycle, line)| (cycle - 1, line, alone.line(line))).into();
     let (mut memory, mut l1s, mut served) = (VecDeque::new(), VecDeque::new(), Vec::new());

@@ -18,7 +18,7 @@
 //! * stores, on issue ([`Checker::store`]) and when they reach memory ([`Checker::perform`]);
 //! * loads, on issue ([`Checker::begin`], coherent ones [`Checker::begin_coherent`]) and on return
 //!   ([`Checker::end`]);
-//! * atomics, at their position in memory order ([`Checker::change`]) and on return ([`Checker::returned`]).
+//! * atomics, at their position in memory order ([`Checker::change`]) and on return ([`Checker::check_atomic_result`]).
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -190,7 +190,7 @@ impl Checker {
 
     /// Returns the value of a cell in memory, or `None` if the cell was never used.
     #[must_use]
-    pub fn held(&self, cell: u64) -> Option<u64> {
+    pub fn memory_value(&self, cell: u64) -> Option<u64> {
         self.cells.get(&cell)?.versions.last().map(|version| version.value)
     }
 
@@ -329,7 +329,7 @@ impl Checker {
     ///
     /// # Errors
     /// Returns a violation if no pending atomic of the compute unit with this operation found the value.
-    pub fn returned(&mut self, cu: usize, cell: u64, operation: u64, value: u64) -> Result<(), Violation> {
+    pub fn check_atomic_result(&mut self, cu: usize, cell: u64, operation: u64, value: u64) -> Result<(), Violation> {
         let found = self.found.entry((cu, cell)).or_default();
         if let Some(place) = found.iter().position(|one| *one == (operation, value)) {
             found.swap_remove(place);
@@ -339,7 +339,7 @@ impl Checker {
             return Ok(());
         }
         let alike = found.iter().find(|(other, _)| *other == operation).map(|(_, found)| *found);
-        let expected = alike.or_else(|| self.held(cell)).unwrap_or(0);
+        let expected = alike.or_else(|| self.memory_value(cell)).unwrap_or(0);
         Err(Violation { cu, cell, value, expected, rule: Rule::Atomic })
     }
 
@@ -380,17 +380,23 @@ impl Checker {
     /// Records a coherent operation that takes its position in memory order on issue.
     ///
     /// # Errors
-    /// Returns the same errors as [`Self::coherent_from`].
-    pub fn coherent(&mut self, cu: usize, cell: u64, read: Option<u64>, write: Option<u64>) -> Result<(), Violation> {
+    /// Returns the same errors as [`Self::record_coherent_from`].
+    pub fn record_coherent(
+        &mut self,
+        cu: usize,
+        cell: u64,
+        read: Option<u64>,
+        write: Option<u64>,
+    ) -> Result<(), Violation> {
         let issue = self.issue();
-        self.coherent_from(issue, cu, cell, read, write)
+        self.record_coherent_from(issue, cu, cell, read, write)
     }
 
     /// Records the values that a coherent operation read and wrote at its position in memory order.
     ///
     /// # Errors
     /// Returns a violation if the value read differs from memory.
-    pub fn coherent_from(
+    pub fn record_coherent_from(
         &mut self,
         Issue(number): Issue,
         cu: usize,

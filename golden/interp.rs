@@ -35,7 +35,7 @@ use isa::lanes::ConvergenceFault;
 use isa::program::Program;
 
 use self::code::{Code, special};
-use self::undefined::Undefined;
+use self::undefined::UndefinedBits;
 use self::warp::Warp;
 use crate::memory::{AccessError, FlatMemory};
 
@@ -268,7 +268,7 @@ struct Cta<'a> {
     /// True if a value in memory has changed since the flag was last cleared.
     has_changed: bool,
     /// Undefined register bits of all threads, if they are tracked.
-    undefined: Option<Undefined>,
+    undefined: Option<UndefinedBits>,
 }
 
 impl<'a> Cta<'a> {
@@ -298,7 +298,7 @@ impl<'a> Cta<'a> {
             index: [0; 3],
             executed: 0,
             has_changed: false,
-            undefined: code.follows_undefined.then(|| Undefined::new(launch.program, code, threads)),
+            undefined: code.follows_undefined.then(|| UndefinedBits::new(launch.program, code, threads)),
         })
     }
 
@@ -318,7 +318,7 @@ impl<'a> Cta<'a> {
             }
         }
         self.warps.iter_mut().for_each(Warp::begin);
-        self.undefined.iter_mut().for_each(Undefined::begin);
+        self.undefined.iter_mut().for_each(UndefinedBits::begin);
     }
 
     fn is_done(&self) -> bool {

@@ -19,7 +19,7 @@ mod text;
 mod visible;
 
 pub use count::{format_count, format_thousands, noun};
-pub use near::{MOST_COMPARED, join_names, nearest};
-pub use read::{MOST_BYTES, as_text, read_bytes, read_text};
+pub use near::{MAX_COMPARED_BYTES, join_names, nearest};
+pub use read::{MAX_BYTES, as_text, read_bytes, read_text};
 pub use text::Text;
 pub use visible::{escape_hidden, shorten, visible_line};

@@ -2,14 +2,14 @@
 
 /// Longest name compared with others in bytes. A comparison takes time proportional to the product of both
 /// lengths.
-pub const MOST_COMPARED: usize = 64;
+pub const MAX_COMPARED_BYTES: usize = 64;
 /// Number of names that [`listed`] shows.
 const LISTED: usize = 60;
 
 /// Returns the candidate with the smallest edit distance to `name`, or `None` if no candidate is close. At
 /// most a third of the characters of `name` may differ.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    if name.len() > MOST_COMPARED {
+    if name.len() > MAX_COMPARED_BYTES {
         return None;
     }
     let length = name.chars().count();
@@ -17,7 +17,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     let slips = (length / 3).max(1).min(length.saturating_sub(1));
     let letters = letters(name);
     let may_be_near = |candidate: &&str| {
-        candidate.len() <= MOST_COMPARED
+        candidate.len() <= MAX_COMPARED_BYTES
             && candidate.chars().count().abs_diff(length) <= slips
             && (letters & !self::letters(candidate)).count_ones() as usize <= slips
     };

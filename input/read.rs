@@ -6,38 +6,38 @@ use std::path::Path;
 
 /// Maximum size of a text file in bytes: a hundred times the largest launch, sweep or statistics file of the
 /// suite.
-pub const MOST_BYTES: u64 = 64 << 20;
+pub const MAX_BYTES: u64 = 64 << 20;
 
 /// Reads a whole file as text.
 ///
 /// # Errors
-/// If the file cannot be read, has more than [`MOST_BYTES`], or is not text.
+/// If the file cannot be read, has more than [`MAX_BYTES`], or is not text.
 pub fn read_text(path: &Path) -> io::Result<String> {
     as_text(read_bytes(path)?)
 }
 
-/// Reads a file up to one byte more than [`MOST_BYTES`], so that [`as_text`] can detect a file that is too
+/// Reads a file up to one byte more than [`MAX_BYTES`], so that [`as_text`] can detect a file that is too
 /// long.
 ///
 /// # Errors
 /// If the file cannot be read.
 pub fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
 /// Converts bytes to text.
 ///
 /// # Errors
-/// If there are more than [`MOST_BYTES`], or the bytes are not text: text is UTF-8 and contains no NUL.
+/// If there are more than [`MAX_BYTES`], or the bytes are not text: text is UTF-8 and contains no NUL.
 pub fn as_text(bytes: Vec<u8>) -> io::Result<String> {
     let refuse = |reason: String| Err(io::Error::new(io::ErrorKind::InvalidData, reason));
     if let Some(at) = bytes.iter().position(|&byte| byte == 0) {
         return refuse(format!("it is not text: byte {at} is NUL"));
     }
-    if bytes.len() as u64 > MOST_BYTES {
-        return refuse(format!("it has more than {} MiB, which is the limit", MOST_BYTES >> 20));
+    if bytes.len() as u64 > MAX_BYTES {
+        return refuse(format!("it has more than {} MiB, which is the limit", MAX_BYTES >> 20));
     }
     match String::from_utf8(bytes) {
         Ok(text) => Ok(text),
@@ -55,7 +55,7 @@ mod tests {
         assert_eq!(wrong(b"a = 1\0"), "it is not text: byte 5 is NUL");
         assert_eq!(wrong(b"ab\xff"), "it is not text: byte 2 is not UTF-8");
         assert_eq!(as_text("a = \"ü\"\n".into()).unwrap(), "a = \"ü\"\n");
-        assert_eq!(wrong(&vec![b' '; MOST_BYTES as usize + 1]), "it has more than 64 MiB, which is the limit");
+        assert_eq!(wrong(&vec![b' '; MAX_BYTES as usize + 1]), "it has more than 64 MiB, which is the limit");
     }
 
     #[cfg(unix)]

@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use super::count::format_count;
 
 /// Maximum number of lines of a message.
-const MOST_LINES: usize = 100;
+const MAX_LINES: usize = 100;
 /// Maximum number of characters in a line of a message. The last [`LAST_CHARACTERS`] of them come from the
 /// end of the line, where messages say which values are legal.
-const MOST_CHARACTERS: usize = 1000;
+const MAX_CHARACTERS: usize = 1000;
 const LAST_CHARACTERS: usize = 300;
 
 /// Escapes characters that control a terminal, are invisible, or reorder a line, as `\u001b`, the notation of
@@ -63,7 +63,7 @@ fn is_hidden(character: char) -> bool {
 #[must_use]
 pub fn shorten(message: &str) -> String {
     let mut lines = message.lines();
-    let mut shown: Vec<_> = lines.by_ref().take(MOST_LINES).map(|line| cut_line(&escape_hidden(line))).collect();
+    let mut shown: Vec<_> = lines.by_ref().take(MAX_LINES).map(|line| cut_line(&escape_hidden(line))).collect();
     match lines.count() {
         0 => {}
         more => shown.push(format!("... and {}", format_count(more as u64, "more line", "more lines"))),
@@ -73,13 +73,13 @@ pub fn shorten(message: &str) -> String {
 
 fn cut_line(line: &str) -> String {
     // A line that is short in bytes is short in characters too, so its characters need no counting.
-    let characters = if line.len() <= MOST_CHARACTERS { 0 } else { line.chars().count() };
-    if characters <= MOST_CHARACTERS {
+    let characters = if line.len() <= MAX_CHARACTERS { 0 } else { line.chars().count() };
+    if characters <= MAX_CHARACTERS {
         return line.to_owned();
     }
     let byte_of = |character| line.char_indices().nth(character).map_or(line.len(), |(at, _)| at);
-    let (first, last) = (byte_of(MOST_CHARACTERS - LAST_CHARACTERS), byte_of(characters - LAST_CHARACTERS));
-    let left_out = characters - MOST_CHARACTERS;
+    let (first, last) = (byte_of(MAX_CHARACTERS - LAST_CHARACTERS), byte_of(characters - LAST_CHARACTERS));
+    let left_out = characters - MAX_CHARACTERS;
     format!("{} ... {left_out} characters ... {}", &line[..first], &line[last..])
 }
 
@@ -125,9 +125,9 @@ mod tests {
         let shown = shorten(&long);
         assert!(shown.starts_with("`x` is \"ä") && shown.ends_with("ä\", expected a number"), "{shown}");
         assert!(shown.contains(" ... 999028 characters ... "), "{shown}");
-        assert_eq!(shorten(&"line\n".repeat(500)).lines().count(), MOST_LINES + 1);
+        assert_eq!(shorten(&"line\n".repeat(500)).lines().count(), MAX_LINES + 1);
         assert!(shorten(&"line\n".repeat(500)).ends_with("\n... and 400 more lines"));
-        assert!(shorten(&"line\n".repeat(MOST_LINES + 1)).ends_with("\n... and 1 more line"));
+        assert!(shorten(&"line\n".repeat(MAX_LINES + 1)).ends_with("\n... and 1 more line"));
         assert_eq!(shorten("one\ntwo"), "one\ntwo");
     }
 }

@@ -22,4 +22,4 @@ pub mod texture;
 pub mod types;
 
 /// Largest address width of a machine in bits, as in current GPUs.
-pub const MOST_ADDRESS_BITS: u32 = 49;
+pub const MAX_ADDRESS_BITS: u32 = 49;

@@ -123,7 +123,7 @@ const APART: f64 = 3.0;
 /// Maximum number of tick labels.
 const TICKS: usize = 7;
 /// Maximum number of decimal places of tick labels.
-const MOST_PLACES: usize = 6;
+const MAX_PLACES: usize = 6;
 /// Height of the plot area in a picture of given width, and in a picture of natural width.
 const HEIGHT: (f64, f64) = (118.0, 190.0);
 /// Natural width of the plot area: minimum, maximum, width of a group without its bars, and width of a bar.
@@ -464,8 +464,8 @@ pub(crate) fn places(ticks: &[f64]) -> Option<usize> {
     let is_exact = |tick: &f64, places: usize| {
         format!("{tick:.places$}").parse().is_ok_and(|shown: f64| (shown - tick).abs() < step / 100.0)
     };
-    let places = (0..MOST_PLACES).find(|&places| ticks.iter().all(|tick| is_exact(tick, places)));
-    let places = places.unwrap_or(MOST_PLACES);
+    let places = (0..MAX_PLACES).find(|&places| ticks.iter().all(|tick| is_exact(tick, places)));
+    let places = places.unwrap_or(MAX_PLACES);
     (places > 2 || ticks.iter().any(|tick| tick.abs() >= 10.0)).then_some(places)
 }
 

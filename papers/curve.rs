@@ -34,7 +34,7 @@ const BELOW: u32 = 40;
 const TICKS: (usize, usize) = (5, 7);
 const COLOUR: RGBColor = RGBColor(0, 114, 178);
 
-type Failed<'b> = DrawingAreaErrorKind<<SVGBackend<'b> as DrawingBackend>::ErrorType>;
+type DrawError<'b> = DrawingAreaErrorKind<<SVGBackend<'b> as DrawingBackend>::ErrorType>;
 
 impl Curve {
     /// Returns the plot as SVG.
@@ -45,7 +45,7 @@ impl Curve {
         text
     }
 
-    fn draw<'b>(&self, backend: SVGBackend<'b>) -> Result<(), Failed<'b>> {
+    fn draw<'b>(&self, backend: SVGBackend<'b>) -> Result<(), DrawError<'b>> {
         let root = backend.into_drawing_area();
         root.fill(&WHITE)?;
         let values = self.steps.iter().filter_map(|(.., value)| *value);

@@ -52,7 +52,7 @@ const DARK: [f64; 3] = [8.0, 64.0, 129.0];
 /// Lightness below which a cell gets white text.
 const IS_DARK: f64 = 0.52;
 /// Minimum ratio at the ends of the ratio scale, so that noise does not look dark.
-const LEAST_RATIO: f64 = 1.02;
+const MIN_RATIO: f64 = 1.02;
 
 /// Mapping from values to colors.
 #[derive(Clone, Copy, Debug)]
@@ -278,7 +278,7 @@ impl HeatMaps {
         });
         let (low, high) = ends.unwrap_or((0.0, 0.0));
         if is_ratio {
-            let most = values.iter().fold(LEAST_RATIO, |most, value| most.max(*value).max(value.recip()));
+            let most = values.iter().fold(MIN_RATIO, |most, value| most.max(*value).max(value.recip()));
             return Scale { low: most.recip(), high: most, is_ratio };
         }
         Scale { low, high, is_ratio }

@@ -42,7 +42,7 @@ use page::Page;
 use progress::progress_bar;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use runs::Runner;
-use warpsieve::kernels::{name_of, sorted};
+use warpsieve::kernels::{list_folder, name_of};
 
 /// Error that keeps a figure from being drawn.
 #[derive(Debug)]
@@ -147,7 +147,7 @@ impl Session {
     /// Returns the kernels that have a launch file of the main size, each with its path. Quick mode uses the
     /// small size instead.
     fn suite(&self) -> Result<Vec<(String, PathBuf)>, Report> {
-        let names = sorted(&self.kernels)?.into_iter().map(|folder| name_of(&folder));
+        let names = list_folder(&self.kernels)?.into_iter().map(|folder| name_of(&folder));
         let kernels = names.map(|kernel| (self.launch(&kernel, "launch"), kernel));
         Ok(kernels.filter(|(path, _)| path.is_file()).map(|(path, kernel)| (kernel, path)).collect())
     }

@@ -28,7 +28,7 @@ pub enum WorkloadFile {
 
 /// Stored metrics of a run that ended in any way other than an interruption.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct Measured {
+pub struct RunMeasurement {
     /// Report of the run.
     pub report: RunReport,
     /// Area of the machine in mm2.
@@ -72,7 +72,7 @@ impl WorkloadFile {
     }
 }
 
-impl Measured {
+impl RunMeasurement {
     /// Runs a workload on a machine. A run that stops early, or whose results are wrong, is measured too.
     ///
     /// # Errors

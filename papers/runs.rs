@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::FigureError;
 use super::store::{Input, Key, Store};
 use crate::progress::progress_bar;
-use warpsieve::config::{Request, Resolved};
+use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::crash;
 use warpsieve::run::{Counters, Outcome, RunError, RunOptions, RunReport, Verdict, run};
 
@@ -91,8 +91,8 @@ fn request(machine: &str, designs: &[&str], sets: &[&str]) -> Request {
 ///
 /// # Errors
 /// If a name is unknown or a setting violates a rule.
-pub fn resolve_config(machine: &str, designs: &[&str], sets: &[&str]) -> Result<Resolved, Report> {
-    Ok(Resolved::new(&request(machine, designs, sets))?)
+pub fn resolve_config(machine: &str, designs: &[&str], sets: &[&str]) -> Result<ResolvedMachine, Report> {
+    Ok(ResolvedMachine::new(&request(machine, designs, sets))?)
 }
 
 impl Point {
@@ -201,13 +201,13 @@ impl Runner {
         &self,
         kind: &str,
         points: &[Point],
-        work: &(dyn Fn(&Path, &Resolved) -> Result<T, RunFailure> + Sync),
+        work: &(dyn Fn(&Path, &ResolvedMachine) -> Result<T, RunFailure> + Sync),
     ) -> Result<Vec<T>, FigureError> {
-        let mut jobs: Vec<Job<(&Path, Resolved)>> = Vec::new();
+        let mut jobs: Vec<Job<(&Path, ResolvedMachine)>> = Vec::new();
         let (mut numbers, mut inputs) = (FxHashMap::default(), FxHashMap::default());
         let mut wanted = Vec::new();
         for point in points {
-            let resolved = Resolved::new(&point.request).map_err(Report::from)?;
+            let resolved = ResolvedMachine::new(&point.request).map_err(Report::from)?;
             let input = match inputs.entry(&*point.launch) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(new) => new.insert(Input::launch(&point.launch)?),
@@ -322,7 +322,7 @@ mod tests {
         for jobs in [1, 4] {
             let (_folder, runner, points) = runner(jobs);
             let ran = AtomicUsize::new(0);
-            let work = |launch: &Path, _: &Resolved| {
+            let work = |launch: &Path, _: &ResolvedMachine| {
                 ran.fetch_add(1, Ordering::Relaxed);
                 Ok(name(launch))
             };
@@ -336,13 +336,13 @@ mod tests {
     #[test]
     fn what_was_done_before_a_failure_is_kept() {
         let (_folder, runner, points) = runner(1);
-        let fails = |launch: &Path, _: &Resolved| match name(launch).as_str() {
+        let fails = |launch: &Path, _: &ResolvedMachine| match name(launch).as_str() {
             "a" => Err(RunFailure::Failed("broken".to_owned())),
             other => Ok(other.to_owned()),
         };
         let Err(FigureError::Failed(why)) = runner.measure("test", &points, &fails) else { panic!("a failed") };
         assert!(why.ends_with("a.toml on fermi: broken"), "{why}");
-        let again = |launch: &Path, _: &Resolved| match name(launch).as_str() {
+        let again = |launch: &Path, _: &ResolvedMachine| match name(launch).as_str() {
             "b" => panic!("measured twice"),
             other => Ok(other.to_owned()),
         };
@@ -352,13 +352,13 @@ mod tests {
     #[test]
     fn an_interrupted_runner_measures_nothing_more() {
         let (_folder, runner, points) = runner(1);
-        let stops = |launch: &Path, _: &Resolved| {
+        let stops = |launch: &Path, _: &ResolvedMachine| {
             runner.interrupt.store(2, Ordering::Relaxed);
             Ok(name(launch))
         };
         assert!(matches!(runner.measure("test", &points, &stops), Err(FigureError::Interrupted(2))));
         runner.interrupt.store(0, Ordering::Relaxed);
-        let only_b = |launch: &Path, _: &Resolved| {
+        let only_b = |launch: &Path, _: &ResolvedMachine| {
             assert_eq!(name(launch), "b");
             Ok(name(launch))
         };

@@ -39,7 +39,7 @@ const APART: f64 = 3.0;
 /// Width and height of the plot area.
 const PLOT: (f64, f64) = (330.0, 250.0);
 /// Minimum width of the plot area.
-const LEAST: f64 = 60.0;
+const MIN_WIDTH: f64 = 60.0;
 const TICKS: usize = 7;
 /// Scale factor of markers on the line.
 const LARGER: f64 = 1.45;
@@ -65,7 +65,7 @@ impl Scatter {
         let title = if self.title.is_empty() { 0.0 } else { line };
         let (left, top) = (MARGIN + line + numbers + APART, MARGIN + title + line / 2.0);
         let beside = 2.0 * line + names + MARGIN;
-        let right = width.points().map_or(left + PLOT.0, |all| (all - beside).max(left + LEAST));
+        let right = width.points().map_or(left + PLOT.0, |all| (all - beside).max(left + MIN_WIDTH));
         let high = (PLOT.1 / PLOT.0 * (right - left)).min(PLOT.1);
         let bottom = top + high.max(self.dots.len() as f64 * line);
         let all = right + beside;

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use waves::part_file::AtomicFile;
 
-use warpsieve::config::{Resolved, fnv1a};
+use warpsieve::config::{ResolvedMachine, fnv1a};
 
 /// Fingerprint of the sources that determine the results of a run, computed by `build.rs`.
 pub const FINGERPRINT: &str = env!("FINGERPRINT");
@@ -126,7 +126,7 @@ pub fn digest(path: &Path) -> io::Result<(u64, usize)> {
 impl Key {
     /// Creates the key of a result. `kind` distinguishes different results of the same input and machine.
     #[must_use]
-    pub fn new(kind: &str, input: &Input, resolved: &Resolved) -> Self {
+    pub fn new(kind: &str, input: &Input, resolved: &ResolvedMachine) -> Self {
         let Input { name, text } = input;
         let text = format!("{kind}\nsources {FINGERPRINT}\nconfiguration {}\n{text}", resolved.hash());
         Self { name: format!("{name}-{kind}"), text }
@@ -208,7 +208,8 @@ mod tests {
 
     fn key(launch: &Path, set: &str) -> Key {
         let sets = vec![set.to_owned()];
-        let resolved = Resolved::new(&Request { machine: "fermi".to_owned(), designs: Vec::new(), sets }).unwrap();
+        let resolved =
+            ResolvedMachine::new(&Request { machine: "fermi".to_owned(), designs: Vec::new(), sets }).unwrap();
         Key::new("test", &Input::launch(launch).unwrap(), &resolved)
     }
 

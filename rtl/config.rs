@@ -79,7 +79,13 @@ impl Rules {
     /// Requires that a field lies in a range.
     pub fn range(&mut self, field: &str, value: u64, legal: RangeInclusive<u64>, why: &'static str) {
         if !legal.contains(&value) {
-            self.violated(field, value.to_string(), format!("{} to {}", legal.start(), legal.end()), Vec::new(), why);
+            self.add_violation(
+                field,
+                value.to_string(),
+                format!("{} to {}", legal.start(), legal.end()),
+                Vec::new(),
+                why,
+            );
         }
     }
 
@@ -88,23 +94,23 @@ impl Rules {
         if !value.is_power_of_two() || !legal.contains(&value) {
             let (least, most) = (*legal.start(), legal.end().checked_ilog2().map_or(0, |log2| 1 << log2));
             let legal = if least >= most { most.to_string() } else { format!("a power of two from {least} to {most}") };
-            self.violated(field, value.to_string(), legal, Vec::new(), why);
+            self.add_violation(field, value.to_string(), legal, Vec::new(), why);
         }
     }
 
     /// Requires any other condition on one field.
     pub fn expect(&mut self, holds: bool, field: &str, value: impl fmt::Display, legal: &str, why: &'static str) {
         if !holds {
-            self.violated(field, value.to_string(), legal.to_owned(), Vec::new(), why);
+            self.add_violation(field, value.to_string(), legal.to_owned(), Vec::new(), why);
         }
     }
 
     /// Requires a relation between several fields. The first side is reported, unless [`Violation::blaming`]
     /// selects another one, for example the field that was set last.
-    pub fn between(&mut self, holds: bool, sides: impl IntoIterator<Item = Side>, why: &'static str) {
+    pub fn expect_relation(&mut self, holds: bool, sides: impl IntoIterator<Item = Side>, why: &'static str) {
         let mut sides = sides.into_iter();
         if let Some(Side { path, value, legal }) = sides.next().filter(|_| !holds) {
-            self.violated(&path, value, legal, sides.collect(), why);
+            self.add_violation(&path, value, legal, sides.collect(), why);
         }
     }
 
@@ -126,7 +132,7 @@ impl Rules {
         };
         let least = sum.saturating_sub(rounded);
         let first = Side::new(whole.0, whole.1, format!("{least} or more with {}", named(None)));
-        self.between(sum <= most, [first].into_iter().chain(parts.iter().filter_map(part)), why);
+        self.expect_relation(sum <= most, [first].into_iter().chain(parts.iter().filter_map(part)), why);
     }
 
     /// Limits the size of a memory in bytes, the product of `fields` and `unit_bytes`, because the host must
@@ -142,7 +148,7 @@ impl Rules {
             let legal = format!("at most {fits}: the total size is {bytes} bytes, and at most {most} are legal");
             (fits > 0).then(|| Side::new(name, count, legal))
         };
-        self.between(bytes <= most, fields.iter().filter_map(side), why);
+        self.expect_relation(bytes <= most, fields.iter().filter_map(side), why);
     }
 
     /// True if a rule about this field has been violated so far.
@@ -161,7 +167,7 @@ impl Rules {
     /// Adds violations collected separately, whose paths are relative to the currently open group.
     pub fn merge(&mut self, others: Self) {
         for Violation { path, value, legal, why, others } in others.found {
-            self.violated(&path, value, legal, others, why);
+            self.add_violation(&path, value, legal, others, why);
         }
     }
 
@@ -171,7 +177,7 @@ impl Rules {
         self.found
     }
 
-    fn violated(&mut self, field: &str, value: String, legal: String, others: Vec<Side>, why: &'static str) {
+    fn add_violation(&mut self, field: &str, value: String, legal: String, others: Vec<Side>, why: &'static str) {
         let path = self.path(field);
         let others = others.into_iter().map(|side| Side { path: self.path(&side.path), ..side }).collect();
         self.found.push(Violation { path, value, legal, why, others });
@@ -230,7 +236,7 @@ mod tests {
         rules.group("l1", |rules| {
             rules.group("index", |rules| {
                 let sides = ["kind", "super.sets", "super.super.num_sms"].map(|path| Side::new(path, 1, "2"));
-                rules.between(false, sides, "they depend on each other");
+                rules.expect_relation(false, sides, "they depend on each other");
             });
         });
         let found = rules.into_violations().remove(0);

@@ -59,17 +59,17 @@ const HOOK_BITS: u32 = 16;
 
 thread_local! {
     static CALLS: Cell<u64> = const { Cell::new(0) };
-    static THREAD: Arc<Thread> = enlisted();
+    static THREAD: Arc<Thread> = register_thread();
 }
 
-fn held<T>(list: &Mutex<Vec<T>>) -> MutexGuard<'_, Vec<T>> {
+fn lock<T>(list: &Mutex<Vec<T>>) -> MutexGuard<'_, Vec<T>> {
     list.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn enlisted() -> Arc<Thread> {
+fn register_thread() -> Arc<Thread> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let thread = Arc::new(Thread { number: NUMBER.fetch_add(1, Ordering::Relaxed), ..Thread::default() });
-    let mut threads = held(&THREADS);
+    let mut threads = lock(&THREADS);
     threads.retain(|other| other.strong_count() > 0);
     threads.push(Arc::downgrade(&thread));
     thread
@@ -108,7 +108,7 @@ impl Numbers {
 /// Returns the number of the first hook of a scheme; all wrappers of a scheme share one list of hooks.
 #[cold]
 fn enter(slot: &'static str, scheme: Name, names: &[&'static str]) -> u64 {
-    let mut hooks = held(&HOOKS);
+    let mut hooks = lock(&HOOKS);
     let known = hooks.iter().position(|hook| hook.slot == slot && hook.scheme == scheme);
     let at = known.unwrap_or_else(|| {
         let at = hooks.len();
@@ -126,20 +126,20 @@ pub fn forget() {
 /// Returns the call in progress on this thread.
 #[must_use]
 pub fn current_call() -> Option<HookCall> {
-    THREAD.try_with(|thread| seen(thread)).ok().flatten()
+    THREAD.try_with(|thread| thread_call(thread)).ok().flatten()
 }
 
 /// Returns the calls in progress on all threads.
 #[must_use]
 pub fn current_calls() -> Vec<HookCall> {
-    let threads: Vec<_> = held(&THREADS).iter().filter_map(Weak::upgrade).collect();
-    threads.iter().filter_map(|thread| seen(thread)).collect()
+    let threads: Vec<_> = lock(&THREADS).iter().filter_map(Weak::upgrade).collect();
+    threads.iter().filter_map(|thread| thread_call(thread)).collect()
 }
 
-fn seen(thread: &Thread) -> Option<HookCall> {
+fn thread_call(thread: &Thread) -> Option<HookCall> {
     let call = thread.call.load(Ordering::Relaxed);
     let hook = (call & ((1 << HOOK_BITS) - 1)).checked_sub(1)?;
-    let hook = *held(&HOOKS).get(hook as usize)?;
+    let hook = *lock(&HOOKS).get(hook as usize)?;
     Some(HookCall {
         hook,
         cycle: thread.cycle.load(Ordering::Relaxed),

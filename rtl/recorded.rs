@@ -15,7 +15,7 @@ pub const UNTOUCHED: u8 = 0;
 #[must_use]
 pub fn word(address: u64, tag: u8) -> u32 {
     let number = address / WORD_BYTES;
-    mixed(number as u32, high(number)) | u32::from(tag)
+    mix(number as u32, high(number)) | u32::from(tag)
 }
 
 /// Returns `N` consecutive words with the given tags. `address` must be a multiple of their total size, a
@@ -25,7 +25,7 @@ pub fn word(address: u64, tag: u8) -> u32 {
 pub fn words<const N: usize>(address: u64, tags: &[u8; N]) -> [u32; N] {
     let number = address / WORD_BYTES;
     let (low, high) = (number as u32, high(number));
-    std::array::from_fn(|index| mixed(low | index as u32, high) | u32::from(tags[index]))
+    std::array::from_fn(|index| mix(low | index as u32, high) | u32::from(tags[index]))
 }
 
 /// Contribution of the upper half of a word number to its hash.
@@ -37,7 +37,7 @@ fn high(number: u64) -> u32 {
 /// Hashes a word number into the upper 24 bits. Uses shifts only, so that the host can compute several words
 /// at once.
 #[inline(always)]
-fn mixed(low: u32, high: u32) -> u32 {
+fn mix(low: u32, high: u32) -> u32 {
     let mut bits = low ^ high;
     bits ^= bits << 13;
     bits ^= bits >> 17;

@@ -20,7 +20,7 @@ pub use rtl::kernel::{Edge, Rx, RxBank, Tx, TxBank};
 pub use rtl::l2::{Invalidate, InvalidateAck};
 pub use rtl::noc::packet::{Reply, Request, RequestKind};
 
-use crate::readers::{Changed, WaveError, WaveSpec, Waveform};
+use crate::readers::{ChangedBlocks, WaveError, WaveSpec, Waveform};
 
 const BANK: BlockId = BlockId { domain: 0, slot: 0 };
 const DRIVER: BlockId = BlockId { domain: 0, slot: 1 };
@@ -45,7 +45,7 @@ pub struct Ports<'a> {
 }
 
 /// Bank with its channels.
-struct Wired {
+struct WiredBank {
     bank: L2Bank,
     recalls: bool,
     req: Chan<Request>,
@@ -56,7 +56,7 @@ struct Wired {
     inv_ack: Chan<InvalidateAck>,
 }
 
-impl Wired {
+impl WiredBank {
     fn new(config: &MachineConfig, partition: u32) -> Self {
         let place = config.bank_place(partition);
         let packets = config.packets();
@@ -120,9 +120,9 @@ impl Wired {
 }
 
 /// Bank with a driver at the far ends of its channels.
-struct Driven<'a, D>(&'a mut Wired, D);
+struct DrivenBank<'a, D>(&'a mut WiredBank, D);
 
-impl<D: FnMut(Ports<'_>, &mut Edge<'_>)> Blocks for Driven<'_, D> {
+impl<D: FnMut(Ports<'_>, &mut Edge<'_>)> Blocks for DrivenBank<'_, D> {
     fn population(&self) -> Vec<u8> {
         vec![2]
     }
@@ -146,24 +146,24 @@ fn nobody(_: Ports<'_>, _: &mut Edge<'_>) {}
 
 /// One L2 bank with a driver at its ports.
 pub struct BankAlone {
-    wired: Wired,
+    wired: WiredBank,
     /// Distribution of L1 lines over the partitions.
     lines: Interleave,
     partition: u32,
     sim: Simulator,
-    wave: Option<(Waveform<AtomicFile>, Changed)>,
+    wave: Option<(Waveform<AtomicFile>, ChangedBlocks)>,
 }
 
 impl BankAlone {
     /// Creates the empty bank of a partition.
     ///
     /// # Panics
-    /// Panics if the configuration breaks a rule. A [resolved](crate::config::Resolved) configuration does
+    /// Panics if the configuration breaks a rule. A [resolved](crate::config::ResolvedMachine) configuration does
     /// not.
     #[must_use]
     pub fn new(config: &MachineConfig, partition: u32) -> Self {
-        let mut wired = Wired::new(config, partition);
-        let sim = Simulator::new(&PERIODS, &Driven(&mut wired, nobody), Mode::default());
+        let mut wired = WiredBank::new(config, partition);
+        let sim = Simulator::new(&PERIODS, &DrivenBank(&mut wired, nobody), Mode::default());
         Self { wired, lines: config.interleave(config.l1.line_bytes), partition, sim, wave: None }
     }
 
@@ -177,8 +177,8 @@ impl BankAlone {
         let format = Format::of(path).map_err(io::Error::other)?;
         let clocks = Clocks::of_periods(&PERIODS);
         let spec = WaveSpec { format, globs: &globs, ..WaveSpec::of(&clocks, 0) };
-        let shown = Driven(&mut self.wired, nobody);
-        self.wave = Some((Waveform::create(path, &shown, spec)?, Changed::none(&shown)));
+        let shown = DrivenBank(&mut self.wired, nobody);
+        self.wave = Some((Waveform::create(path, &shown, spec)?, ChangedBlocks::none(&shown)));
         Ok(())
     }
 
@@ -191,7 +191,7 @@ impl BankAlone {
     /// # Panics
     /// Panics if the driver sends into a full channel or takes from an empty one.
     pub fn cycle(&mut self, driver: impl FnMut(Ports<'_>, &mut Edge<'_>)) -> io::Result<()> {
-        let mut driven = Driven(&mut self.wired, driver);
+        let mut driven = DrivenBank(&mut self.wired, driver);
         let tick = self.sim.step(&mut driven);
         if let Some(((wave, changed), tick)) = self.wave.as_mut().zip(tick) {
             changed.take(&mut self.sim);
@@ -228,12 +228,12 @@ impl BankAlone {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{self, Resolved};
+    use crate::config::{self, ResolvedMachine};
 
     fn bank(sets: &[&str], partition: u32) -> BankAlone {
         let sets = sets.iter().map(|&set| set.to_owned()).collect();
         let request = config::Request { machine: "fermi".to_owned(), sets, ..config::Request::default() };
-        BankAlone::new(&Resolved::new(&request).unwrap().config, partition)
+        BankAlone::new(&ResolvedMachine::new(&request).unwrap().config, partition)
     }
 
     /// Reads lines 0 and 1 of the bank from a memory that holds each burst's number and replies at once.

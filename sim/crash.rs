@@ -66,14 +66,14 @@ fn install_hook() {
 
 /// Formats the active scheme hook for messages.
 #[must_use]
-pub fn named(HookCall { hook, cycle, .. }: &HookCall) -> String {
+pub fn format_hook_call(HookCall { hook, cycle, .. }: &HookCall) -> String {
     format!("scheme `{}` of `{}` in its hook `{}`, cycle {cycle}", hook.scheme, hook.slot, hook.name)
 }
 
 fn message(info: &PanicHookInfo<'_>) -> String {
     let text = info.payload_as_str().unwrap_or("a panic without a message");
     let text = match hook::current_call() {
-        Some(call) => format!("{}: {text}", named(&call)),
+        Some(call) => format!("{}: {text}", format_hook_call(&call)),
         None => text.to_owned(),
     };
     match info.location() {

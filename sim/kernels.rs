@@ -87,13 +87,13 @@ pub fn of_name(name: &str) -> Option<PathBuf> {
 /// Fails if there is no folder of kernels, or it cannot be read.
 pub fn launches() -> Result<Vec<(String, PathBuf)>, Report> {
     let mut launches = Vec::new();
-    for kernel in sorted(&kernels_folder()?)? {
+    for kernel in list_folder(&kernels_folder()?)? {
         let (name, main) = (name_of(&kernel), kernel.join(MAIN));
         if !main.is_file() {
             continue;
         }
         launches.push((name.clone(), main));
-        for file in sorted(&kernel)?.into_iter().filter(|file| file.extension().is_some_and(|end| end == ENDING)) {
+        for file in list_folder(&kernel)?.into_iter().filter(|file| file.extension().is_some_and(|end| end == ENDING)) {
             let size = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
             launches.push((format!("{name}/{size}"), file));
         }
@@ -122,7 +122,7 @@ fn meant(given: &Path, launches: &[(String, PathBuf)]) -> Option<String> {
 ///
 /// # Errors
 /// Fails if the folder cannot be read.
-pub fn sorted(folder: &Path) -> Result<Vec<PathBuf>, Report> {
+pub fn list_folder(folder: &Path) -> Result<Vec<PathBuf>, Report> {
     let context = || format!("folder {} cannot be read", folder.display());
     let entries = fs::read_dir(folder).into_diagnostic().wrap_err_with(context)?;
     let mut paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>();

@@ -18,9 +18,9 @@ const SHOWN: usize = 20;
 const AHEAD: usize = 80;
 const BEHIND: usize = 160;
 /// Maximum number of lines in an excerpt of a multi-line value.
-const MOST_LINES: usize = 8;
+const MAX_LINES: usize = 8;
 /// Maximum length of a chain of error causes.
-const MOST_CAUSES: usize = 16;
+const MAX_CAUSES: usize = 16;
 
 /// Formats the first entries of a list, followed by the number of omitted entries of type `what`.
 #[must_use]
@@ -37,7 +37,7 @@ fn more(entries: usize, what: &str) -> Option<String> {
 
 /// Printable copy of a report: its first problems, short messages, excerpts of a few columns around the
 /// reported position, and no terminal control characters.
-pub struct Limited {
+pub struct LimitedReport {
     message: String,
     code: Option<String>,
     severity: Option<Severity>,
@@ -52,16 +52,16 @@ pub struct Limited {
 
 /// Cause of an error.
 enum Cause {
-    Report(Box<Limited>),
+    Report(Box<LimitedReport>),
     /// Error without an excerpt or help text.
-    Words(Box<Limited>),
+    Words(Box<LimitedReport>),
 }
 
-impl Limited {
+impl LimitedReport {
     /// Copies the printable content of a report.
     #[must_use]
     pub fn of(report: &dyn Diagnostic) -> Self {
-        Self::within(report, None, MOST_CAUSES)
+        Self::within(report, None, MAX_CAUSES)
     }
 
     /// Copies a report with at most `causes` causes. A report without source text uses that of the outer
@@ -111,19 +111,19 @@ impl Limited {
     }
 }
 
-impl fmt::Debug for Limited {
+impl fmt::Debug for LimitedReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl fmt::Display for Limited {
+impl fmt::Display for LimitedReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl Error for Limited {
+impl Error for LimitedReport {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         let (Cause::Report(cause) | Cause::Words(cause)) = self.cause.as_ref()?;
         Some(&**cause)
@@ -131,13 +131,13 @@ impl Error for Limited {
 }
 
 /// Boxes an optional text of a report for display.
-fn shown(text: Option<&String>) -> Option<Box<dyn fmt::Display + '_>> {
+fn box_text(text: Option<&String>) -> Option<Box<dyn fmt::Display + '_>> {
     text.map(|text| Box::new(text) as Box<dyn fmt::Display>)
 }
 
-impl Diagnostic for Limited {
+impl Diagnostic for LimitedReport {
     fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        shown(self.code.as_ref())
+        box_text(self.code.as_ref())
     }
 
     fn severity(&self) -> Option<Severity> {
@@ -145,11 +145,11 @@ impl Diagnostic for Limited {
     }
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        shown(self.help.as_ref())
+        box_text(self.help.as_ref())
     }
 
     fn url<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        shown(self.url.as_ref())
+        box_text(self.url.as_ref())
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
@@ -197,7 +197,7 @@ impl Excerpt {
         let start = label.offset().checked_sub(around.span().offset())?.min(whole.len());
         let marked = start..start.saturating_add(label.len()).min(whole.len());
         let (mut text, mut span, mut begins) = (String::new(), None, 0);
-        for (number, line) in whole.split('\n').take(MOST_LINES).enumerate() {
+        for (number, line) in whole.split('\n').take(MAX_LINES).enumerate() {
             if number > 0 {
                 text.push('\n');
             }
@@ -298,11 +298,11 @@ mod tests {
         let text = "title = \"a\"\n\nx = 1 # ü\ny = [\n  1,\n]\nz = 3\n";
         for bytes in [0..5, 13..14, 17..18, 23..34, text.len()..text.len()] {
             let whole = report(text, bytes);
-            assert_eq!(drawn(&Limited::of(whole.as_ref())), drawn(whole.as_ref()));
+            assert_eq!(drawn(&LimitedReport::of(whole.as_ref())), drawn(whole.as_ref()));
         }
         let source = NamedSource::new("b.toml", "a = 1".to_owned());
         let outer = report(text, 17..18).wrap_err("outer").with_source_code(source);
-        assert_eq!(drawn(&Limited::of(outer.as_ref())), drawn(outer.as_ref()));
+        assert_eq!(drawn(&LimitedReport::of(outer.as_ref())), drawn(outer.as_ref()));
     }
 
     #[test]
@@ -311,7 +311,7 @@ mod tests {
             for length in [1, 100_000] {
                 let text = format!("first\n{}{}{}\nlast", "ü".repeat(ahead), "x".repeat(length), "y".repeat(100_000));
                 let start = 6 + 2 * ahead;
-                let shown = drawn(&Limited::of(report(&text, start..start + length).as_ref()));
+                let shown = drawn(&LimitedReport::of(report(&text, start..start + length).as_ref()));
                 assert!(shown.contains(&format!("[a.toml:2:{}]", ahead + 1)), "{shown}");
                 assert!(shown.contains("... ") && shown.contains("üx") && shown.contains("here"), "{shown}");
                 assert!(shown.lines().all(|line| line.chars().count() < 300), "{shown}");
@@ -322,7 +322,7 @@ mod tests {
     #[test]
     fn a_value_of_many_lines_is_shown_by_its_first() {
         let text = "1,\n".repeat(100_000);
-        let shown = drawn(&Limited::of(report(&text, 3..200_000).as_ref()));
+        let shown = drawn(&LimitedReport::of(report(&text, 3..200_000).as_ref()));
         assert!(shown.lines().count() < 20 && shown.contains("[a.toml:2:1]"), "{shown}");
     }
 
@@ -331,7 +331,7 @@ mod tests {
         let evil = "k\u{1b}[2J\u{202e} = \u{9b}1\n";
         let label = LabeledSpan::new_with_span(Some(evil.to_owned()), 2..5);
         let inner = miette!(labels = vec![label], help = evil, "bad {evil}").with_source_code(Text::new(evil, evil));
-        let shown = drawn(&Limited::of(inner.wrap_err(evil).as_ref()));
+        let shown = drawn(&LimitedReport::of(inner.wrap_err(evil).as_ref()));
         assert!(shown.contains("\\u001b[2J\\u202e") && shown.contains("\\u009b"), "{shown}");
         assert_eq!(escape_hidden(&shown), shown);
     }

@@ -19,11 +19,11 @@ use std::fs;
 
 use golden::reference::ElementType;
 use serde::{Deserialize, Serialize};
-use warpsieve::config::{Request, Resolved};
+use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::launch::read_npy;
 use warpsieve::run::{Outcome, RunOptions, run};
 
-use crate::kit::{LEAST_QUEUES, Random};
+use crate::kit::{MIN_QUEUES, Random};
 
 /// Maximum number of locations in a program.
 pub const LOCATIONS: usize = 3;
@@ -32,7 +32,7 @@ const ROUNDS: usize = 100;
 /// Core cycles from one round to the next.
 const ROUND_CYCLES: u32 = 3000;
 /// Maximum number of words that a thread reads.
-const MOST_READ: usize = 6;
+const MAX_READS: usize = 6;
 /// Limit of a run [core cycles]: a hundred times the duration of its rounds.
 const MAX_CYCLES: u64 = 100 * ROUNDS as u64 * ROUND_CYCLES as u64;
 
@@ -237,12 +237,12 @@ fn ptx(program: &Program) -> String {
     let mut text = format!(
         ".version 7.0\n.target sm_70\n.address_size 64\n\
          .visible .entry litmus(.param .u64 memory, .param .u64 results, .param .u64 noise, .param .u32 seed)\n{{\n\
-         .reg .b32 %r<16>;\n.reg .b32 %v<{MOST_READ}>;\n.reg .pred %p<4>;\n.reg .b64 %rd<12>;\n\
+         .reg .b32 %r<16>;\n.reg .b32 %v<{MAX_READS}>;\n.reg .pred %p<4>;\n.reg .b64 %rd<12>;\n\
          mov.u32 %r0, %tid.x;\nmov.u32 %r2, %ctaid.x;\nld.param.u64 %rd4, [noise];\n\
          mul.wide.u32 %rd5, %r2, {noise_bytes};\nadd.u64 %rd4, %rd4, %rd5;\nsetp.ge.u32 %p0, %r0, 32;\n@%p0 bra NOISE;\n\
          setp.ne.u32 %p0, %r0, 0;\n@%p0 ret;\nld.param.u64 %rd0, [memory];\nld.param.u64 %rd1, [results];\nld.param.u32 %r1, [seed];\n\
          mul.wide.u32 %rd3, %r2, {result_bytes};\nadd.u64 %rd1, %rd1, %rd3;\nmov.u32 %r3, 0;\nmov.u32 %r5, 0;\nROUND:\n",
-        result_bytes = 4 * MOST_READ,
+        result_bytes = 4 * MAX_READS,
         noise_bytes = NOISE_BYTES,
     );
     // Every thread begins a round in the same cycle, plus a pseudorandom delay of up to 63 cycles.
@@ -297,7 +297,7 @@ fn ptx(program: &Program) -> String {
          NOISE:\nmul.wide.u32 %rd5, %r0, 1536;\nadd.u64 %rd5, %rd5, %rd4;\n\
          AGAIN:\nst.global.u32 [%rd5], %r0;\nst.global.u32 [%rd5+4], %r0;\nst.global.u32 [%rd5+8], %r0;\nld.volatile.global.u32 %r9, [%rd4];\nsetp.eq.u32 %p3, %r9, 0;\n@%p3 bra AGAIN;\nret;\n}}\n",
         round_bytes = ROUND_BYTES,
-        results = 4 * MOST_READ * threads,
+        results = 4 * MAX_READS * threads,
     );
     text
 }
@@ -327,15 +327,15 @@ pub struct LitmusReport {
 /// # Errors
 /// If the program exceeds the limits of this module, or the run fails or does not finish.
 pub fn run_on_machine(program: &Program, seed: u32, request: &Request) -> Result<LitmusReport, String> {
-    if let Some(ops) = program.0.iter().find(|ops| reads(ops) > MOST_READ) {
-        return Err(format!("a thread reads {} words, expected at most {MOST_READ}", reads(ops)));
+    if let Some(ops) = program.0.iter().find(|ops| reads(ops) > MAX_READS) {
+        return Err(format!("a thread reads {} words, expected at most {MAX_READS}", reads(ops)));
     }
     let out_of_bounds = |op: &&Op| op.location().is_some_and(|at| at >= LOCATIONS);
     if let Some(op) = program.0.iter().flatten().find(out_of_bounds) {
         return Err(format!("{op:?} has no location, expected one below {LOCATIONS}"));
     }
     let told = |error: &dyn fmt::Display| error.to_string();
-    let config = Resolved::new(request).map_err(|error| error.lines().join("\n"))?.config;
+    let config = ResolvedMachine::new(request).map_err(|error| error.lines().join("\n"))?.config;
     let folder = tempfile::tempdir().map_err(|error| told(&error))?;
     let threads = program.0.len();
     fs::write(folder.path().join("litmus.ptx"), ptx(program)).map_err(|error| told(&error))?;
@@ -346,7 +346,7 @@ pub fn run_on_machine(program: &Program, seed: u32, request: &Request) -> Result
          args = [\"memory\", \"results\", \"noise\", {{ u32 = {seed} }}]\n\
          [[output]]\nbuffer = \"memory\"\nwrite = \"memory.npy\"\n[[output]]\nbuffer = \"results\"\nwrite = \"results.npy\"\n",
         buffer("memory", ROUNDS * ROUND_BYTES / 4),
-        buffer("results", ROUNDS * threads * MOST_READ),
+        buffer("results", ROUNDS * threads * MAX_READS),
         buffer("noise", threads * NOISE_BYTES / 4),
     );
     let path = folder.path().join("launch.toml");
@@ -364,7 +364,7 @@ pub fn run_on_machine(program: &Program, seed: u32, request: &Request) -> Result
     let mut seen = BTreeMap::new();
     for round in 0..ROUNDS {
         let read = program.0.iter().enumerate().flat_map(|(thread, ops)| {
-            let first = (round * threads + thread) * MOST_READ;
+            let first = (round * threads + thread) * MAX_READS;
             results[first..first + reads(ops)].iter().copied()
         });
         let last = (0..LOCATIONS).map(|at| memory[(round * ROUND_BYTES + at * LOCATION_BYTES) / 4]);
@@ -398,6 +398,6 @@ pub fn machines() -> Vec<Request> {
         sets: owned(sets),
     };
     let mut all: Vec<_> = designs.iter().map(|designs| request(designs, &[])).collect();
-    all.extend([request(&[], &["l1.store_hit=update"]), request(&[], &LEAST_QUEUES)]);
+    all.extend([request(&[], &["l1.store_hit=update"]), request(&[], &MIN_QUEUES)]);
     all
 }

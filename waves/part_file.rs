@@ -25,9 +25,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::TempDir;
 
 /// Maximum number of processes that write the same file at a time.
-const MOST_PARTS: u32 = 1000;
+const MAX_WRITERS: u32 = 1000;
 /// Maximum length of a chain of symbolic links.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// Output file under construction.
 #[derive(Debug)]
@@ -201,7 +201,7 @@ fn begin(replaces: &Path) -> io::Result<(File, PathBuf)> {
     if parts.is_over {
         return Err(io::ErrorKind::Interrupted.into());
     }
-    for number in 1..=MOST_PARTS {
+    for number in 1..=MAX_WRITERS {
         let mut name = OsString::from(replaces.file_name().unwrap_or_default());
         name.push(format!(".warpsieve-{number}.part"));
         let at = replaces.with_file_name(name);
@@ -210,7 +210,7 @@ fn begin(replaces: &Path) -> io::Result<(File, PathBuf)> {
             return Ok((file, at));
         }
     }
-    Err(io::Error::new(io::ErrorKind::ResourceBusy, format!("{MOST_PARTS} other processes write it")))
+    Err(io::Error::new(io::ErrorKind::ResourceBusy, format!("{MAX_WRITERS} other processes write it")))
 }
 
 /// Opens and locks the temporary file at this path, or returns `None` if another process is writing it.
@@ -289,7 +289,7 @@ fn destination(path: &Path) -> PathBuf {
     }
     let folder_of = |path: &Path| path.parent().unwrap_or(Path::new("")).to_owned();
     let mut path = path.to_owned();
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         let Ok(next) = fs::read_link(&path) else { break };
         path = folder_of(&path).join(next);
     }

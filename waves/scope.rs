@@ -314,7 +314,7 @@ fn near(tree: &Tree, glob: &Glob) -> Vec<String> {
                 }
             }
         }
-        if !found.is_empty() && wanted.len() <= input::MOST_COMPARED {
+        if !found.is_empty() && wanted.len() <= input::MAX_COMPARED_BYTES {
             found.sort_by_key(|(name, _)| strsim::osa_distance(name, wanted));
             return found.into_iter().take(SUGGESTIONS).map(|(_, path)| path).collect();
         }

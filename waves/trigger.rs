@@ -189,7 +189,7 @@ fn find(tree: &Tree, path: &str) -> Result<Vec<SignalId>, String> {
         return Ok(found);
     }
     let below_root = |id: SignalId| tree.names(id)[1..].join(".");
-    let nearest = (path.len() <= input::MOST_COMPARED)
+    let nearest = (path.len() <= input::MAX_COMPARED_BYTES)
         .then(|| tree.ids().map(below_root).min_by_key(|full| strsim::osa_distance(full, path)))
         .flatten();
     let nearest = nearest.map_or(String::new(), |nearest| format!("; nearest: `{nearest}`"));

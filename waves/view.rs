@@ -135,7 +135,7 @@ impl View {
             return View::parse(name, text);
         }
         // Only a prefix is compared: the cost is proportional to the product of both lengths.
-        let begins = &name[..name.floor_char_boundary(input::MOST_COMPARED)];
+        let begins = &name[..name.floor_char_boundary(input::MAX_COMPARED_BYTES)];
         let names = BUILT_IN.iter().map(|built_in| built_in.name);
         let nearest = names.min_by_key(|built_in| strsim::osa_distance(built_in, begins)).unwrap_or_default();
         Err(ViewError::Unknown { name: name.to_owned(), nearest })

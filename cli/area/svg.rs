@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use super::super::output::escape_xml;
 use super::Estimate;
-use warpsieve::estimate::Folded;
+use warpsieve::estimate::FoldedScopes;
 
 const WIDTH: f64 = 1200.0;
 const HEIGHT: f64 = 800.0;
@@ -15,7 +15,7 @@ const TOP: f64 = 30.0;
 const LEVELS: u32 = 5;
 const COLUMN: f64 = WIDTH / LEVELS as f64;
 /// Height below which a box is not drawn. Boxes lower than a line of text (`LINE`) have no name.
-const LEAST: f64 = 0.5;
+const MIN_HEIGHT: f64 = 0.5;
 const LINE: f64 = 13.0;
 
 /// Hue and saturation of the outermost blocks, used round robin. None is red or green, so that readers with
@@ -43,14 +43,14 @@ pub(super) fn svg(estimate: &Estimate<'_>) -> String {
         tree.um2 / 1e6,
     );
     let place = Place { level: 0, top: TOP, height: HEIGHT, branch: 0 };
-    draw(&mut text, &Folded::of(tree), "", place);
+    draw(&mut text, &FoldedScopes::of(tree), "", place);
     text.push_str("</svg>\n");
     text
 }
 
-fn draw(text: &mut String, block: &Folded<'_>, above: &str, place: Place) {
+fn draw(text: &mut String, block: &FoldedScopes<'_>, above: &str, place: Place) {
     let Place { level, top, height, branch } = place;
-    if height < LEAST || level == LEVELS {
+    if height < MIN_HEIGHT || level == LEVELS {
         return;
     }
     let path = if above.is_empty() { block.name.clone() } else { format!("{above}.{}", block.name) };

@@ -5,7 +5,7 @@ use ::area::{Basis, Kind};
 
 use super::super::output::{columns, format_thousands, noun};
 use super::Estimate;
-use warpsieve::estimate::{Block, Delta, Folded};
+use warpsieve::estimate::{Block, Delta, FoldedScopes};
 
 pub(super) fn table(estimate: &Estimate<'_>, depth: usize) -> String {
     let Estimate { machine, designs, node_nm, tree, .. } = estimate;
@@ -18,7 +18,7 @@ pub(super) fn table(estimate: &Estimate<'_>, depth: usize) -> String {
         Some(against) => {
             text += &overhead(estimate, against);
             let mut rows = Vec::new();
-            add_rows(&Folded::of(tree), usize::MAX, "", 1, &mut |indent, block, _| {
+            add_rows(&FoldedScopes::of(tree), usize::MAX, "", 1, &mut |indent, block, _| {
                 if block.one.differs() {
                     rows.push(delta_row(indent, block));
                 }
@@ -35,14 +35,20 @@ pub const HEAD: [&str; 7] = ["BLOCK", "EACH: BITS", "FLIP-FLOPS", "mm2", "LEAKAG
 /// Returns the table cells of the blocks in the top `depth` levels of the tree.
 pub fn rows(tree: &Block, depth: usize) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
-    add_rows(&Folded::of(tree), depth, "", 1, &mut |indent, block, copies| {
+    add_rows(&FoldedScopes::of(tree), depth, "", 1, &mut |indent, block, copies| {
         rows.push(row(indent, block, copies, tree.um2));
     });
     rows
 }
 
 /// Adds a block and the blocks inside it, each with the number of copies in the whole machine.
-fn add_rows(block: &Folded<'_>, depth: usize, indent: &str, around: u32, add: &mut impl FnMut(&str, &Folded<'_>, u32)) {
+fn add_rows(
+    block: &FoldedScopes<'_>,
+    depth: usize,
+    indent: &str,
+    around: u32,
+    add: &mut impl FnMut(&str, &FoldedScopes<'_>, u32),
+) {
     let copies = around * block.count;
     add(indent, block, copies);
     if depth > 1 {
@@ -55,7 +61,7 @@ fn mm2(um2: f64) -> String {
     format!("{:.4}", um2 / 1e6)
 }
 
-fn row(indent: &str, block: &Folded<'_>, copies: u32, whole: f64) -> Vec<String> {
+fn row(indent: &str, block: &FoldedScopes<'_>, copies: u32, whole: f64) -> Vec<String> {
     let Block { bits, flops, um2, leakage_mw, .. } = block.one;
     let all = um2 * f64::from(copies);
     vec![
@@ -73,7 +79,7 @@ fn signed(number: i64) -> String {
     format!("{}{}", if number < 0 { "-" } else { "+" }, format_thousands(number.unsigned_abs()))
 }
 
-fn delta_row(indent: &str, block: &Folded<'_>) -> Vec<String> {
+fn delta_row(indent: &str, block: &FoldedScopes<'_>) -> Vec<String> {
     let Delta { bits, flops, um2, leakage_mw } = block.one.delta.unwrap_or_default();
     vec![
         format!("{indent}{}", block.name),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
-use papers::measured::{BlockEnergy, Measured};
+use papers::measured::{BlockEnergy, RunMeasurement};
 use rtl::l1::stages::Stays;
 use rtl::sm::StallReason;
 use serde::Deserialize;
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::super::output::format_count;
 use super::super::sweep::tidy::flatten;
-use warpsieve::config::Resolved;
+use warpsieve::config::ResolvedMachine;
 use warpsieve::content::Content;
 use warpsieve::estimate::Energy;
 use warpsieve::run::NO_EVICTIONS;
@@ -135,7 +135,7 @@ impl Side {
     ///
     /// # Errors
     /// Fails if the statistics cannot be written as JSON.
-    pub fn of(name: &str, resolved: &Resolved, measured: &Measured) -> Result<Self, Report> {
+    pub fn of(name: &str, resolved: &ResolvedMachine, measured: &RunMeasurement) -> Result<Self, Report> {
         let value = serde_json::to_value(of_run(resolved, &measured.report, None)).into_diagnostic()?;
         Ok(Self { energy: measured.energy.clone(), ..Self::parsed(name.to_owned(), value)? })
     }

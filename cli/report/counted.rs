@@ -96,7 +96,7 @@ pub fn latencies(report: &RunReport, at: &str) -> Markup {
     let Totals { stages: stays, dram, .. } = report.counters.totals();
     let about = "Warp loads by latency in core cycles, from the LSU to the last byte";
     let mut histograms = vec![("loads", about, loads.latencies.to_vec())];
-    for ((name, stays), (_, counter)) in stays.named().into_iter().zip(stages()) {
+    for ((name, stays), (_, counter)) in stays.named_stays().into_iter().zip(stages()) {
         histograms.push((name, counter.meaning, stays.latencies.to_vec()));
     }
     histograms.push(("reads", "DRAM reads by latency in cycles of the DRAM clock", dram.read_latencies.to_vec()));

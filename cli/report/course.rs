@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use papers::curve::Curve;
-use warpsieve::config::Resolved;
+use warpsieve::config::ResolvedMachine;
 use warpsieve::run::{Interval, RunReport, ratio};
 
 use super::super::output::{format_count, format_thousands};
@@ -18,7 +18,7 @@ fn part(part: u64, whole: u64) -> Option<f64> {
 type TimelinePlot<'a> = (&'a str, &'a str, f64, Box<dyn Fn(&Interval) -> Option<f64> + 'a>);
 
 /// Returns the charts over the cycles of the run.
-pub fn body(resolved: &Resolved, report: &RunReport) -> Markup {
+pub fn body(resolved: &ResolvedMachine, report: &RunReport) -> Markup {
     let RunReport { history, counters, .. } = report;
     let clock = &resolved.config.clock;
     let slots = f64::from(resolved.config.num_sms * resolved.config.sm.warps);

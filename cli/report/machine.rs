@@ -4,7 +4,7 @@
 use ::area::{Node, Technology};
 use maud::{Markup, html};
 use miette::{IntoDiagnostic, Report};
-use warpsieve::config::{PrintedField, Resolved};
+use warpsieve::config::{PrintedField, ResolvedMachine};
 
 use super::super::area::estimated;
 use super::super::area::table::{HEAD, rows};
@@ -16,7 +16,7 @@ const LEVELS: usize = 3;
 
 /// Returns the configuration fields, those changed by designs and settings first. The prefix `at` makes the
 /// element ids unique.
-pub fn configuration(resolved: &Resolved, at: &str) -> Markup {
+pub fn configuration(resolved: &ResolvedMachine, at: &str) -> Markup {
     let fields: Vec<_> = resolved.printed_fields().collect();
     let changed: Vec<_> = fields.iter().filter(|field| field.was.is_some()).collect();
     let about = &resolved.machine;
@@ -63,7 +63,7 @@ fn row(PrintedField { path, value, place, was, assumed }: &PrintedField) -> Mark
 }
 
 /// Returns a table of the estimated area of the blocks.
-pub fn area(resolved: &Resolved, node: Node, at: &str) -> Result<Markup, Report> {
+pub fn area(resolved: &ResolvedMachine, node: Node, at: &str) -> Result<Markup, Report> {
     let technology = Technology::built_in().into_diagnostic()?;
     let tree = estimated(resolved, technology, node);
     let with_bar = |cells: Vec<String>| {

@@ -6,7 +6,7 @@ use ::area::Node;
 use maud::{Markup, html};
 use miette::Report;
 use papers::chart::{Chart, Series};
-use papers::measured::Measured;
+use papers::measured::RunMeasurement;
 
 use super::super::explain::changes::Changes;
 use super::super::explain::side::Side;
@@ -15,17 +15,17 @@ use super::super::sweep::plan::{Id, Plan};
 use super::super::sweep::runs::Results;
 use super::super::sweep::{rows, table, tidy};
 use super::html::{self, Section, folded, texts};
-use super::single::{Ran, sections, verdict};
+use super::single::{ReportedRun, sections, verdict};
 use super::{changes, machine};
 
 /// Fraction of the total that a change must exceed to be listed, the default of `explain`.
-const LEAST: f64 = 0.01;
+const MIN_CHANGE: f64 = 0.01;
 
 /// Run of the comparison, with the PTX sources of its launch file.
 pub struct Run<'a> {
     pub id: Id,
     pub name: &'a str,
-    pub measured: Measured,
+    pub measured: RunMeasurement,
     pub sources: &'a Sources,
 }
 
@@ -104,7 +104,7 @@ fn body(plan: &Plan, results: &Results, run: &Run<'_>, runs: &[Run<'_>], at: &st
     let Run { id: (workload, variant), name, ref measured, sources } = *run;
     let Some(resolved) = &plan.variants[variant].resolved else { return Ok(html! {}) };
     let report = &measured.report;
-    let ran = Ran {
+    let ran = ReportedRun {
         file: Path::new(&plan.workloads[workload].name),
         resolved,
         report,
@@ -122,7 +122,7 @@ fn body(plan: &Plan, results: &Results, run: &Run<'_>, runs: &[Run<'_>], at: &st
             let sides = [Side::of(first.name, other, &first.measured)?, Side::of(name, resolved, measured)?];
             let [a, b] = &sides;
             Some(match a.is_comparable(b) {
-                Ok(()) => changes::body(&Changes::of(a, b, sources, LEAST), at),
+                Ok(()) => changes::body(&Changes::of(a, b, sources, MIN_CHANGE), at),
                 Err(why) => html! { p { (why) } },
             })
         }

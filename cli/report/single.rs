@@ -6,7 +6,7 @@ use ::area::Node;
 use maud::{Markup, html};
 use miette::Report;
 use papers::measured::BlockEnergy;
-use warpsieve::config::Resolved;
+use warpsieve::config::ResolvedMachine;
 use warpsieve::run::{Outcome, RunReport, Verdict};
 
 use super::super::explain::sources::Sources;
@@ -15,10 +15,10 @@ use super::html::Section;
 use super::{counted, course, html, machine};
 
 /// Run to report.
-pub struct Ran<'a> {
+pub struct ReportedRun<'a> {
     /// Launch file or trace of the run.
     pub file: &'a Path,
-    pub resolved: &'a Resolved,
+    pub resolved: &'a ResolvedMachine,
     pub report: &'a RunReport,
     pub energy: &'a [BlockEnergy],
     pub node: Node,
@@ -28,8 +28,8 @@ pub struct Ran<'a> {
 }
 
 /// Returns the complete HTML file.
-pub fn page(ran: &Ran<'_>) -> Result<String, Report> {
-    let Ran { file, resolved, report, node, .. } = *ran;
+pub fn page(ran: &ReportedRun<'_>) -> Result<String, Report> {
+    let ReportedRun { file, resolved, report, node, .. } = *ran;
     let [summary, loads, stalls, refusals, latencies, energy] = sections(ran, "");
     let all = [
         summary,
@@ -46,12 +46,12 @@ pub fn page(ran: &Ran<'_>) -> Result<String, Report> {
     Ok(html::page(&title, &verdict(report), &all))
 }
 
-fn summary_of<'a>(ran: &Ran<'a>) -> Summary<'a> {
+fn summary_of<'a>(ran: &ReportedRun<'a>) -> Summary<'a> {
     Summary { launch: ran.file, resolved: ran.resolved, report: ran.report, energy: None }
 }
 
 /// Returns the sections with the counts of a run. The prefix `at` makes their ids unique.
-pub fn sections(ran: &Ran<'_>, at: &str) -> [Section; 6] {
+pub fn sections(ran: &ReportedRun<'_>, at: &str) -> [Section; 6] {
     let report = ran.report;
     let section = |id: &str, title: &str, body| Section::new(format!("{at}{id}"), title, body);
     [
@@ -80,7 +80,7 @@ pub fn verdict(report: &RunReport) -> Markup {
 }
 
 /// Returns the summary that `run` prints, with the warnings and notes.
-fn summary(ran: &Ran<'_>, at: &str) -> Markup {
+fn summary(ran: &ReportedRun<'_>, at: &str) -> Markup {
     let summary = summary_of(ran);
     let rows = [summary.counted(), summary.judged()].concat();
     html! {

@@ -1,7 +1,7 @@
 //! Writes the report of a sweep: the tables, the picture, and the differences between the runs.
 
 use maud::{Markup, html};
-use warpsieve::config::Resolved;
+use warpsieve::config::ResolvedMachine;
 
 use super::super::sweep::file::text_of;
 use super::super::sweep::plan::{Plan, Variant};
@@ -44,7 +44,7 @@ fn runs(plan: &Plan, results: &Results) -> Markup {
 /// Returns a table of the fields in which each machine differs from the first one.
 fn machines(plan: &Plan) -> Markup {
     let first = plan.variants.iter().find_map(|variant| variant.resolved.as_deref());
-    let differs = |resolved: &Resolved| -> Vec<(String, String, String)> {
+    let differs = |resolved: &ResolvedMachine| -> Vec<(String, String, String)> {
         let Some(first) = first else { return Vec::new() };
         let both =
             first.printed_fields().zip(resolved.printed_fields()).filter(|(one, other)| one.value != other.value);

@@ -10,7 +10,7 @@ use super::super::output::columns;
 use super::super::{Exit, output};
 use papers::judge::{Class, ComparisonRow};
 use papers::page::rows;
-use warpsieve::kernels::{name_of, sorted};
+use warpsieve::kernels::{list_folder, name_of};
 
 /// Rows of one paper and class.
 #[derive(Serialize)]
@@ -25,7 +25,7 @@ struct Entry {
 
 pub(super) fn summary(folder: &Path, is_quick: bool, format: Format) -> Result<Exit, Report> {
     let mut entries = Vec::new();
-    for paper in sorted(folder)?.into_iter().filter(|path| path.is_dir()) {
+    for paper in list_folder(folder)?.into_iter().filter(|path| path.is_dir()) {
         let paper = name_of(&paper);
         let rows = rows(folder, &paper, is_quick)?;
         entries.extend(

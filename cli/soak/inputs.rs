@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use ::area::{Node, Technology};
-use papers::measured::{Measured, WorkloadFile};
+use papers::measured::{RunMeasurement, WorkloadFile};
 use papers::store::{decode_entry, encode_entry};
 use tb::soak::input::{Input, Refusal, Sample, Samples, in_words, with_excerpt, without_excerpt};
-use warpsieve::config::{Request, Resolved};
+use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::estimate::{Activity, Energy};
 use warpsieve::run::{RunOptions, RunReport};
 use warpsieve::statistics::of_run;
@@ -65,9 +65,9 @@ const KEPT_SOAK: &str = "soak = \"ptx\"\n\n[[build]]\nversion = \"0.1.0\"\nsourc
                          cases = 251\nruns = 251000\ncycles = 0\nwarp_instructions = 0\n";
 
 /// Simulates the run from which the samples are made.
-fn ran(kernels: &Path) -> Result<(Resolved, RunReport), String> {
+fn ran(kernels: &Path) -> Result<(ResolvedMachine, RunReport), String> {
     let sets = SMALL.map(str::to_owned).to_vec();
-    let resolved = Resolved::new(&Request { machine: "fermi".to_owned(), designs: Vec::new(), sets });
+    let resolved = ResolvedMachine::new(&Request { machine: "fermi".to_owned(), designs: Vec::new(), sets });
     let resolved = resolved.map_err(|error| error.lines().join("\n"))?;
     let options = RunOptions { structures: true, ..RunOptions::default() };
     let report = warpsieve::run::run(&kernels.join("vadd/small.toml"), &resolved.config, &options, &mut |_| {});
@@ -105,12 +105,12 @@ fn explained(side: &Side, whole: &Side) -> Result<(), Refusal> {
 }
 
 /// Configuration and result of the cached run.
-static KEPT: OnceLock<(Resolved, serde_json::Value)> = OnceLock::new();
+static KEPT: OnceLock<(ResolvedMachine, serde_json::Value)> = OnceLock::new();
 
 fn make_kept_run(kernels: &Path) -> Result<Vec<Sample>, String> {
     let (resolved, _) = ran(kernels)?;
     let subject = WorkloadFile::Launch(kernels.join("vadd/small.toml"));
-    let measured = Measured::of(&subject, &resolved.config, &RunOptions::default());
+    let measured = RunMeasurement::of(&subject, &resolved.config, &RunOptions::default());
     let measured = measured.map_err(|trouble| format!("{trouble:?}"))?;
     let text = encode_entry(KEY, &measured).map_err(|error| error.to_string())?;
     let measured = serde_json::to_value(measured).map_err(|error| error.to_string())?;
@@ -121,7 +121,8 @@ fn make_kept_run(kernels: &Path) -> Result<Vec<Sample>, String> {
 /// Reads a damaged cached run. An unreadable one counts as absent, without a message to the user.
 fn read_kept_run(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     let none = || in_words(format!("{}: not a cached result", path.display()));
-    let (measured, (resolved, as_kept)) = decode_entry::<Measured>(bytes, KEY).zip(KEPT.get()).ok_or_else(none)?;
+    let (measured, (resolved, as_kept)) =
+        decode_entry::<RunMeasurement>(bytes, KEY).zip(KEPT.get()).ok_or_else(none)?;
     assert!(
         serde_json::to_value(&measured).is_ok_and(|found| found == *as_kept),
         "a damaged result was taken for an intact one"

@@ -17,18 +17,18 @@ use warpsieve::launch::{LaunchError, Node, Number, Place, Problems, Table};
 /// Top-level keys of the file.
 const KEYS: [&str; 9] = ["launch", "trace", "machine", "design", "check", "max_cycles", "set", "together", "baseline"];
 /// Largest number of core cycles per run, as on the command line.
-const MOST_CYCLES: i128 = 1_000_000_000_000_000;
+const MAX_CYCLES: i128 = 1_000_000_000_000_000;
 /// Largest number of runs. More are hardly intended, and would fill the memory.
-const MOST_RUNS: usize = 100_000;
+const MAX_RUNS: usize = 100_000;
 /// Largest number of characters printed of the label of a rejected machine.
-const MOST_LABEL: usize = 120;
+const MAX_LABEL: usize = 120;
 /// Key that names a table of a `together` parameter.
 const NAME: &str = "name";
 
 /// Sweep file.
 pub struct SweepFile {
-    pub launches: Vec<Named<PathBuf>>,
-    pub traces: Vec<Named<PathBuf>>,
+    pub launches: Vec<NamedItem<PathBuf>>,
+    pub traces: Vec<NamedItem<PathBuf>>,
     /// Parameters of the machine, in order: machine, designs, `together` parameters, single settings.
     pub parameters: Vec<Parameter>,
     pub check: bool,
@@ -38,7 +38,7 @@ pub struct SweepFile {
 }
 
 /// Item with a name, which is given in the file or derived from the item.
-pub struct Named<T> {
+pub struct NamedItem<T> {
     pub name: String,
     pub of: T,
 }
@@ -103,8 +103,8 @@ impl SweepFile {
             );
         }
         let names: HashSet<_> = launches.iter().map(|launch| &launch.name).collect();
-        let is_both = |trace: &&Named<PathBuf>| names.contains(&trace.name);
-        if let Some(Named { name, .. }) = traces.iter().find(is_both) {
+        let is_both = |trace: &&NamedItem<PathBuf>| names.contains(&trace.name);
+        if let Some(NamedItem { name, .. }) = traces.iter().find(is_both) {
             let message = format!("`{name}` is the name of a launch file and of a trace, expected two names");
             problems.add(0..0, message, None);
         }
@@ -122,12 +122,11 @@ impl SweepFile {
         baselines(&root, &mut parameters, &mut problems);
         let check = root.get("check").and_then(|node| node.flag(&mut problems)).unwrap_or(false);
         let max_cycles = root.get("max_cycles");
-        let max_cycles =
-            max_cycles.and_then(|node| node.integer(1..=MOST_CYCLES, "core cycles per run", &mut problems));
+        let max_cycles = max_cycles.and_then(|node| node.integer(1..=MAX_CYCLES, "core cycles per run", &mut problems));
         let runs =
             parameters.iter().fold(launches.len() + traces.len(), |runs, p| runs.saturating_mul(p.choices.len()));
-        if runs > MOST_RUNS {
-            problems.add(0..0, format!("the file lists {runs} runs, expected at most {MOST_RUNS}"), None);
+        if runs > MAX_RUNS {
+            problems.add(0..0, format!("the file lists {runs} runs, expected at most {MAX_RUNS}"), None);
         }
         problems.or(Some(()))?;
         let max_cycles = max_cycles.map(|cycles| cycles as u64);
@@ -174,7 +173,7 @@ impl SweepFile {
 
 /// Returns the beginning of a label, so that a long one does not hide the message after it.
 fn shortened(label: &str) -> String {
-    match label.char_indices().nth(MOST_LABEL) {
+    match label.char_indices().nth(MAX_LABEL) {
         Some((at, _)) => format!("{} ...", &label[..at]),
         None => label.to_owned(),
     }
@@ -207,7 +206,7 @@ fn named<'a>(node: Node<'a>, key: &str, problems: &mut Problems<'_>) -> Option<(
 /// Returns the files of a list of names and patterns, in the order of the list. Matches of a pattern are
 /// sorted by name. Without a `name`, a file is called as in the sweep file, independent of the current
 /// folder.
-fn files(root: &Table<'_>, key: &str, folder: &Path, problems: &mut Problems<'_>) -> Vec<Named<PathBuf>> {
+fn files(root: &Table<'_>, key: &str, folder: &Path, problems: &mut Problems<'_>) -> Vec<NamedItem<PathBuf>> {
     let what = "names or patterns of files";
     let (mut found, mut names) = (Vec::new(), HashSet::new());
     for node in listed(root, key, what, problems) {
@@ -234,7 +233,7 @@ fn files(root: &Table<'_>, key: &str, folder: &Path, problems: &mut Problems<'_>
             if !names.insert(name.clone()) {
                 problems.add(node.place.span.clone(), format!("`{name}` is given twice in `{key}`"), None);
             }
-            found.push(Named { name, of: path });
+            found.push(NamedItem { name, of: path });
         }
     }
     found

@@ -16,8 +16,8 @@ use serde_json::Value;
 use super::super::files::Files;
 use super::super::progress::Heartbeat;
 use super::super::{output, run};
-use super::file::{Choice, Named, Parameter, SweepFile, text_of};
-use warpsieve::config::{ConfigError, Request, Resolved};
+use super::file::{Choice, NamedItem, Parameter, SweepFile, text_of};
+use warpsieve::config::{ConfigError, Request, ResolvedMachine};
 use warpsieve::run::{RunError, Trace};
 
 /// Workloads and machines of a sweep.
@@ -54,7 +54,7 @@ pub struct Variant {
     pub baseline: usize,
     pub request: Request,
     /// Resolved configuration; `None` if it was rejected.
-    pub resolved: Option<Arc<Resolved>>,
+    pub resolved: Option<Arc<ResolvedMachine>>,
 }
 
 /// Run of a sweep: index of the workload, index of the variant.
@@ -64,7 +64,7 @@ pub type Id = (usize, usize);
 pub struct Run<'a> {
     pub ids: Vec<Id>,
     pub workload: &'a Workload,
-    pub resolved: Arc<Resolved>,
+    pub resolved: Arc<ResolvedMachine>,
 }
 
 /// Returns the kind of results in the cache, which depends on the options that affect a result.
@@ -98,10 +98,10 @@ impl Plan {
     /// returned with the labels of the variants.
     pub fn of(file: &SweepFile, files: &mut Files) -> Result<(Self, Vec<(String, ConfigError)>), Report> {
         let mut workloads = Vec::new();
-        for Named { name, of } in &file.launches {
+        for NamedItem { name, of } in &file.launches {
             workloads.push(Workload::launch(name, of, files)?);
         }
-        for Named { name, of } in &file.traces {
+        for NamedItem { name, of } in &file.traces {
             workloads.push(Workload::trace(name, of, files)?);
         }
         let (mut variants, mut refused) = (variants(&file.parameters), Vec::new());
@@ -166,14 +166,14 @@ impl Plan {
 
 /// Resolves the configurations of variants, in order. Since this takes long for many variants, it shows its
 /// progress on a terminal and in the logs of batch jobs.
-fn resolved(variants: &[Variant]) -> Vec<Result<Resolved, ConfigError>> {
+fn resolved(variants: &[Variant]) -> Vec<Result<ResolvedMachine, ConfigError>> {
     let machines = output::noun(variants.len(), "machine", "machines");
     let bar =
         progress_line(false, Some(variants.len() as u64), &format!("checked {{pos}} of {{len}} {machines}{{left}}"));
     let (told, all) = (bar.clone(), output::format_count(variants.len() as u64, "machine", "machines"));
     let _heartbeat = Heartbeat::off_terminal(false, move || format!("checked {} of {all}", told.position()));
     let resolve = |variant: &Variant| {
-        let resolved = Resolved::new(&variant.request);
+        let resolved = ResolvedMachine::new(&variant.request);
         bar.inc(1);
         resolved
     };
@@ -187,15 +187,15 @@ fn resolved(variants: &[Variant]) -> Vec<Result<Resolved, ConfigError>> {
 fn widen_addresses(
     recording: &Trace,
     variant: &Variant,
-    resolved: &Arc<Resolved>,
+    resolved: &Arc<ResolvedMachine>,
     wider: &mut BTreeMap<(u32, u32), u64>,
-) -> Result<Arc<Resolved>, Report> {
+) -> Result<Arc<ResolvedMachine>, Report> {
     let (given, needed) = (resolved.config.addr_bits, recording.address_bits());
     if needed <= given {
         return Ok(Arc::clone(resolved));
     }
     *wider.entry((given, needed)).or_default() += 1;
-    Ok(Arc::new(Resolved::new(&run::widen_addresses(variant.request.clone(), needed))?))
+    Ok(Arc::new(ResolvedMachine::new(&run::widen_addresses(variant.request.clone(), needed))?))
 }
 
 /// Returns the columns of the parameters. A key that several parameters set is a single column.

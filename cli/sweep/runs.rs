@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use miette::{Report, miette};
-use papers::measured::Measured;
+use papers::measured::RunMeasurement;
 use papers::progress::progress_bar;
 use papers::runs::{Job, RunFailure, Runner};
 use papers::store::Store;
@@ -21,7 +21,7 @@ use super::super::{Exit, interrupt, output};
 use super::plan::{Id, Run, why};
 use super::table::Row;
 use super::tidy;
-use warpsieve::config::Resolved;
+use warpsieve::config::ResolvedMachine;
 use warpsieve::crash;
 use warpsieve::limit;
 use warpsieve::run::{Outcome, RunError, RunOptions, Verdict};
@@ -127,7 +127,7 @@ pub fn run(
 ) -> Result<SweepOutcome, Report> {
     let (check, max_cycles) = (how.check, how.max_cycles);
     let options = RunOptions { check, max_cycles, mode: Mode::FAST, ..RunOptions::default() };
-    let work = |run: &Run<'_>| Measured::of(&run.workload.subject, &run.resolved.config, &options);
+    let work = |run: &Run<'_>| RunMeasurement::of(&run.workload.subject, &run.resolved.config, &options);
     let done = Mutex::new(done);
     let lock = || done.lock().unwrap_or_else(PoisonError::into_inner);
     let shown = Mutex::new(Instant::now());
@@ -138,7 +138,7 @@ pub fn run(
         }
         complete
     };
-    let ended = |number: usize, result: Result<Measured, RunFailure>| {
+    let ended = |number: usize, result: Result<RunMeasurement, RunFailure>| {
         match result {
             Ok(measured) => {
                 let Job { what, .. } = &jobs[number];
@@ -237,7 +237,7 @@ pub fn print_notes(results: &Results, jobs: &[Job<Run<'_>>]) -> Exit {
 
 impl Record {
     /// Builds the record of a run that completed, stalled, or reached a limit.
-    pub fn of(resolved: &Resolved, measured: &Measured) -> Self {
+    pub fn of(resolved: &ResolvedMachine, measured: &RunMeasurement) -> Self {
         let report = &measured.report;
         let mut notes = report.notes.clone();
         let exit = match (&report.outcome, &report.verdict) {

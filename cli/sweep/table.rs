@@ -222,7 +222,7 @@ fn fit_columns(head: &[String], rows: &[Vec<String>], most: usize) -> String {
     };
     let width = |kept: usize| output::total(&[&first[..kept], &[GAP.len(), *last]].concat(), output::GAP);
     // The columns for the workload, the machine and the cycles are never omitted.
-    let kept = (LEAST_COLUMNS..first.len()).take_while(|&kept| width(kept) <= most).last().unwrap_or(LEAST_COLUMNS);
+    let kept = (MIN_COLUMNS..first.len()).take_while(|&kept| width(kept) <= most).last().unwrap_or(MIN_COLUMNS);
     let cut = |row: &Vec<String>| {
         let last = row.last().cloned().unwrap_or_default();
         row.iter().take(kept).cloned().chain([GAP.to_owned(), last]).collect()
@@ -238,7 +238,7 @@ const ALL: &str = "all";
 /// Placeholder for omitted columns.
 const GAP: &str = "...";
 /// Number of leading columns that are never omitted.
-const LEAST_COLUMNS: usize = 3;
+const MIN_COLUMNS: usize = 3;
 
 /// Returns the table as text. In the formats for people, the last line notes caches that evicted nothing.
 pub fn render(rows: &[Row], format: TableFormat, shown: &ColumnSelection) -> Result<String, Report> {

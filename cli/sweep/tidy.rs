@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use miette::{IntoDiagnostic, Report};
-use papers::measured::{BlockEnergy, Measured};
+use papers::measured::{BlockEnergy, RunMeasurement};
 use serde_json::{Map, Value};
 
 use super::super::dictionary::counters;
 use super::file::text_of;
 use super::plan::{Id, Plan};
 use super::runs::{Record, Results};
-use warpsieve::config::Resolved;
+use warpsieve::config::ResolvedMachine;
 use warpsieve::run::ratio;
 use warpsieve::statistics::of_run;
 
@@ -27,7 +27,7 @@ const HOST: &str = "host";
 
 /// Returns the columns of a run with their values: all numbers and words of its statistics, the area, and
 /// the energy.
-pub fn cells(resolved: &Resolved, measured: &Measured) -> Vec<(String, Value)> {
+pub fn cells(resolved: &ResolvedMachine, measured: &RunMeasurement) -> Vec<(String, Value)> {
     let mut cells = Vec::new();
     let statistics = serde_json::to_value(of_run(resolved, &measured.report, None));
     // Statistics contain only types that JSON can represent, so the conversion cannot fail.

@@ -5,15 +5,15 @@ use crate::graph::Graph;
 
 /// Maximum number of loads in a connected component for an exhaustive search: 16 million subsets take a
 /// second.
-pub const MOST_EXHAUSTIVE: usize = 24;
+pub const MAX_EXHAUSTIVE_LOADS: usize = 24;
 
 /// Returns the best of all subsets, or `None` if a connected component of the graph has more than
-/// [`MOST_EXHAUSTIVE`] loads. Of equal subsets the smallest wins, then the one with the lowest bit mask, in
+/// [`MAX_EXHAUSTIVE_LOADS`] loads. Of equal subsets the smallest wins, then the one with the lowest bit mask, in
 /// which bit 0 is load 0.
 #[must_use]
 pub fn exhaustive(graph: &Graph) -> Option<Choice> {
     let try_all = |part: &Graph| {
-        if part.len() > MOST_EXHAUSTIVE {
+        if part.len() > MAX_EXHAUSTIVE_LOADS {
             return Err(());
         }
         let mut search = Search { graph: part, chosen: Vec::new(), best: (0.0, 0, 0) };

@@ -10,10 +10,10 @@ use crate::graph::Graph;
 
 /// Maximum number of branch-and-bound nodes before the search gives up. A node limit, unlike a time limit,
 /// makes every run give the same answer.
-const MOST_NODES: u64 = 20_000;
+const MAX_NODES: u64 = 20_000;
 /// Maximum number of loads in a connected component, after [`settle`], for which the search starts: beyond it
 /// the relaxation alone takes minutes.
-const MOST_LOADS: usize = 64;
+const MAX_LOADS: usize = 64;
 
 /// Reason why integer programming gave no proven optimum.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,10 +30,10 @@ impl fmt::Display for IlpError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLarge(loads) => {
-                write!(f, "{loads} loads depend on each other, expected at most {MOST_LOADS}: xie2013 takes ")?;
+                write!(f, "{loads} loads depend on each other, expected at most {MAX_LOADS}: xie2013 takes ")?;
                 f.write_str("integer programming for few loads only; the heuristic takes any number")
             }
-            Self::Unfinished => write!(f, "no optimum is proven after {MOST_NODES} nodes of the search"),
+            Self::Unfinished => write!(f, "no optimum is proven after {MAX_NODES} nodes of the search"),
             Self::Solver(message) => write!(f, "the solver failed: {message}"),
         }
     }
@@ -91,7 +91,7 @@ fn remaining(graph: &Graph, cached: &[bool], open: &[usize]) -> Graph {
 /// Solves the program of xie2013 section 5.2. Variable N is 1 if a load is cached, and M is 1 if both loads
 /// of a pair are.
 fn program(graph: &Graph) -> Result<Vec<bool>, IlpError> {
-    if graph.len() > MOST_LOADS {
+    if graph.len() > MAX_LOADS {
         return Err(IlpError::TooLarge(graph.len()));
     }
     let pairs = || Triangle::<f64>::pairs(graph.len()).filter(|&(i, j)| graph.edge(i, j) != 0.0);
@@ -115,7 +115,7 @@ fn program(graph: &Graph) -> Result<Vec<bool>, IlpError> {
         hint.push((m, one_if(start.cached[i] && start.cached[j])));
     }
     let mut options = SolveOptions::default();
-    options.node_limit = Some(MOST_NODES);
+    options.node_limit = Some(MAX_NODES);
     options.warm_start = Some(hint);
     let outcome = problem.solve_with(options).map_err(|error| IlpError::Solver(error.to_string()))?;
     match outcome.solution() {

@@ -20,7 +20,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-pub use exhaustive::{MOST_EXHAUSTIVE, exhaustive};
+pub use exhaustive::{MAX_EXHAUSTIVE_LOADS, exhaustive};
 pub use heuristic::{Step, heuristic};
 pub use ilp::{IlpError, ilp};
 

@@ -87,7 +87,7 @@ impl Checker {
     fn check_rule(&self, rule: &Rule, bound: u64, history: History, command: &Command) -> Option<Violation> {
         match rule.form {
             Form::Distance { back } => {
-                let mut recent = history.recent(rule, command, bound);
+                let mut recent = history.recent_commands(rule, command, bound);
                 let earlier = recent.by_ref().filter(|earlier| concerns(rule, earlier, command)).nth(back - 1)?;
                 Some(too_close(rule, bound, earlier, command))
             }
@@ -99,7 +99,7 @@ impl Checker {
                     opened.max(earlier.cycle + bound)
                 };
                 let earlier = history
-                    .recent(rule, command, reach)
+                    .recent_commands(rule, command, reach)
                     .filter(|earlier| concerns(rule, earlier, command))
                     .find(|earlier| command.cycle < ready(earlier))?;
                 let least = ready(earlier) - earlier.cycle;
@@ -124,7 +124,7 @@ impl Checker {
                 let start = self.burst_start(command)?;
                 let reach = self.timing.cl.abs_diff(self.timing.wl) + bound;
                 let earlier = history
-                    .recent(rule, command, reach)
+                    .recent_commands(rule, command, reach)
                     .find(|earlier| self.burst_start(earlier).is_some_and(|other| start.abs_diff(other) < bound))?;
                 let text = format!(
                     "data of {command} overlap those of {earlier} on the bus: each takes {bound} \
@@ -176,7 +176,7 @@ impl<'a> History<'a> {
     /// command listed earlier with a later cycle counts as simultaneous.
     /// If the rule separates the two kinds in either order, a simultaneous pair is compared only once, when
     /// the second of the two is checked.
-    fn recent(self, rule: &Rule, command: &Command, window: u64) -> impl Iterator<Item = &'a Command> {
+    fn recent_commands(self, rule: &Rule, command: &Command, window: u64) -> impl Iterator<Item = &'a Command> {
         let now = command.cycle;
         let either_way = |other: &Command| rule.from.contains(&command.kind) && rule.to.contains(&other.kind);
         let beside = self.beside.iter().filter(move |other| window > 0 && !either_way(other));

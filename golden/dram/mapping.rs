@@ -21,7 +21,7 @@ pub struct Geometry {
 
 impl Geometry {
     /// Geometry of two 1 Gb x32 devices in parallel.
-    pub const USED_HERE: Geometry =
+    pub const REFERENCE: Geometry =
         Geometry { burst_bytes: 64, columns: 64, rows: 4096, groups: 4, banks_per_group: 4 };
 }
 
@@ -96,8 +96,8 @@ impl Mapping {
 
     /// Returns the mapping of the reference streams: consecutive addresses change the bank group before the
     /// bank, and the bank before the row.
-    pub fn used_here() -> Mapping {
-        Mapping::new(Layout::RowBankColumn, Geometry::USED_HERE, true)
+    pub fn reference() -> Mapping {
+        Mapping::new(Layout::RowBankColumn, Geometry::REFERENCE, true)
     }
 
     /// Returns the location of a byte address.
@@ -122,12 +122,12 @@ mod tests {
     #[test]
     fn an_address_is_taken_apart_into_row_bank_group_and_column() {
         let bank = BankId { group: 2, bank: 1 };
-        assert_eq!(Mapping::used_here().place(0x5_6040), BurstLocation { bank, row: 5, col: 1 });
+        assert_eq!(Mapping::reference().place(0x5_6040), BurstLocation { bank, row: 5, col: 1 });
     }
 
     #[test]
     fn the_gtx480_changes_banks_every_256_bytes() {
-        let mapping = Mapping::new(Layout::Gtx480, Geometry::USED_HERE, false);
+        let mapping = Mapping::new(Layout::Gtx480, Geometry::REFERENCE, false);
         let banks = [0x000, 0x0ff, 0x100, 0x200, 0x300].map(|address| mapping.place(address).bank.bank);
         assert_eq!(banks, [0, 0, 1, 0, 1]);
         assert_eq!(mapping.place(0x2c0).col, 7);
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn the_qv100_changes_banks_every_256_bytes_of_32_byte_bursts() {
-        let geometry = Geometry { burst_bytes: 32, rows: 8192, ..Geometry::USED_HERE };
+        let geometry = Geometry { burst_bytes: 32, rows: 8192, ..Geometry::REFERENCE };
         let mapping = Mapping::new(Layout::Qv100, geometry, true);
         let groups = [0x000, 0x0ff, 0x100, 0x200, 0x300].map(|address| mapping.place(address).bank.group);
         assert_eq!(groups, [0, 0, 1, 0, 1]);
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_permuted_bank_changes_with_every_row() {
-        let mapping = Mapping::new(Layout::PermutedBank, Geometry::USED_HERE, false);
+        let mapping = Mapping::new(Layout::PermutedBank, Geometry::REFERENCE, false);
         let number = |address| mapping.place(address).bank.group * 4 + mapping.place(address).bank.bank;
         assert_eq!([0x0, 0x1_0000, 0x2_0000, 0x11_0000].map(number), [0, 1, 2, 1]);
         assert_eq!([0x3000, 0x1_3000].map(number), [3, 2]);

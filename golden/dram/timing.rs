@@ -61,7 +61,7 @@ pub struct Timing {
 impl Timing {
     /// Hynix parameters of khairy2015 at 924 MHz, completed from published simulators where the paper is
     /// silent.
-    pub const USED_HERE: Timing = Timing {
+    pub const REFERENCE: Timing = Timing {
         bus: Bus::Shared,
         cl: 12,
         wl: 4,

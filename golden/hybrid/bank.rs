@@ -85,7 +85,7 @@ impl Bank {
     ///
     /// # Errors
     /// Returns an error if a correct tracker would not have accepted the request yet.
-    pub fn ask(&mut self, cu: usize, line: u64, ticket: u64, asked: TrackedRequest) -> Result<Destination, String> {
+    pub fn request(&mut self, cu: usize, line: u64, ticket: u64, asked: TrackedRequest) -> Result<Destination, String> {
         let (number, first) = self.tracker_of(cu);
         let keeps = match asked {
             TrackedRequest::Drops => {
@@ -221,16 +221,16 @@ mod tests {
         let config = TrackerConfig { count: 1, geometry: Geometry { index, ways: 2 }, list: SharerList::All };
         let mut bank = Bank::new(&config, 4, 8, Protections::ALL);
         for (cu, line) in [(0, 1), (2, 2)] {
-            assert_eq!(bank.ask(cu, line, 5, TrackedRequest::Keeps), Ok(Destination::Memory));
+            assert_eq!(bank.request(cu, line, 5, TrackedRequest::Keeps), Ok(Destination::Memory));
             assert_eq!(bank.reply(cu, 5), Ok(true));
         }
         // The first load is served, and its ticket reused, before the response of its supplier arrives.
-        assert_eq!(bank.ask(1, 1, 7, TrackedRequest::Keeps), Ok(Destination::Supplier(0)));
-        assert_eq!(bank.ask(1, 2, 7, TrackedRequest::Keeps), Ok(Destination::Supplier(2)));
+        assert_eq!(bank.request(1, 1, 7, TrackedRequest::Keeps), Ok(Destination::Supplier(0)));
+        assert_eq!(bank.request(1, 2, 7, TrackedRequest::Keeps), Ok(Destination::Supplier(2)));
         assert_eq!(bank.answer(1, 7, 2, SupplierResponse::Here), Ok(()));
-        assert!(bank.ask(1, 1, 9, TrackedRequest::Stores).is_err(), "its load may still miss it");
-        assert_eq!(bank.ask(1, 2, 9, TrackedRequest::Stores), Ok(Destination::Memory));
+        assert!(bank.request(1, 1, 9, TrackedRequest::Stores).is_err(), "its load may still miss it");
+        assert_eq!(bank.request(1, 2, 9, TrackedRequest::Stores), Ok(Destination::Memory));
         assert_eq!(bank.answer(1, 7, 0, SupplierResponse::Here), Ok(()));
-        assert_eq!(bank.ask(1, 1, 9, TrackedRequest::Stores), Ok(Destination::Memory));
+        assert_eq!(bank.request(1, 1, 9, TrackedRequest::Stores), Ok(Destination::Memory));
     }
 }

@@ -28,7 +28,7 @@ fn config(sets_bits: u32, ways: usize) -> Config {
 const TABLE_4_1: fn() -> Config = || config(7, 4);
 
 /// System with data, one word per line.
-struct Valued {
+struct SystemWithData {
     system: Hybrid,
     memory: BTreeMap<u64, u64>,
     copies: BTreeMap<(usize, u64), u64>,
@@ -40,7 +40,7 @@ struct Valued {
 /// Byte mask of the word in use: 4 bytes in sector 1 of each line.
 const WORD: u128 = 0xf << 40;
 
-impl Valued {
+impl SystemWithData {
     fn new(config: Config) -> Self {
         Self {
             system: Hybrid::new(config),
@@ -108,7 +108,7 @@ impl Valued {
     fn exchange(&mut self, cu: usize, line: u64, value: u64) -> Result<(), Violation> {
         self.system.atomic(cu, line, WORD, 1);
         let old = self.memory.insert(line, value).unwrap_or(0);
-        self.checker.coherent(cu, line, Some(old), Some(value))
+        self.checker.record_coherent(cu, line, Some(old), Some(value))
     }
 
     fn end_kernel(&mut self) -> Result<(), Violation> {
@@ -129,7 +129,7 @@ fn same_set(n: u64) -> u64 {
 /// Scenario of anssari2012 section 3.2: P and Q share X; Q writes X, evicts it, and reads it again.
 fn section_3_2(protections: Protections) -> (Result<u64, Rule>, Counts) {
     let (p, q, x) = (0, 1, same_set(0));
-    let mut system = Valued::new(Config { protections, ..TABLE_4_1() });
+    let mut system = SystemWithData::new(Config { protections, ..TABLE_4_1() });
     system.load(p, x).unwrap();
     system.load(q, x).unwrap();
     system.store(q, x, 1);
@@ -159,7 +159,7 @@ fn the_corrected_tracker_returns_the_new_value() {
 /// Scenario in which a fill of P was requested before a store of Q and arrives after it.
 fn fill_race(protections: Protections) -> Result<u64, Rule> {
     let (p, q, x) = (0, 1, same_set(0));
-    let mut system = Valued::new(Config { protections, ..TABLE_4_1() });
+    let mut system = SystemWithData::new(Config { protections, ..TABLE_4_1() });
     assert_eq!(system.begin(p, x, false), Ok(None));
     system.load(q, x).unwrap();
     system.store(q, x, 1);
@@ -180,7 +180,7 @@ fn what_goes_to_the_coherent_domain_takes_the_units_own_copy_along() {
         |system, cu, line| system.atomic(cu, line, WORD, 1),
     ];
     for operation in coherent {
-        let mut system = Valued::new(TABLE_4_1());
+        let mut system = SystemWithData::new(TABLE_4_1());
         for cu in [own, other] {
             system.load(cu, line).unwrap();
         }
@@ -203,7 +203,7 @@ fn a_fill_that_is_listed_though_a_store_overtook_it_returns_the_old_value() {
 #[test]
 fn a_supplier_that_dropped_the_line_says_so_and_memory_answers() {
     let (p, q, x) = (0, 1, same_set(0));
-    let mut system = Valued::new(TABLE_4_1());
+    let mut system = SystemWithData::new(TABLE_4_1());
     for line in 0..=4 {
         system.load(p, same_set(line)).unwrap();
     }
@@ -310,7 +310,7 @@ fn atomics_stay_in_the_buffer_until_another_access_needs_the_line() {
 /// Runs random operations of sixteen compute units on 12 lines, with fills and eviction notices at random
 /// times.
 fn random(config: Config, seed: u64, steps: u32) -> Result<(), Violation> {
-    let mut system = Valued::new(config);
+    let mut system = SystemWithData::new(config);
     let mut state = seed;
     let mut draw = move |below: u64| {
         state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);

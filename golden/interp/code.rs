@@ -15,7 +15,7 @@ const WORD: u64 = u32::MAX as u64;
 
 /// Program in decoded form.
 pub(super) struct Code {
-    pub(super) insts: Vec<Decoded>,
+    pub(super) insts: Vec<DecodedInst>,
     /// Initial frame of a thread: constants in place, everything else zero.
     pub(super) frame: Vec<u64>,
     /// Special registers in use, with their slots.
@@ -25,7 +25,7 @@ pub(super) struct Code {
 }
 
 /// Instruction with its operands as slots.
-pub(super) struct Decoded {
+pub(super) struct DecodedInst {
     pub(super) op: Op,
     pub(super) guard: Option<Slot>,
     pub(super) base: Slot,
@@ -71,7 +71,7 @@ impl Slot {
     }
 
     /// True if both are the same slot.
-    pub(super) fn is(self, other: Slot) -> bool {
+    pub(super) fn is_same(self, other: Slot) -> bool {
         self.at == other.at
     }
 
@@ -82,7 +82,7 @@ impl Slot {
 
     /// Returns the value of a predicate.
     #[inline]
-    pub(super) fn truth(self, values: &[u64]) -> bool {
+    pub(super) fn is_true(self, values: &[u64]) -> bool {
         (values[self.at as usize] != 0) != self.negated
     }
 }
@@ -108,7 +108,7 @@ impl Frames<'_> {
     /// Returns the mask of active lanes in which a predicate holds.
     #[inline(always)]
     fn truth(&self, slot: Slot) -> u64 {
-        let bit = |lane: usize| u64::from(slot.truth(&self.values[lane * self.frame..][..self.frame])) << lane;
+        let bit = |lane: usize| u64::from(slot.is_true(&self.values[lane * self.frame..][..self.frame])) << lane;
         lanes(self.mask).fold(0, |mask, lane| mask | bit(lane))
     }
 
@@ -124,7 +124,7 @@ impl Frames<'_> {
     }
 }
 
-impl Decoded {
+impl DecodedInst {
     /// Executes an instruction that accesses only frames.
     #[inline]
     pub(super) fn compute(&self, frames: &mut Frames<'_>) {
@@ -252,9 +252,9 @@ pub(super) fn decode(program: &Program) -> Code {
 }
 
 impl Layout<'_> {
-    fn inst(&mut self, inst: &Inst) -> Decoded {
+    fn inst(&mut self, inst: &Inst) -> DecodedInst {
         let base = inst.mem().and_then(|mem| mem.base);
-        Decoded {
+        DecodedInst {
             has_count: inst.srcs[1] != Src::None,
             op: inst.op,
             guard: inst.guard.map(|guard| self.pred(guard)),

@@ -6,7 +6,7 @@
 use isa::lanes::{ConvergenceFault, VoteMode, WarpInputs, WarpOp, warp};
 use isa::program::{BarrierKind, Op};
 
-use super::code::{Decoded, Slot};
+use super::code::{DecodedInst, Slot};
 use super::undefined::Step;
 use super::warp::{Arrival, Warp, lanes};
 use super::{BARRIERS, Cta, FaultKind, InterpError, LANES};
@@ -23,7 +23,7 @@ fn agreeing(members: &[u32; LANES], mask: u32, lane: usize) -> u32 {
 
 impl Cta<'_> {
     /// Executes an exchange between lanes of a warp, such as a shuffle or a vote.
-    pub(super) fn exchange(&mut self, at: usize, pc: u32, (inst, op): (&Decoded, &WarpOp), mask: u32) -> Outcome {
+    pub(super) fn exchange(&mut self, at: usize, pc: u32, (inst, op): (&DecodedInst, &WarpOp), mask: u32) -> Outcome {
         let first = self.warps[at].first;
         let (mut a, mut b, mut c, mut pred) = ([0; LANES], [0; LANES], [0; LANES], 0);
         let mut members = [mask; LANES];
@@ -32,7 +32,7 @@ impl Cta<'_> {
             let [x, y, z, ..] = inst.srcs;
             a[lane] = x.read(values);
             (b[lane], c[lane]) = (y.read(values) as u32, z.read(values) as u32);
-            pred |= u32::from(x.truth(values)) << lane;
+            pred |= u32::from(x.is_true(values)) << lane;
             if let Some(source) = op.members() {
                 members[lane] = inst.srcs[source].read(values) as u32;
             }
@@ -41,7 +41,7 @@ impl Cta<'_> {
         for lane in lanes(mask) {
             let (op, members, with) = (op.name(), members[lane], agreeing(&members, mask, lane));
             let (outside, absent) = (with & !members, members & !with);
-            let missing = if absent == 0 { 0 } else { absent & self.awaited(at) };
+            let missing = if absent == 0 { 0 } else { absent & self.awaited_lanes(at) };
             let fault = match (outside, missing) {
                 (0, 0) => continue,
                 (0, _) => ConvergenceFault::Missing { op, lanes: with, members, missing },
@@ -72,7 +72,7 @@ impl Cta<'_> {
 
     /// Returns the live lanes of a warp whose next instruction is not an exit. Other lanes do not wait for a
     /// lane that is about to exit.
-    fn awaited(&self, warp: usize) -> u32 {
+    fn awaited_lanes(&self, warp: usize) -> u32 {
         let Warp { alive, ref stack, .. } = self.warps[warp];
         let stands = |lane: &usize| stack.iter().rfind(|entry| entry.mask >> lane & 1 != 0).map(|entry| entry.pc);
         let is_awaited = |lane: &usize| stands(lane).is_none_or(|pc| !self.launch.program.is_end(pc));
@@ -80,19 +80,19 @@ impl Cta<'_> {
     }
 
     /// Executes a barrier whose number, and possibly thread count, are operands.
-    pub(super) fn come_to_named_barrier(
+    pub(super) fn arrive_at_named_barrier(
         &mut self,
         warp: usize,
         kind: BarrierKind,
-        inst: &Decoded,
+        inst: &DecodedInst,
         pc: u32,
         lanes: u32,
     ) -> Outcome {
         self.check_whole(warp, kind, lanes)?;
         let lowest = self.warps[warp].first + lanes.trailing_zeros() as usize;
-        let number = self.agreed(warp, kind, "number", inst.srcs[0], lanes)?;
+        let number = self.uniform_operand(warp, kind, "number", inst.srcs[0], lanes)?;
         let count = match inst.has_count {
-            true => Some(self.agreed(warp, kind, "thread count", inst.srcs[1], lanes)?),
+            true => Some(self.uniform_operand(warp, kind, "thread count", inst.srcs[1], lanes)?),
             false => None,
         };
         if number >= BARRIERS as u32 {
@@ -102,12 +102,19 @@ impl Cta<'_> {
             Some(count) if !kind.takes_count(count, self.threads() as u32) => {
                 Err((lowest, FaultKind::BarrierCount(count)))
             }
-            _ => self.come_to_barrier(warp, kind, Arrival { id: number as u8, pc, lanes }),
+            _ => self.arrive_at_barrier(warp, kind, Arrival { id: number as u8, pc, lanes }),
         }
     }
 
     /// Returns the value of a barrier operand, on which all arriving lanes must agree.
-    fn agreed(&self, warp: usize, kind: BarrierKind, what: &'static str, slot: Slot, mask: u32) -> Result<u32, Fault> {
+    fn uniform_operand(
+        &self,
+        warp: usize,
+        kind: BarrierKind,
+        what: &'static str,
+        slot: Slot,
+        mask: u32,
+    ) -> Result<u32, Fault> {
         let first = self.warps[warp].first;
         let read = |lane: usize| slot.read(self.frame(first + lane)) as u32;
         let value = read(mask.trailing_zeros() as usize);
@@ -123,7 +130,7 @@ impl Cta<'_> {
     /// Returns a fault unless a warp arrives at a barrier with all lanes that it must wait for.
     fn check_whole(&self, warp: usize, kind: BarrierKind, lanes: u32) -> Outcome {
         let Warp { first, alive, .. } = self.warps[warp];
-        let live = if lanes == alive { alive } else { self.awaited(warp) };
+        let live = if lanes == alive { alive } else { self.awaited_lanes(warp) };
         if lanes == live {
             return Ok(());
         }
@@ -133,10 +140,10 @@ impl Cta<'_> {
     }
 
     /// Executes the arrival of a warp at a barrier, where it waits or continues depending on `kind`.
-    pub(super) fn come_to_barrier(&mut self, warp: usize, kind: BarrierKind, arrival: Arrival) -> Outcome {
+    pub(super) fn arrive_at_barrier(&mut self, warp: usize, kind: BarrierKind, arrival: Arrival) -> Outcome {
         self.check_whole(warp, kind, arrival.lanes)?;
         match kind {
-            BarrierKind::Arrive => self.pass(arrival.id),
+            BarrierKind::Arrive => self.arrive_without_waiting(arrival.id),
             _ => self.arrive(warp, arrival),
         }
         Ok(())
@@ -149,7 +156,7 @@ impl Cta<'_> {
     }
 
     /// Records that a warp arrives at a barrier and continues (`bar.arrive`).
-    fn pass(&mut self, id: u8) {
+    fn arrive_without_waiting(&mut self, id: u8) {
         self.arrived[usize::from(id)] += LANES as u32;
         self.open_if_complete(id);
     }
@@ -175,15 +182,15 @@ impl Cta<'_> {
     fn is_complete(&self, id: u8) -> bool {
         let count = self.waiting(id).count();
         let Some((warp, arrival)) = self.waiting(id).next() else { return false };
-        match self.expected(warp, arrival) {
+        match self.expected_threads(warp, arrival) {
             None => count == self.warps.iter().filter(|warp| !warp.is_done()).count(),
             Some(expected) => (count * LANES) as u32 + self.arrived[usize::from(id)] >= expected,
         }
     }
 
     /// Returns the thread count that a waiting warp gave for its barrier, if any.
-    fn expected(&self, warp: usize, Arrival { pc, lanes, .. }: Arrival) -> Option<u32> {
-        let inst: &Decoded = &self.code.insts[pc as usize];
+    fn expected_threads(&self, warp: usize, Arrival { pc, lanes, .. }: Arrival) -> Option<u32> {
+        let inst: &DecodedInst = &self.code.insts[pc as usize];
         let is_counted = matches!(inst.op, Op::BarrierWith(_)) && inst.has_count;
         let frame = self.frame(self.warps[warp].first + lanes.trailing_zeros() as usize);
         is_counted.then(|| inst.srcs[1].read(frame) as u32).filter(|count| *count != 0)
@@ -198,8 +205,8 @@ impl Cta<'_> {
             lanes(mask).map(move |lane| (first + lane, &code.insts[pc as usize]))
         };
         let threads: Vec<_> = waiting.iter().copied().flat_map(threads).collect();
-        let holds = |(number, inst): &&(usize, &Decoded)| {
-            matches!(inst.op, Op::BarrierWith(_)) && inst.srcs[2].truth(self.frame(*number))
+        let holds = |(number, inst): &&(usize, &DecodedInst)| {
+            matches!(inst.op, Op::BarrierWith(_)) && inst.srcs[2].is_true(self.frame(*number))
         };
         let held = threads.iter().filter(holds).count();
         for &(number, inst) in &threads {
@@ -219,7 +226,7 @@ impl Cta<'_> {
     }
 
     /// Returns the fault for a CTA in which no warp can run; it names a thread that waits in vain.
-    pub(super) fn stuck(&self) -> InterpError {
+    pub(super) fn deadlock_error(&self) -> InterpError {
         let waiting = self.warps.iter().filter_map(|warp| Some((warp.first, warp.barrier?)));
         let fault = |(first, Arrival { lanes, pc, .. }): (usize, Arrival), kind| {
             self.fault(first + lanes.trailing_zeros() as usize, pc, kind)

@@ -76,13 +76,13 @@ pub(super) struct Livelock {
     quiet: u64,
     patience: u64,
     steps: u64,
-    watched: Option<FxHashMap<Name, Watched>>,
+    watched: Option<FxHashMap<Name, WatchedWarp>>,
 }
 
 /// Identifier of a warp: CTA index, and number of the warp in the CTA.
 type Name = ([u32; 3], usize);
 
-struct Watched {
+struct WatchedWarp {
     seen: State,
     /// True if the warp has returned to the recorded state.
     back: bool,
@@ -103,7 +103,7 @@ impl Default for Livelock {
 
 impl Livelock {
     /// Restarts the detection after a change of memory or of the resident CTAs.
-    pub(super) fn changed(&mut self) {
+    pub(super) fn restart(&mut self) {
         self.quiet = 0;
         self.watched = None;
     }
@@ -111,7 +111,7 @@ impl Livelock {
     /// Called before a warp runs an instruction. Returns true if the warp has just returned to its recorded
     /// state.
     #[inline]
-    pub(super) fn look(&mut self, cta: &Cta<'_>, warp: usize) -> bool {
+    pub(super) fn on_instruction(&mut self, cta: &Cta<'_>, warp: usize) -> bool {
         self.quiet += 1;
         self.quiet > self.patience && self.watch(cta, warp)
     }
@@ -121,12 +121,12 @@ impl Livelock {
         if self.quiet > self.patience + self.steps {
             self.patience = self.patience.saturating_mul(2);
             self.steps = self.steps.saturating_mul(2);
-            self.changed();
+            self.restart();
             return false;
         }
         let watched = self.watched.get_or_insert_default();
         let Some(known) = watched.get_mut(&(cta.index, warp)) else {
-            watched.insert((cta.index, warp), Watched { seen: State::of(cta, warp), back: false });
+            watched.insert((cta.index, warp), WatchedWarp { seen: State::of(cta, warp), back: false });
             return false;
         };
         if known.back || !known.seen.is_at(cta, warp) {

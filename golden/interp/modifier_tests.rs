@@ -329,7 +329,7 @@ fn every_modifier_of_floating_point_arithmetic_is_honoured_or_refused() {
 }
 
 /// Converts a double to another format with a single rounding.
-fn narrowed(format: &Format, x: f64, round: Round) -> u64 {
+fn narrow(format: &Format, x: f64, round: Round) -> u64 {
     let soft = Double::from_bits(x.to_bits().into());
     let bits = match format.bits {
         16 => FloatConvert::<Half>::convert_r(soft, round, &mut false).value.to_bits(),
@@ -339,7 +339,7 @@ fn narrowed(format: &Format, x: f64, round: Round) -> u64 {
     if x.is_nan() { format.nan } else { bits as u64 }
 }
 
-fn widened(format: &Format, x: u64) -> f64 {
+fn widen(format: &Format, x: u64) -> f64 {
     let wide = match format.bits {
         16 => FloatConvert::<Double>::convert(Half::from_bits(x.into()), &mut false).value,
         32 => FloatConvert::<Double>::convert(Single::from_bits(x.into()), &mut false).value,
@@ -349,7 +349,7 @@ fn widened(format: &Format, x: u64) -> f64 {
 }
 
 /// Returns the result of `cvt` in a register of the destination width, or of 32 bits for 8-bit types.
-fn converted([from, to]: [&Format; 2], words: &[&str], x: u64) -> u64 {
+fn convert([from, to]: [&Format; 2], words: &[&str], x: u64) -> u64 {
     let has = |word| words.contains(&word);
     let round = mode(words);
     let is_integral = words.iter().any(|word| word.len() == 3 && word.ends_with('i'));
@@ -372,7 +372,7 @@ fn converted([from, to]: [&Format; 2], words: &[&str], x: u64) -> u64 {
         return held(if has("sat") { exact.clamp(low, high) } else { to.value(exact as u64) });
     }
     let x = x & from.mask();
-    let exact = widened(from, if has("ftz") && from.bits == 32 { from.flush(x) } else { x });
+    let exact = widen(from, if has("ftz") && from.bits == 32 { from.flush(x) } else { x });
     let exact = match (is_integral, round) {
         (false, _) => exact,
         (_, Round::TowardZero) => exact.trunc(),
@@ -381,7 +381,7 @@ fn converted([from, to]: [&Format; 2], words: &[&str], x: u64) -> u64 {
         _ => exact.round_ties_even(),
     };
     if to.fraction > 0 {
-        return finish(narrowed(to, exact, round));
+        return finish(narrow(to, exact, round));
     }
     if exact.is_nan() {
         return if from.bits == 64 || to.bits == 64 { held(to.value(to.sign())) } else { 0 };
@@ -420,7 +420,7 @@ fn every_modifier_of_conversions_is_honoured_or_refused() {
             let integers = INTEGERS.iter().flat_map(Format::integers).map(|x| x as i64 as f64);
             let halves = (-6..7).map(|x| f64::from(x) / 2.0);
             values = from.floats();
-            values.extend(integers.chain(halves).map(|x| narrowed(from, x, Round::NearestTiesToEven)));
+            values.extend(integers.chain(halves).map(|x| narrow(from, x, Round::NearestTiesToEven)));
             values.sort_unstable();
             values.dedup();
         }
@@ -429,7 +429,7 @@ fn every_modifier_of_conversions_is_honoured_or_refused() {
             let dotted: String = words.iter().map(|word| format!(".{word}")).collect();
             let instruction = format!("cvt{dotted}.{}.{} {{d}}, {{a}};", to.name, from.name);
             if is_conversion([from, to], words) {
-                check(&instruction, [from, to], &inputs, &|[x, ..]| converted([from, to], words, x));
+                check(&instruction, [from, to], &inputs, &|[x, ..]| convert([from, to], words, x));
             } else {
                 let refused = run(&instruction, [from, to], &inputs[..1]).unwrap_err();
                 let named = ["`cvt` from ", "`.ftz` is not supported on `cvt`", "`.relu` is not supported on `cvt`"];

@@ -130,21 +130,21 @@ impl<'a, 'm> Residents<'a, 'm> {
         let mut cta = Cta::new(launch, code)?;
         cta.begin(index);
         self.ctas.push(cta);
-        self.livelock.changed();
+        self.livelock.restart();
         Ok(())
     }
 
     /// Starts a CTA in the state of one that has ended.
     pub(super) fn replace(&mut self, cta: usize, index: [u32; 3]) {
         self.ctas[cta].begin(index);
-        self.livelock.changed();
+        self.livelock.restart();
     }
 
     /// Runs one instruction of a warp that is able to run.
     #[inline]
     pub(super) fn issue(&mut self, cta: usize, warp: usize, watcher: Option<Watcher<'_>>) -> Result<(), InterpError> {
         let one = &mut self.ctas[cta];
-        if self.is_full && self.livelock.look(one, warp) && self.livelock.is_proven(&self.ctas) {
+        if self.is_full && self.livelock.on_instruction(one, warp) && self.livelock.is_proven(&self.ctas) {
             return Err(livelock(&self.ctas, self.issued));
         }
         let one = &mut self.ctas[cta];
@@ -153,7 +153,7 @@ impl<'a, 'm> Residents<'a, 'm> {
         std::mem::swap(&mut one.memory, self.memory);
         self.issued += 1;
         if std::mem::take(&mut one.has_changed) {
-            self.livelock.changed();
+            self.livelock.restart();
         }
         ran
     }

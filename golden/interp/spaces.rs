@@ -8,7 +8,7 @@ use isa::program::{MatrixLoad, MemOp};
 use isa::texture::TexOp;
 use isa::types::Space;
 
-use super::code::Decoded;
+use super::code::DecodedInst;
 use super::{Cta, FaultKind, LANES};
 
 /// Location of an access.
@@ -46,7 +46,7 @@ impl Cta<'_> {
     }
 
     #[inline]
-    pub(super) fn load(&mut self, number: usize, inst: &Decoded, mem: &MemOp) -> Result<(), FaultKind> {
+    pub(super) fn load(&mut self, number: usize, inst: &DecodedInst, mem: &MemOp) -> Result<(), FaultKind> {
         let frame = self.code.frame.len();
         let base = inst.base.read(self.frame(number));
         let bytes = match self.place(number, mem, base)? {
@@ -66,7 +66,7 @@ impl Cta<'_> {
     pub(super) fn load_matrix(
         &mut self,
         first: usize,
-        inst: &Decoded,
+        inst: &DecodedInst,
         load: MatrixLoad,
         mem: &MemOp,
     ) -> Result<(), (usize, FaultKind)> {
@@ -110,7 +110,7 @@ impl Cta<'_> {
     }
 
     #[inline]
-    pub(super) fn store(&mut self, number: usize, inst: &Decoded, mem: &MemOp) -> Result<(), FaultKind> {
+    pub(super) fn store(&mut self, number: usize, inst: &DecodedInst, mem: &MemOp) -> Result<(), FaultKind> {
         let values = self.frame(number);
         let base = inst.base.read(values);
         let mut data = [0; 16];
@@ -123,7 +123,13 @@ impl Cta<'_> {
         Ok(())
     }
 
-    pub(super) fn atomic(&mut self, number: usize, inst: &Decoded, f: AtomicFn, mem: &MemOp) -> Result<(), FaultKind> {
+    pub(super) fn atomic(
+        &mut self,
+        number: usize,
+        inst: &DecodedInst,
+        f: AtomicFn,
+        mem: &MemOp,
+    ) -> Result<(), FaultKind> {
         let values = self.frame(number);
         let [base, b, c] = [inst.base, inst.srcs[0], inst.srcs[1]].map(|slot| slot.read(values));
         let space = match mem.space {
@@ -146,7 +152,7 @@ impl Cta<'_> {
         Ok(())
     }
 
-    pub(super) fn texture(&mut self, number: usize, inst: &Decoded, op: &TexOp) -> Result<(), FaultKind> {
+    pub(super) fn texture(&mut self, number: usize, inst: &DecodedInst, op: &TexOp) -> Result<(), FaultKind> {
         let frame = self.code.frame.len();
         let values = &mut self.values[number * frame..][..frame];
         let [handle, x, y, z, ..] = inst.srcs.map(|slot| slot.read(values));

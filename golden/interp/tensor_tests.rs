@@ -35,7 +35,7 @@ fn bits(value: i32, bytes: usize) -> Vec<u8> {
 }
 
 /// Stores a matrix row by row or column by column; the padding between is NaN.
-fn stored(matrix: &[Vec<i32>], order: &str, bytes: usize) -> Vec<u8> {
+fn store_matrix(matrix: &[Vec<i32>], order: &str, bytes: usize) -> Vec<u8> {
     let mut memory = vec![0xff; 40 * STRIDE * bytes];
     for (row, elements) in matrix.iter().enumerate() {
         for (column, value) in elements.iter().enumerate() {
@@ -89,10 +89,10 @@ fn product(tiling: &Tiling, [in_a, in_b, in_c, in_d]: [&str; 4], (sum, bytes): (
          wmma.mma.sync.aligned.{in_a}.{in_b}.{shape}.{sum}.{sum} {rc}, {ra}, {rb}, {rc};
          wmma.store.d.sync.aligned.{in_d}.{shape}.global.{sum} [%rd3], {rc}, {STRIDE};"
     );
-    let d = ran(&body, [&stored(&a, in_a, 2), &stored(&b, in_b, 2), &stored(&c, in_c, bytes)]);
+    let d = ran(&body, [&store_matrix(&a, in_a, 2), &store_matrix(&b, in_b, 2), &store_matrix(&c, in_c, bytes)]);
     let element = |i: usize, j: usize| c[i][j] + (0..k).map(|t| a[i][t] * b[t][j]).sum::<i32>();
     let wanted: Vec<Vec<i32>> = (0..m).map(|i| (0..n).map(|j| element(i, j)).collect()).collect();
-    let wanted = stored(&wanted, in_d, bytes);
+    let wanted = store_matrix(&wanted, in_d, bytes);
     assert_eq!(d[..wanted.len()], wanted, "{shape} {in_a} {in_b} {in_c} {in_d} {sum}");
 }
 
@@ -120,10 +120,10 @@ fn a_result_may_take_the_place_of_a_factor() {
          ld.global.v2.u32 {%r6, %r7}, [%rd5]; ld.global.v2.u32 {%r8, %r9}, [%rd5+1280];
          mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r1, %r4, %r6, %r0}, {%r0, %r1, %r2, %r3}, {%r4, %r5}, {%r6, %r7, %r8, %r9};
          add.u64 %rd5, %rd3, %rd4; st.global.v2.u32 [%rd5], {%r1, %r4}; st.global.v2.u32 [%rd5+1280], {%r6, %r0};";
-    let d = ran(body, [&stored(&a, "row", 2), &stored(&b, "col", 2), &stored(&c, "row", 4)]);
+    let d = ran(body, [&store_matrix(&a, "row", 2), &store_matrix(&b, "col", 2), &store_matrix(&c, "row", 4)]);
     let element = |i: usize, j: usize| c[i][j] + (0..16).map(|t| a[i][t] * b[t][j]).sum::<i32>();
     let wanted: Vec<Vec<i32>> = (0..16).map(|i| (0..8).map(|j| element(i, j)).collect()).collect();
-    assert_eq!(d[..16 * STRIDE * 4], stored(&wanted, "row", 4)[..16 * STRIDE * 4]);
+    assert_eq!(d[..16 * STRIDE * 4], store_matrix(&wanted, "row", 4)[..16 * STRIDE * 4]);
 }
 
 #[test]

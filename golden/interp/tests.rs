@@ -200,7 +200,7 @@ fn a_launch_that_does_not_fit_is_refused() {
     assert!(refused(Launch { program: &limited, block: [5, 1, 1], ..fine }).contains("`.maxntid`"));
 }
 
-fn committed(path: &str, name: &str) -> Program {
+fn load_kernel(path: &str, name: &str) -> Program {
     let path = format!("{}/../kernels/{path}", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap();
     Source::new(&path, &text).kernel(name).unwrap()
@@ -208,7 +208,7 @@ fn committed(path: &str, name: &str) -> Program {
 
 #[test]
 fn vadd_adds_vectors() {
-    let program = committed("vadd/vadd.ptx", "vadd");
+    let program = load_kernel("vadd/vadd.ptx", "vadd");
     let value = |i: u32, k: f32| i as f32 * k;
     let bytes = |k| (0..1000).flat_map(|i| value(i, k).to_le_bytes()).collect::<Vec<u8>>();
     let mut memory = FlatMemory::new();

@@ -21,7 +21,7 @@ use isa::lanes::{AluFn, AluOp, WarpInputs, WarpOp, alu, compare, warp};
 use isa::program::{Form, Inst, Op, Program, Reg};
 use isa::types::{Logic, Space};
 
-use super::code::{Code, Decoded, Frames, Slot};
+use super::code::{Code, DecodedInst, Frames, Slot};
 use super::warp::lanes;
 use super::{LANES, Launch, thread_index};
 
@@ -149,7 +149,7 @@ pub(super) struct Step {
 }
 
 /// Undefined bits of all threads of a CTA.
-pub(super) struct Undefined {
+pub(super) struct UndefinedBits {
     /// Mask of undefined bits for every slot of all frames.
     bits: Vec<u64>,
     /// Read that made each slot undefined; `None` for slots never written.
@@ -159,7 +159,7 @@ pub(super) struct Undefined {
     uses: Vec<Use>,
 }
 
-impl Undefined {
+impl UndefinedBits {
     pub(super) fn new(program: &Program, code: &Code, threads: usize) -> Self {
         let (regs, preds) = (usize::from(program.regs), usize::from(program.preds));
         let mut fresh = vec![u64::MAX; regs];
@@ -191,7 +191,7 @@ impl Undefined {
     }
 
     /// Tracks an instruction that is about to run. `values` are the frames of its warp.
-    pub(super) fn follow(&mut self, inst: &Decoded, step: Step, values: &[u64]) {
+    pub(super) fn follow(&mut self, inst: &DecodedInst, step: Step, values: &[u64]) {
         if let Some(guard) = inst.guard {
             self.uses(&[guard], 1, step, step.running);
         }
@@ -236,7 +236,7 @@ impl Undefined {
     }
 
     /// Tracks an exchange between the acting lanes.
-    pub(super) fn exchange(&mut self, inst: &Decoded, op: &WarpOp, step: Step, inputs: &WarpInputs<'_>) {
+    pub(super) fn exchange(&mut self, inst: &DecodedInst, op: &WarpOp, step: Step, inputs: &WarpInputs<'_>) {
         let bits = self.read(inst.srcs[0], step);
         let &WarpInputs { b, c, pred, .. } = inputs;
         let moved = match op {
@@ -252,7 +252,7 @@ impl Undefined {
     }
 
     /// Tracks an instruction whose results depend only on its sources.
-    fn compute(&mut self, inst: &Decoded, step: Step, values: &[u64]) {
+    fn compute(&mut self, inst: &DecodedInst, step: Step, values: &[u64]) {
         let sources = inst.srcs.map(|slot| self.read(slot, step));
         let any = |lane: usize| sources.iter().any(|bits| bits[lane] != 0);
         if !lanes(step.acting).any(any) {
@@ -270,7 +270,7 @@ impl Undefined {
             all
         };
         let truth = |slot: Slot| {
-            let holds = lanes(step.acting).filter(|&lane| slot.truth(&values[lane * frame..][..frame]));
+            let holds = lanes(step.acting).filter(|&lane| slot.is_true(&values[lane * frame..][..frame]));
             let holds = holds.fold(0u32, |mask, lane| mask | 1 << lane);
             move |lane: usize| holds >> lane & 1 != 0
         };
@@ -292,7 +292,7 @@ impl Undefined {
                 })
             }
             Op::Alu(op) => match op.f {
-                AluFn::Xor | AluFn::Sub if a.is(b) && uc == [0; LANES] => [0; LANES],
+                AluFn::Xor | AluFn::Sub if a.is_same(b) && uc == [0; LANES] => [0; LANES],
                 AluFn::And | AluFn::Or | AluFn::Xor | AluFn::Not | AluFn::Lop3(_) => {
                     bitwise(op, [read(a), read(b), read(c)], [ua, ub, uc])
                 }
@@ -317,7 +317,9 @@ impl Undefined {
             Op::Pred(None) => ua,
             Op::Pred(Some(logic)) => {
                 let (first, second) = (truth(a), truth(b));
-                each(|lane| decided(*logic, [ua, ub].map(|bits| bits[lane] != 0), [first(lane), second(lane)]))
+                each(|lane| {
+                    combine_undefined(*logic, [ua, ub].map(|bits| bits[lane] != 0), [first(lane), second(lane)])
+                })
             }
             Op::Compare(op) => {
                 let holds = compare(op, &read(a), &read(b));
@@ -325,7 +327,7 @@ impl Undefined {
                 let compared = |lane: usize| (ua[lane] | ub[lane]) & ones(op.ty.bits()) != 0;
                 let result = |lane: usize, holds: bool| match op.combine {
                     None => u64::from(compared(lane)),
-                    Some(logic) => decided(logic, [compared(lane), uc[lane] != 0], [holds, other(lane)]),
+                    Some(logic) => combine_undefined(logic, [compared(lane), uc[lane] != 0], [holds, other(lane)]),
                 };
                 let complement = each(|lane| result(lane, holds >> lane & 1 == 0));
                 self.write(inst.dsts[1], step, complement, |lane| origins[lane]);
@@ -349,7 +351,7 @@ impl Undefined {
     }
 
     /// Applies an instruction that only moves bits to the undefined masks of its sources.
-    fn move_bits(&mut self, inst: &Decoded, step: Step, origins: &[Option<Origin>; LANES]) {
+    fn move_bits(&mut self, inst: &DecodedInst, step: Step, origins: &[Option<Origin>; LANES]) {
         let frame = self.fresh.len();
         let values = &mut self.bits[step.first * frame..];
         inst.compute(&mut Frames { values, frame, mask: step.acting });
@@ -378,7 +380,7 @@ impl Undefined {
     }
 
     /// Marks the results of an instruction as defined.
-    fn define(&mut self, inst: &Decoded, step: Step) {
+    fn define(&mut self, inst: &DecodedInst, step: Step) {
         inst.dsts.iter().for_each(|slot| self.write(*slot, step, [0; LANES], |_| None));
     }
 
@@ -432,7 +434,7 @@ fn bitwise(op: &AluOp, values: [[u64; LANES]; 3], undefined: [[u64; LANES]; 3]) 
 }
 
 /// Returns 1 if the combination of two conditions is undefined. A defined operand may decide it alone.
-fn decided(logic: Logic, undefined: [bool; 2], holds: [bool; 2]) -> u64 {
+fn combine_undefined(logic: Logic, undefined: [bool; 2], holds: [bool; 2]) -> u64 {
     let [a, b] = [0, 1].map(|at| {
         let other = 1 - at;
         let is_open = match logic {

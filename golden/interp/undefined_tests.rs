@@ -11,12 +11,12 @@ const FIRST: u32 = 6;
 
 /// Runs `body` in one warp per CTA and returns the reads found. `%rd0` holds the address of 4 KiB, `%r0` the
 /// lane; `%p0` is true in the lower half of the lanes.
-fn found(body: &str) -> Vec<UndefinedRead> {
-    found_in(body, 32)
+fn find_reads(body: &str) -> Vec<UndefinedRead> {
+    find_reads_with(body, 32)
 }
 
 /// Runs `body` with `threads` threads per CTA and returns the reads found.
-fn found_in(body: &str, threads: u32) -> Vec<UndefinedRead> {
+fn find_reads_with(body: &str, threads: u32) -> Vec<UndefinedRead> {
     let text = format!(
         ".version 7.8\n.target sm_80\n.address_size 64\n.entry k(.param .u64 out) {{ .reg .pred %p<9>; .reg .b16 %h<9>; \
          .reg .b32 %r<20>; .reg .f32 %f<9>; .reg .b64 %rd<20>; .local .align 8 .b8 l[64]; .shared .align 8 .b8 s[64];\n\
@@ -58,7 +58,7 @@ fn a_use_of_a_register_that_nothing_has_written_is_found_with_name_and_lines() {
         ("mov.u32 %r3, 48;\nbar.sync %r9;", "%r9", 1, 1),
         ("and.b32 %r2, %r1, 255;\nst.global.u32 [%rd0], %r2;", "%r1", 0, 1),
     ] {
-        let reads = found(body);
+        let reads = find_reads(body);
         let [read] = reads.as_slice() else { panic!("{body}: {reads:?}") };
         let place = (&*read.register, read.line - FIRST, read.use_line - FIRST);
         assert_eq!(place, (register, line, use_line), "{body}");
@@ -69,7 +69,7 @@ fn a_use_of_a_register_that_nothing_has_written_is_found_with_name_and_lines() {
 
 #[test]
 fn the_first_thread_that_reads_it_is_named() {
-    let reads = found("@%p0 mov.u32 %r1, 1;\nst.global.u32 [%rd0], %r1;");
+    let reads = find_reads("@%p0 mov.u32 %r1, 1;\nst.global.u32 [%rd0], %r1;");
     assert_eq!((reads[0].cta, reads[0].thread), ([0; 3], [16, 0, 0]));
 }
 
@@ -102,7 +102,7 @@ fn what_compilers_leave_undefined_without_harm_is_not_found() {
         "mov.u32 %r3, 0;\nagain: setp.eq.u32 %p1, %r3, 0; @%p1 mov.u32 %r1, 7;\n@!%p1 st.global.u32 [%rd0], %r1;\n\
          add.u32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, 3; @%p2 bra again;",
     ] {
-        assert_eq!(found(body), [], "{body}");
+        assert_eq!(find_reads(body), [], "{body}");
     }
 }
 
@@ -117,8 +117,8 @@ fn a_warp_with_fewer_threads_than_lanes_is_followed() {
         "testp.notanumber.f32 %p1, %f1;",
         "mov.u32 %r3, s; setp.ne.u32 %p1, %r0, 0; @%p1 cp.async.ca.shared.global [%r3], [%rd0], 4, 4;",
     ] {
-        assert_eq!([1, 20, 33].map(|threads| found_in(body, threads)), [const { vec![] }; 3], "{body}");
+        assert_eq!([1, 20, 33].map(|threads| find_reads_with(body, threads)), [const { vec![] }; 3], "{body}");
     }
-    let reads = found_in("selp.u32 %r2, 1, %r1, %p0;\nst.global.u32 [%rd0], %r2;", 20);
+    let reads = find_reads_with("selp.u32 %r2, 1, %r1, %p0;\nst.global.u32 [%rd0], %r2;", 20);
     assert_eq!((reads.len(), reads[0].thread, &*reads[0].register), (1, [16, 0, 0], "%r1"));
 }

@@ -2,7 +2,7 @@
 
 use isa::program::{BarrierKind, MemOp, NO_PC, Op};
 
-use super::code::{Decoded, Frames};
+use super::code::{DecodedInst, Frames};
 use super::undefined::Step;
 use super::warps::{Access, WarpStep, Watcher};
 use super::{Cta, FaultKind, InterpError, LANES};
@@ -150,15 +150,15 @@ impl Cta<'_> {
 
     /// Returns the lanes of `mask` in which the guard of an instruction holds.
     #[inline]
-    fn acting(&self, inst: &Decoded, first: usize, mask: u32) -> u32 {
+    fn acting(&self, inst: &DecodedInst, first: usize, mask: u32) -> u32 {
         let Some(guard) = inst.guard else { return mask };
-        lanes(mask).filter(|lane| guard.truth(self.frame(first + lane))).fold(0, |mask, lane| mask | 1 << lane)
+        lanes(mask).filter(|lane| guard.is_true(self.frame(first + lane))).fold(0, |mask, lane| mask | 1 << lane)
     }
 
     #[inline(never)]
-    fn show(&self, watcher: Watcher<'_>, warp: usize, (pc, mask): (u32, u32), inst: &Decoded) {
+    fn show(&self, watcher: Watcher<'_>, warp: usize, (pc, mask): (u32, u32), inst: &DecodedInst) {
         let Watcher { observer, sm, resident } = watcher;
-        let access = accessed(&inst.op);
+        let access = memory_access(&inst.op);
         let mut step = WarpStep { sm, cta: self.index, warp, pc, mask, access, addresses: [0; LANES], resident };
         if let Some((_, mem)) = access {
             for lane in lanes(mask) {
@@ -174,7 +174,7 @@ impl Cta<'_> {
 
     /// Executes an instruction other than a branch in the given lanes, at least one.
     #[inline]
-    fn act(&mut self, warp: usize, inst: &Decoded, pc: u32, mask: u32) -> Result<(), InterpError> {
+    fn act(&mut self, warp: usize, inst: &DecodedInst, pc: u32, mask: u32) -> Result<(), InterpError> {
         let first = self.warps[warp].first;
         let done = match &inst.op {
             Op::Load(mem) => each(first, mask, |number| self.load(number, inst, mem)),
@@ -190,8 +190,8 @@ impl Cta<'_> {
                 self.exit(warp, mask);
                 Ok(())
             }
-            Op::Barrier { id } => self.come_to_barrier(warp, BarrierKind::Sync, Arrival { id: *id, pc, lanes: mask }),
-            Op::BarrierWith(kind) => self.come_to_named_barrier(warp, *kind, inst, pc, mask),
+            Op::Barrier { id } => self.arrive_at_barrier(warp, BarrierKind::Sync, Arrival { id: *id, pc, lanes: mask }),
+            Op::BarrierWith(kind) => self.arrive_at_named_barrier(warp, *kind, inst, pc, mask),
             Op::Warp(op) => self.exchange(warp, pc, (inst, op), mask),
             Op::Fence(_) | Op::Nop | Op::Branch { .. } => Ok(()),
             _ => {
@@ -219,7 +219,7 @@ impl Cta<'_> {
         if self.is_done() || (0..self.warps.len()).any(|warp| self.can_run(warp)) {
             return Ok(());
         }
-        Err(self.stuck())
+        Err(self.deadlock_error())
     }
 }
 
@@ -231,7 +231,7 @@ fn each<E>(first: usize, mask: u32, mut act: impl FnMut(usize) -> Result<(), E>)
 }
 
 /// Returns the memory access of an instruction, if it has one.
-fn accessed(op: &Op) -> Option<(Access, &MemOp)> {
+fn memory_access(op: &Op) -> Option<(Access, &MemOp)> {
     match op {
         Op::Load(mem) | Op::LoadMatrix(_, mem) => Some((Access::Load, mem)),
         Op::Store(mem) => Some((Access::Store, mem)),

@@ -24,7 +24,7 @@ fn kernel(body: &str) -> Program {
 }
 
 /// Observed access to global memory: SM, lane mask, and word index of the lowest lane.
-type Seen = (usize, u32, u64);
+type ObservedAccess = (usize, u32, u64);
 
 fn launch(program: &Program, grid: u32, block: u32) -> Launch<'_> {
     const PARAMS: [u8; 8] = OUT.to_le_bytes();
@@ -56,7 +56,7 @@ fn words(body: &str, grid: u32, block: u32, order: Order) -> Vec<u32> {
 }
 
 /// Returns the observed accesses and the final contents of memory.
-fn observed(body: &str, grid: u32, block: u32, sms: Sms) -> (Vec<Seen>, Vec<u32>) {
+fn run_observed(body: &str, grid: u32, block: u32, sms: Sms) -> (Vec<ObservedAccess>, Vec<u32>) {
     let (program, mut memory) = (kernel(body), memory());
     let mut seen = Vec::new();
     let mut observer = |access: &WarpMemory<'_>| {
@@ -74,28 +74,29 @@ fn lanes_that_jump_go_first_and_both_paths_meet_again() {
     let body = "setp.lt.u32 %p1, %r0, 2; @%p1 bra LOW; st.global.u32 [%rd1], %r0; bra MEET;\n\
                 LOW: st.global.u32 [%rd1], %r2;\n\
                 MEET: ld.global.u32 %r4, [%rd1];";
-    let (seen, _) = observed(body, 1, 4, ONE);
+    let (seen, _) = run_observed(body, 1, 4, ONE);
     assert_eq!(seen, [(0, 0b0011, 0), (0, 0b1100, 2), (0, 0b1111, 0)]);
 }
 
 #[test]
 fn lanes_that_a_guard_switches_off_ask_for_nothing() {
     let body = "setp.eq.u32 %p1, %r0, 1; @%p1 st.global.u32 [%rd1], %r0; setp.eq.u32 %p2, %r0, 9; @%p2 st.global.u32 [%rd1], %r0;";
-    assert_eq!(observed(body, 1, 4, ONE).0, [(0, 0b10, 1)]);
+    assert_eq!(run_observed(body, 1, 4, ONE).0, [(0, 0b10, 1)]);
 }
 
 #[test]
 fn lanes_leave_a_loop_one_by_one_and_go_on_together() {
     let body = "mov.u32 %r4, 0; LOOP: add.u32 %r4, %r4, 1; st.global.u32 [%rd1], %r4; setp.le.u32 %p1, %r4, %r0; @%p1 bra LOOP;\n\
                 ld.global.u32 %r5, [%rd1];";
-    let masks: Vec<u32> = observed(body, 1, 3, ONE).0.iter().map(|(_, mask, _)| *mask).collect();
+    let masks: Vec<u32> = run_observed(body, 1, 3, ONE).0.iter().map(|(_, mask, _)| *mask).collect();
     assert_eq!(masks, [0b111, 0b110, 0b100, 0b111]);
 }
 
 #[test]
 fn the_warps_of_an_sm_take_turns() {
     let body = "ld.global.u32 %r4, [%rd1]; ld.global.u32 %r4, [%rd1];";
-    let words: Vec<u64> = observed(body, 2, 64, Sms { count: 1, ctas: 2 }).0.iter().map(|(_, _, word)| *word).collect();
+    let words: Vec<u64> =
+        run_observed(body, 2, 64, Sms { count: 1, ctas: 2 }).0.iter().map(|(_, _, word)| *word).collect();
     assert_eq!(words, [0, 32, 64, 96, 0, 32, 64, 96]);
 }
 
@@ -104,7 +105,7 @@ fn ctas_go_round_the_sms_and_then_to_the_one_that_ends_first() {
     // CTA 1 of 4 runs longest; one CTA fits on each of the two SMs.
     let body = "setp.ne.u32 %p1, %r1, 1; mov.u32 %r4, 0; @%p1 bra STORE; LOOP: add.u32 %r4, %r4, 1; setp.lt.u32 %p2, %r4, 50; @%p2 bra LOOP;\n\
                 STORE: st.global.u32 [%rd1], %r0;";
-    let (seen, _) = observed(body, 4, 1, Sms { count: 2, ctas: 1 });
+    let (seen, _) = run_observed(body, 4, 1, Sms { count: 2, ctas: 1 });
     let of_sm = |sm: usize| seen.iter().filter(|(s, ..)| *s == sm).map(|(.., word)| *word).collect::<Vec<_>>();
     assert_eq!((of_sm(0), of_sm(1)), (vec![0, 2, 3], vec![1]));
 }
@@ -114,7 +115,7 @@ fn no_order_changes_what_barriers_keep_apart() {
     let body = "shl.b32 %r4, %r0, 2; mov.u32 %r5, tile; add.u32 %r4, %r4, %r5; st.shared.u32 [%r4], %r3; bar.sync 0;\n\
                 xor.b32 %r4, %r4, 124; ld.shared.u32 %r6, [%r4]; and.b32 %r7, %r0, 3; setp.eq.u32 %p1, %r7, 1; @%p1 bra ODD;\n\
                 mul.lo.u32 %r6, %r6, 7; ODD: bar.sync 1; setp.gt.u32 %p2, %r0, 90; @%p2 ret; st.global.u32 [%rd1], %r6;";
-    let (seen, memory) = observed(body, 5, 100, Sms { count: 2, ctas: 2 });
+    let (seen, memory) = run_observed(body, 5, 100, Sms { count: 2, ctas: 2 });
     assert_eq!(seen.iter().map(|(_, mask, _)| mask.count_ones()).sum::<u32>(), 5 * 91);
     let word = |thread: u32| {
         let (cta, number) = (thread / 100, thread % 100);
@@ -162,7 +163,7 @@ fn lanes_meet_again_behind_nested_branches_breaks_and_exits() {
                 OUT: ld.global.u32 %r5, [%rd1]; bra END;\n\
                 ELSE: setp.eq.u32 %p2, %r0, 7; @%p2 exit; st.global.u32 [%rd1+64], %r4;\n\
                 END: ld.global.u32 %r5, [%rd1];";
-    let masks: Vec<u32> = observed(body, 1, 9, ONE).0.iter().map(|(_, mask, _)| *mask).collect();
+    let masks: Vec<u32> = run_observed(body, 1, 9, ONE).0.iter().map(|(_, mask, _)| *mask).collect();
     assert_eq!(masks, [0b1_0100_0000, 0b001, 0b010, 0b100, 0b11_1111, 0b1_0111_1111]);
 }
 
@@ -208,7 +209,7 @@ fn orders_differ_where_warps_race() {
     assert_eq!([Order::Forward, Order::Backward, Order::Turns].map(|order| first(lost, order)), [4, 4, 1]);
 }
 
-fn livelocked(body: &str, grid: u32, block: u32) -> String {
+fn livelock_message(body: &str, grid: u32, block: u32) -> String {
     let (program, mut memory) = (kernel(body), memory());
     let launch = launch(&program, grid, block);
     let launch = Launch { max_instructions: u64::MAX, ..launch };
@@ -222,7 +223,7 @@ fn livelocked(body: &str, grid: u32, block: u32) -> String {
 fn a_lock_that_nobody_opens_is_noticed_and_named() {
     let lock = "mov.u32 %r4, 1; st.global.u32 [%rd0], %r4; setp.ge.u32 %p1, %r0, 32; @%p1 bra WAIT;\n\
                 SPIN: atom.global.cas.b32 %r5, [%rd0], 0, 1;\nsetp.ne.u32 %p2, %r5, 0; @%p2 bra SPIN;\nWAIT: bar.sync 0;";
-    let text = livelocked(lock, 2, 64);
+    let text = livelock_message(lock, 2, 64);
     assert!(text.starts_with("k.ptx: no progress in kernel `k` after "), "{text}");
     assert!(text.contains(" warp instructions, 2 CTAs at a time\n"), "{text}");
     for cta in 0..2 {
@@ -232,7 +233,7 @@ fn a_lock_that_nobody_opens_is_noticed_and_named() {
     // The lane that holds the lock waits for the spinning lanes of its warp.
     let within =
         "SPIN: atom.global.cas.b32 %r5, [%rd0], 0, 1; setp.ne.u32 %p2, %r5, 0; @%p2 bra SPIN; st.global.u32 [%rd0], 0;";
-    assert!(livelocked(within, 1, 32).contains("warp 0 at pc "), "{within}");
+    assert!(livelock_message(within, 1, 32).contains("warp 0 at pc "), "{within}");
 }
 
 #[test]

@@ -103,17 +103,17 @@ impl CacheLine {
     }
 
     /// Returns the sectors in `of` whose state satisfies `is_meant`.
-    fn which(&self, of: Sectors, is_meant: impl Fn(SectorState) -> bool) -> Sectors {
+    fn select(&self, of: Sectors, is_meant: impl Fn(SectorState) -> bool) -> Sectors {
         let meant = of.each().filter(|part| self.parts.get(part).is_some_and(|state| is_meant(*state)));
         Sectors(meant.fold(0, |all, part| all | 1 << part))
     }
 
     fn here(&self, of: Sectors) -> Sectors {
-        self.which(of, |part| part == SectorState::Here)
+        self.select(of, |part| part == SectorState::Here)
     }
 
     fn coming(&self, of: Sectors) -> Sectors {
-        self.which(of, |part| part != SectorState::Here)
+        self.select(of, |part| part != SectorState::Here)
     }
 }
 
@@ -225,7 +225,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
             {
                 Err(Breach::Admitted(line))
             }
-            Event::Bypass { load, chosen } => match self.held(load.line) {
+            Event::Bypass { load, chosen } => match self.find_line(load.line) {
                 Some(held) if held.modified => Err(Breach::Modified(load.line)),
                 _ if chosen && !self.bypasses(&load) => Err(Breach::Path(load.line)),
                 _ => Ok(Outcome::Done),
@@ -234,10 +234,10 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
             Event::Fill { line, parts } => {
                 let waiters = self.mshr.waiters(line, parts).ok_or(Breach::Fill(NotPending(line)))?;
                 let stays = |part| part == SectorState::OnWay { doomed: false };
-                let kept = self.held(line).map_or(Sectors(0), |held| held.which(parts, stays));
+                let kept = self.find_line(line).map_or(Sectors(0), |held| held.select(parts, stays));
                 Ok(Outcome::Filled { kept, waiters })
             }
-            Event::Recall { line } => Ok(Outcome::Recalled(match self.held(line) {
+            Event::Recall { line } => Ok(Outcome::Recalled(match self.find_line(line) {
                 Some(held) if held.modified => RecallOutcome::Kept,
                 held => match held.map(CacheLine::status) {
                     None | Some(Status::TagOnly) => RecallOutcome::Missed,
@@ -247,11 +247,11 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
             })),
             Event::Supply { line, parts } => {
                 let has = |held: &CacheLine| !held.modified && held.here(parts) == parts;
-                Ok(Outcome::Supplied(self.held(line).is_some_and(has)))
+                Ok(Outcome::Supplied(self.find_line(line).is_some_and(has)))
             }
             Event::Drain => Ok(Outcome::Drained(self.mshr.head())),
             Event::Switch { .. } => Ok(Outcome::Done),
-            Event::Flush => match self.mshr.used() {
+            Event::Flush => match self.mshr.occupancy() {
                 0 => Ok(Outcome::Done),
                 used => Err(Breach::FlushBusy(used)),
             },
@@ -288,7 +288,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
 
     /// Describes the state that decides the outcome of `event`, for messages.
     pub fn explain(&self, event: &Event<W>) -> String {
-        let (used, entries) = (self.mshr.used(), self.config.mshr_entries);
+        let (used, entries) = (self.mshr.occupancy(), self.config.mshr_entries);
         let mshr = format!("{used} of {entries} MSHR entries in use");
         let Some(line) = event.line() else { return mshr };
         let set = self.set_of(line);
@@ -299,7 +299,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         };
         let lines: Vec<String> = self.sets[set].iter().map(shown).collect();
         let draining = if self.mshr.is_draining(line, Sectors(u8::MAX)) { ", the line is draining" } else { "" };
-        let counts: Vec<String> = self.known(set).iter().map(|(line, count)| format!("{line:#x} {count}")).collect();
+        let counts: Vec<String> =
+            self.known_lines(set).iter().map(|(line, count)| format!("{line:#x} {count}")).collect();
         let known = if self.filter.is_some() { format!(", counts [{}]", counts.join(", ")) } else { String::new() };
         format!("set {set} holds, oldest first, [{}]{known}; {mshr}{draining}", lines.join(", "))
     }
@@ -328,19 +329,19 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     }
 
     /// Returns the lines of a set that the filter knows with their reuse counts, least recently used first.
-    pub fn known(&self, set: usize) -> &[(u64, u32)] {
-        self.filter.as_ref().map_or(&[], |filter| filter.known(set))
+    pub fn known_lines(&self, set: usize) -> &[(u64, u32)] {
+        self.filter.as_ref().map_or(&[], |filter| filter.known_lines(set))
     }
 
     /// True if the decoupled filter makes a load of the line bypass.
     pub fn is_filtered(&self, line: u64) -> bool {
-        let filter = self.filter.as_ref().filter(|_| self.held(line).is_none());
+        let filter = self.filter.as_ref().filter(|_| self.find_line(line).is_none());
         filter.is_some_and(|filter| !filter.admits(self.set_of(line), line))
     }
 
     /// Returns the sectors of a load that are in flight, and those that are absent.
     fn missing_sectors(&self, load: &Load) -> (Sectors, Sectors) {
-        let Some(held) = self.held(load.line) else { return (Sectors(0), load.parts) };
+        let Some(held) = self.find_line(load.line) else { return (Sectors(0), load.parts) };
         let coming = held.coming(load.parts);
         (coming, load.parts.without(coming).without(held.here(load.parts)))
     }
@@ -374,7 +375,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         queue_used: usize,
     ) -> Result<WriteOutcome, Breach> {
         // A local store whose sectors are all present stays in the cache and needs no miss-queue slot.
-        if space == Space::Local && self.held(line).is_some_and(|held| held.here(parts) == parts) {
+        if space == Space::Local && self.find_line(line).is_some_and(|held| held.here(parts) == parts) {
             return Ok(WriteOutcome::WrittenBack);
         }
         match self.predict_overtaking((line, parts), space, queue_used)? {
@@ -395,7 +396,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
             let all = Fails { miss_queue: true, ..Fails::default() };
             return Ok(WriteOutcome::Refused { first: Fail::MissQueue, all });
         }
-        match self.held(line) {
+        match self.find_line(line) {
             Some(held) if held.modified && space == Space::Global => Err(Breach::Modified(line)),
             Some(held) if space == Space::Global && !held.here(parts).is_empty() => Ok(WriteOutcome::Evicted),
             Some(held) if !held.coming(parts).is_empty() => Ok(WriteOutcome::Pending),
@@ -437,7 +438,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
             (Event::Supply { line, .. }, Outcome::Supplied(true)) => self.touch(line, false),
             (Event::Store { .. } | Event::Atomic { .. }, Outcome::Write(WriteOutcome::Refused { .. })) => {}
             (Event::Store { line, parts, space: Space::Local, .. }, Outcome::Write(_)) => {
-                if self.held(line).is_some_and(|held| !held.here(parts).is_empty()) {
+                if self.find_line(line).is_some_and(|held| !held.here(parts).is_empty()) {
                     self.change(line, true);
                 }
                 self.overtake(line, parts);
@@ -482,14 +483,14 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     fn victim_for(&self, line: u64) -> (Option<Victim>, bool) {
         let (gone, none) = self.place_for(line);
         let victim = gone.filter(|gone| self.has_parts(*gone));
-        (victim.map(|line| Victim { line, modified: self.held(line).is_some_and(|held| held.modified) }), none)
+        (victim.map(|line| Victim { line, modified: self.find_line(line).is_some_and(|held| held.modified) }), none)
     }
 
     /// Returns the line, possibly tag-only, whose way a miss of `line` takes: the line itself if only its tag
     /// is present, otherwise the victim. `None` if a way is free. The flag is true if the miss needs a victim
     /// but none is eligible.
     fn place_for(&self, line: u64) -> (Option<u64>, bool) {
-        match self.held(line) {
+        match self.find_line(line) {
             Some(held) if held.parts.is_empty() => return (Some(line), false),
             Some(_) => return (None, false),
             None => {}
@@ -521,8 +522,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     /// Updates tags, filter and schemes after a load bypassed by choice.
     fn notify_bypass(&mut self, load: &Load) {
         let (line, set) = (load.line, self.set_of(load.line));
-        let known = self.held(line).is_some();
-        self.pass(line);
+        let known = self.find_line(line).is_some();
+        self.record_bypass(line);
         if self.schemes.iter().any(|scheme| scheme.leaves_tags()) {
             if known { self.touch(line, true) } else { self.keep_tag(line) }
         }
@@ -577,13 +578,13 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
 
     /// Records a load that bypassed by choice in the filter. Drops the line whose tag the filter replaced, if
     /// any.
-    fn pass(&mut self, line: u64) {
+    fn record_bypass(&mut self, line: u64) {
         let number = self.set_of(line);
         let set = &mut self.sets[number];
-        let lost = self.filter.as_mut().and_then(|filter| filter.passed(number, line, |other| standing(set, other)));
+        let lost = self.filter.as_mut().and_then(|filter| filter.on_bypass(number, line, |other| standing(set, other)));
         if let Some(lost) = lost {
             set.retain(|held| held.line != lost);
-            self.replacement.left(lost);
+            self.replacement.on_invalidate(lost);
         }
     }
 
@@ -600,14 +601,14 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     /// updated.
     fn change(&mut self, line: u64, local: bool) {
         self.touch(line, false);
-        if let Some(held) = self.held_mut(line) {
+        if let Some(held) = self.find_line_mut(line) {
             held.modified |= local;
         }
     }
 
     /// Invalidates those of the given sectors that are present.
     fn drop_parts(&mut self, line: u64, parts: Sectors) {
-        let here = self.held(line).map_or(Sectors(0), |held| held.here(parts));
+        let here = self.find_line(line).map_or(Sectors(0), |held| held.here(parts));
         self.set_parts(line, here, None);
         self.drop_if_empty(line);
     }
@@ -615,7 +616,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     /// Marks in-flight sectors as overtaken by a write: no load may merge any more, and the fill is dropped
     /// unless the test hook is set.
     fn overtake(&mut self, line: u64, parts: Sectors) {
-        let coming = self.held(line).map_or(Sectors(0), |held| held.coming(parts));
+        let coming = self.find_line(line).map_or(Sectors(0), |held| held.coming(parts));
         self.mshr.close(line, coming);
         if !self.keeps_overtaken {
             self.set_parts(line, coming, Some(SectorState::OnWay { doomed: true }));
@@ -624,7 +625,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
 
     /// Frees the way of a line without sectors, even if it was tag-only.
     fn drop_if_empty(&mut self, line: u64) {
-        if self.held(line).is_some_and(|held| held.parts.is_empty()) {
+        if self.find_line(line).is_some_and(|held| held.parts.is_empty()) {
             self.drop_line(line);
         }
     }
@@ -633,7 +634,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     fn drop_line(&mut self, line: u64) {
         let number = self.set_of(line);
         self.sets[number].retain(|held| held.line != line);
-        self.replacement.left(line);
+        self.replacement.on_invalidate(line);
         if let Some(filter) = &mut self.filter {
             filter.on_store_evict(number, line);
         }
@@ -650,23 +651,23 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         self.config.index.set_of_line(line)
     }
 
-    fn held(&self, line: u64) -> Option<&CacheLine> {
+    fn find_line(&self, line: u64) -> Option<&CacheLine> {
         self.sets[self.set_of(line)].iter().find(|held| held.line == line)
     }
 
-    fn held_mut(&mut self, line: u64) -> Option<&mut CacheLine> {
+    fn find_line_mut(&mut self, line: u64) -> Option<&mut CacheLine> {
         let set = self.set_of(line);
         self.sets[set].iter_mut().find(|held| held.line == line)
     }
 
     /// True if any sector of the line is present or in flight.
     fn has_parts(&self, line: u64) -> bool {
-        self.held(line).is_some_and(|held| !held.parts.is_empty())
+        self.find_line(line).is_some_and(|held| !held.parts.is_empty())
     }
 
     /// Sets the state of some sectors of a line that has a way; `None` makes them absent.
     fn set_parts(&mut self, line: u64, parts: Sectors, to: Option<SectorState>) {
-        let Some(held) = self.held_mut(line) else { return };
+        let Some(held) = self.find_line_mut(line) else { return };
         for part in parts.each() {
             match to {
                 Some(state) => held.parts.insert(part, state),
@@ -692,8 +693,8 @@ impl<W: Waits + Debug + PartialEq> Contents for Cache<W> {
         self.config.index.set_of_line(line)
     }
 
-    fn knows(&self, line: u64) -> bool {
-        self.held(line).is_some()
+    fn has_tag(&self, line: u64) -> bool {
+        self.find_line(line).is_some()
     }
 
     fn eviction_candidates(&self, set: usize) -> Option<Vec<u64>> {

@@ -36,7 +36,7 @@ pub enum Standing {
 }
 
 /// Value at which reuse counts saturate (six bits).
-const MOST: u32 = 63;
+const MAX_COUNT: u32 = 63;
 
 /// State of the filter.
 #[derive(Clone, Debug)]
@@ -70,10 +70,10 @@ impl Filter {
 
     /// Records a load that bypassed the cache. Returns the line that lost its data because its tag was
     /// replaced.
-    pub fn passed(&mut self, set: usize, line: u64, standing: impl Fn(u64) -> Standing) -> Option<u64> {
+    pub fn on_bypass(&mut self, set: usize, line: u64, standing: impl Fn(u64) -> Standing) -> Option<u64> {
         let count = self.next_count(set, line);
         let mut lost = None;
-        if !self.knows(set, line) && self.sets[set].len() >= self.config.tags {
+        if !self.has_tag(set, line) && self.sets[set].len() >= self.config.tags {
             let forgets_any = self.config.forgets_any;
             let forgotten = self.least(set, |other| match standing(other) {
                 Standing::Candidate => true,
@@ -83,7 +83,7 @@ impl Filter {
             lost = Some(forgotten).filter(|line| standing(*line) != Standing::Candidate);
             self.forget(set, forgotten);
         }
-        self.know(set, line, count);
+        self.set_count(set, line, count);
         if lost.is_some() {
             self.age(set, &[line], 1);
         }
@@ -93,7 +93,7 @@ impl Filter {
     /// Records the allocation of a line, which may have evicted `loser`.
     pub fn on_allocate(&mut self, set: usize, line: u64, loser: Option<u64>, standing: impl Fn(u64) -> Standing) {
         let count = self.next_count(set, line);
-        if !self.knows(set, line) && self.sets[set].len() >= self.config.tags {
+        if !self.has_tag(set, line) && self.sets[set].len() >= self.config.tags {
             // Candidates are judged by the state before the access; only if there is none is the tag of
             // `loser` replaced.
             let forgotten = self.least(set, |other| standing(other) == Standing::Candidate).or(loser);
@@ -104,7 +104,7 @@ impl Filter {
         if let Some(loser) = loser {
             self.demote(set, loser);
         }
-        self.know(set, line, count);
+        self.set_count(set, line, count);
         let steps = if loser.is_some() && self.config.ages_twice { 2 } else { 1 };
         self.age(set, &[line, loser.unwrap_or(line)], steps);
     }
@@ -120,7 +120,7 @@ impl Filter {
     /// Records the use of a line with data. Only loads increment its reuse count.
     pub fn on_hit(&mut self, set: usize, line: u64, by_load: bool) {
         let known = self.sets[set].iter().find(|(other, _)| *other == line).map_or(0, |(_, count)| *count);
-        self.know(set, line, if by_load { (known + 1).min(MOST) } else { known });
+        self.set_count(set, line, if by_load { (known + 1).min(MAX_COUNT) } else { known });
     }
 
     /// Changes the mode: admits every line if `original`, otherwise applies the threshold.
@@ -140,26 +140,26 @@ impl Filter {
     }
 
     /// Returns the known lines of a set with their reuse counts, least recently used first.
-    pub fn known(&self, set: usize) -> &[(u64, u32)] {
+    pub fn known_lines(&self, set: usize) -> &[(u64, u32)] {
         &self.sets[set]
     }
 
     /// True if the set holds no more lines than tags, and every line with data has a tag.
     pub fn is_consistent(&self, set: usize, with_data: impl Iterator<Item = u64>) -> bool {
-        self.sets[set].len() <= self.config.tags && with_data.into_iter().all(|line| self.knows(set, line))
+        self.sets[set].len() <= self.config.tags && with_data.into_iter().all(|line| self.has_tag(set, line))
     }
 
     fn is_original(&self) -> bool {
         self.original || (self.config.threshold == 0 && !self.config.above)
     }
 
-    fn knows(&self, set: usize, line: u64) -> bool {
+    fn has_tag(&self, set: usize, line: u64) -> bool {
         self.sets[set].iter().any(|(other, _)| *other == line)
     }
 
     fn next_count(&self, set: usize, line: u64) -> u32 {
         let known = self.sets[set].iter().find(|(other, _)| *other == line);
-        known.map_or(self.config.first, |(_, count)| (count + 1).min(MOST))
+        known.map_or(self.config.first, |(_, count)| (count + 1).min(MAX_COUNT))
     }
 
     /// Returns the replaceable line with the lowest reuse count; ties go to the least recently used.
@@ -173,7 +173,7 @@ impl Filter {
     }
 
     /// Sets the reuse count of a line and makes it most recently used, allocating a tag if necessary.
-    fn know(&mut self, set: usize, line: u64, count: u32) {
+    fn set_count(&mut self, set: usize, line: u64, count: u32) {
         self.forget(set, line);
         self.sets[set].push((line, count));
     }

@@ -27,7 +27,7 @@ impl Sectors {
 
     /// Returns the sectors that both sets contain.
     #[must_use]
-    pub fn shared(self, other: Self) -> Self {
+    pub fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 

@@ -93,7 +93,7 @@ impl<W: Waits> Mshr<W> {
         let refuses = |entry: &Pending<W>| entry.closed || entry.waiters.len() >= self.slots;
         let tracked: Vec<_> = self.tracking(line, parts).collect();
         match tracked[..] {
-            [] if self.is_draining(line, parts) || self.used() >= self.entries => Verdict::RefusedEntry,
+            [] if self.is_draining(line, parts) || self.occupancy() >= self.entries => Verdict::RefusedEntry,
             [] => Verdict::Primary,
             _ if tracked.iter().any(|key| refuses(&self.pending[key])) => Verdict::RefusedMerge,
             _ => Verdict::Merged,
@@ -111,7 +111,7 @@ impl<W: Waits> Mshr<W> {
             Verdict::Merged => {
                 let tracked: Vec<_> = self.tracking(line, parts).collect();
                 for key @ (_, tracked) in tracked {
-                    let waiter = waiter.part(parts.shared(tracked));
+                    let waiter = waiter.part(parts.intersection(tracked));
                     self.pending.entry(key).and_modify(|entry| entry.waiters.push_back(waiter));
                 }
             }
@@ -165,13 +165,13 @@ impl<W: Waits> Mshr<W> {
     }
 
     /// Returns the number of entries in use, pending or draining.
-    pub fn used(&self) -> usize {
+    pub fn occupancy(&self) -> usize {
         self.pending.len() + self.draining.len()
     }
 
     /// True if any of these sectors is filled and still has waiters.
     pub fn is_draining(&self, line: u64, parts: Sectors) -> bool {
-        self.draining.iter().any(|&(other, filled, _)| other == line && !filled.shared(parts).is_empty())
+        self.draining.iter().any(|&(other, filled, _)| other == line && !filled.intersection(parts).is_empty())
     }
 
     /// Returns the pending lines in ascending order.
@@ -187,7 +187,7 @@ impl<W: Waits> Mshr<W> {
     /// Returns the pending entries that cover any of these sectors.
     fn tracking(&self, line: u64, parts: Sectors) -> impl Iterator<Item = (u64, Sectors)> {
         let of_line = self.pending.range((line, Sectors(0))..=(line, Sectors(u8::MAX)));
-        of_line.map(|(key, _)| *key).filter(move |(_, tracked)| !tracked.shared(parts).is_empty())
+        of_line.map(|(key, _)| *key).filter(move |(_, tracked)| !tracked.intersection(parts).is_empty())
     }
 }
 
@@ -203,7 +203,7 @@ mod tests {
         let mut mshr = Mshr::new(2, 8);
         assert_eq!(mshr.alloc(7, WHOLE, 'a'), Verdict::Primary);
         assert_eq!(mshr.alloc(7, WHOLE, 'b'), Verdict::Merged);
-        assert_eq!(mshr.used(), 1);
+        assert_eq!(mshr.occupancy(), 1);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! - miss rate equal to the bound, or too few accesses: no change.
 
 /// Largest access count that the 14-bit counters of the hardware monitor hold.
-const MOST: usize = (1 << 14) - 1;
+const MAX_ACCESSES: usize = (1 << 14) - 1;
 
 /// Parameters of the monitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl Streaming {
 
     /// Records an accepted access.
     pub fn note(&mut self, missed: bool) {
-        if self.missed.len() < MOST {
+        if self.missed.len() < MAX_ACCESSES {
             self.missed.push(missed);
         }
     }
@@ -81,7 +81,7 @@ impl Streaming {
 mod tests {
     use super::*;
 
-    fn judged(was_closed: bool, misses: usize, may_close: bool) -> bool {
+    fn is_closed_after(was_closed: bool, misses: usize, may_close: bool) -> bool {
         let config = Config { period: None, miss_percent: 90, min_accesses: 32, flush: false };
         let mut monitor = Streaming { closed: was_closed, ..Streaming::new(config) };
         (0..1000).for_each(|number| monitor.note(number < misses));
@@ -91,9 +91,9 @@ mod tests {
 
     #[test]
     fn the_bound_itself_changes_nothing() {
-        assert_eq!([899, 900, 901].map(|misses| judged(false, misses, true)), [false, false, true]);
-        assert_eq!([899, 900, 901].map(|misses| judged(true, misses, true)), [false, true, true]);
-        assert!(!judged(false, 1000, false) && !judged(true, 1000, false));
+        assert_eq!([899, 900, 901].map(|misses| is_closed_after(false, misses, true)), [false, false, true]);
+        assert_eq!([899, 900, 901].map(|misses| is_closed_after(true, misses, true)), [false, true, true]);
+        assert!(!is_closed_after(false, 1000, false) && !is_closed_after(true, 1000, false));
     }
 
     #[test]
@@ -101,10 +101,10 @@ mod tests {
         let config = Config { period: None, miss_percent: 100, min_accesses: 1, flush: false };
         let closed_after = |misses: usize| {
             let mut monitor = Streaming { closed: true, ..Streaming::new(config) };
-            (0..=MOST).for_each(|number| monitor.note(number < misses));
+            (0..=MAX_ACCESSES).for_each(|number| monitor.note(number < misses));
             monitor.end(true);
             monitor.is_closed()
         };
-        assert_eq!([MOST - 1, MOST].map(closed_after), [false, true]);
+        assert_eq!([MAX_ACCESSES - 1, MAX_ACCESSES].map(closed_after), [false, true]);
     }
 }

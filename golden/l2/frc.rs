@@ -150,7 +150,7 @@ impl<R: Clone> Bank<R> {
     }
 
     /// Returns the lines requested from memory, in ascending order.
-    pub fn fetched(&self) -> Vec<u64> {
+    pub fn requested_lines(&self) -> Vec<u64> {
         let in_frc = self.frc.iter().filter(|(_, entry)| matches!(entry, Entry::Fetching(_)));
         let free = self.replaced.iter().filter(|(_, replacement)| replacement.old.is_none());
         let all: BTreeSet<u64> = in_frc.map(|(line, _)| *line).chain(free.map(|(line, _)| *line)).collect();
@@ -158,13 +158,13 @@ impl<R: Clone> Bank<R> {
     }
 
     /// Returns the lines that wait in the FRC to be swapped into the bank, in ascending order.
-    pub fn filled(&self) -> Vec<u64> {
+    pub fn filled_lines(&self) -> Vec<u64> {
         let filled = self.frc.iter().filter(|(_, entry)| matches!(entry, Entry::Filled(_)));
         filled.map(|(line, _)| *line).collect()
     }
 
     /// Returns the lines being evicted, in ascending order.
-    pub fn leaving(&self) -> Vec<u64> {
+    pub fn evicting_lines(&self) -> Vec<u64> {
         let in_frc = self.frc.iter().filter(|(_, entry)| matches!(entry, Entry::Old(_))).map(|(line, _)| *line);
         let in_set = self.replaced.values().filter_map(|other| other.old.as_ref().map(|(line, _)| *line));
         in_frc.chain(in_set).collect::<BTreeSet<_>>().into_iter().collect()
@@ -337,12 +337,12 @@ mod tests {
         assert_eq!(bank.access(0xa, 0, write(1, 9)), Outcome::Replaces(None));
         bank.fill(0xa);
         assert_eq!(bank.access(0xb, 0, Access::Read(0)), Outcome::Replaces(Some(0xa)));
-        assert_eq!(bank.fetched(), []);
+        assert_eq!(bank.requested_lines(), []);
         assert_eq!(bank.access(0xc, 0, Access::Read(0)), Outcome::Waits);
         assert_eq!(bank.access(0xa, 0, Access::Read(0)), Outcome::Hit(vec![9, 0, 0, 0]));
         assert_eq!(bank.finish_eviction(0xa).unwrap().written, Some(vec![9, 0, 0, 0]));
         assert_eq!(bank.access(0xa, 0, Access::Read(0)), Outcome::Waits);
-        assert_eq!(bank.fetched(), [0xb]);
+        assert_eq!(bank.requested_lines(), [0xb]);
         bank.fill(0xb);
         assert_eq!(bank.access(0xc, 0, Access::Read(0)), Outcome::Replaces(Some(0xb)));
     }
@@ -364,7 +364,7 @@ mod tests {
         assert_eq!(bank.access(1, 0, Access::Read(0)), Outcome::Replaces(None));
         bank.fill(0);
         assert!(bank.swap(0));
-        assert_eq!(bank.leaving(), []);
+        assert_eq!(bank.evicting_lines(), []);
     }
 
     proptest! {
@@ -400,15 +400,15 @@ mod tests {
                             }
                         }
                     }
-                    5 => if let Some(line) = pick(bank.fetched()) { check(bank.fill(line), &expected) },
-                    6 => if let Some(line) = pick(bank.filled()) { bank.swap(line); },
-                    _ => if let Some(line) = pick(bank.leaving()) { bank.finish_eviction(line); },
+                    5 => if let Some(line) = pick(bank.requested_lines()) { check(bank.fill(line), &expected) },
+                    6 => if let Some(line) = pick(bank.filled_lines()) { bank.swap(line); },
+                    _ => if let Some(line) = pick(bank.evicting_lines()) { bank.finish_eviction(line); },
                 }
             }
-            while let Some(line) = bank.leaving().first().copied() {
+            while let Some(line) = bank.evicting_lines().first().copied() {
                 bank.finish_eviction(line);
             }
-            for line in bank.fetched() {
+            for line in bank.requested_lines() {
                 check(bank.fill(line), &expected);
             }
             for line in 0..12 {

@@ -97,7 +97,7 @@ mod tests {
         Bank::new(SetIndex::new(Function::Linear { bits: 0 }, 7, 32).unwrap(), 1, burst_bytes)
     }
 
-    fn fetched(outcome: &Outcome) -> Vec<u32> {
+    fn fetched_sectors(outcome: &Outcome) -> Vec<u32> {
         outcome.fetched.iter().copied().collect()
     }
 
@@ -105,16 +105,16 @@ mod tests {
     fn a_read_brings_its_sector_and_another_one_its_own() {
         let mut bank = bank(32);
         let first = bank.access(1, &Access::Read(Bytes::from([40])));
-        assert!(!first.known && fetched(&first) == [1]);
+        assert!(!first.known && fetched_sectors(&first) == [1]);
         assert!(bank.access(1, &Access::Read((32..64).collect())).hit());
         let other = bank.access(1, &Access::Read((0..64).collect()));
-        assert!(other.known && !other.hit() && fetched(&other) == [0]);
+        assert!(other.known && !other.hit() && fetched_sectors(&other) == [0]);
     }
 
     #[test]
     fn a_burst_of_two_sectors_brings_both() {
         let mut bank = bank(64);
-        assert_eq!(fetched(&bank.access(1, &Access::Read(Bytes::from([100])))), [1]);
+        assert_eq!(fetched_sectors(&bank.access(1, &Access::Read(Bytes::from([100])))), [1]);
         assert!(bank.access(1, &Access::Read(Bytes::from([64]))).hit());
     }
 
@@ -123,7 +123,7 @@ mod tests {
         let mut bank = bank(32);
         assert_eq!(bank.access(1, &Access::Write(Bytes::from([3, 70]))).fetched, BTreeSet::new());
         // A sector written in part is fetched for a read; a sector written completely is not.
-        assert_eq!(fetched(&bank.access(1, &Access::Read(Bytes::from([3])))), [0]);
+        assert_eq!(fetched_sectors(&bank.access(1, &Access::Read(Bytes::from([3])))), [0]);
         bank.access(1, &Access::Write((32..64).collect()));
         assert!(bank.access(1, &Access::Atomic(Bytes::from([33]))).hit());
         let written = [3, 70].into_iter().chain(32..64).collect();

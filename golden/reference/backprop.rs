@@ -1,7 +1,9 @@
 //! CPU reference: layer of a neural network: weighted sums, and the correction of the weights.
 
 use super::rounded::Rounded;
-use super::{Arguments, Array, ElementType, Expected, Input, Parameter, Reference, ReferenceError, count, input, real};
+use super::{
+    Arguments, Array, ElementType, ExpectedOutput, Input, Parameter, Reference, ReferenceError, count, input, real,
+};
 
 /// Number of hidden units; also the number of inputs summed together.
 const UNITS: usize = 16;
@@ -35,7 +37,7 @@ pub(super) static CHANGE: Reference = Reference {
     inputs: CORRECTION_INPUTS,
     parameters: CORRECTION_PARAMETERS,
     output: ElementType::F32,
-    compute: |arguments| correction(arguments).map(|[changes, _]| bounded(changes)),
+    compute: |arguments| correction(arguments).map(|[changes, _]| expect_bounded(changes)),
 };
 
 /// Each weight plus its correction from [`CHANGE`].
@@ -45,14 +47,14 @@ pub(super) static WEIGHT: Reference = Reference {
     inputs: CORRECTION_INPUTS,
     parameters: CORRECTION_PARAMETERS,
     output: ElementType::F32,
-    compute: |arguments| correction(arguments).map(|[_, weights]| bounded(weights)),
+    compute: |arguments| correction(arguments).map(|[_, weights]| expect_bounded(weights)),
 };
 
 fn exact(array: &Array, idx: usize) -> Rounded {
     Rounded::exact(array.real(idx))
 }
 
-fn sums(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn sums(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let inputs = groups(arguments)?;
     let input = arguments.input("input", inputs + 1, "inputs, and the bias before them")?;
     let weight = arguments.input("weight", (inputs + 1) * ROW, "17 per input, and those of the bias")?;
@@ -61,7 +63,7 @@ fn sums(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         let rows = UNITS * group + 1..UNITS * (group + 1) + 1;
         Rounded::sum(rows.map(|i| exact(weight, i * ROW + unit + 1) * exact(input, i))).with_bound()
     };
-    Ok(Expected::bounded((0..inputs).map(element)))
+    Ok(ExpectedOutput::with_bounds((0..inputs).map(element)))
 }
 
 /// Returns the new corrections and the new weights.
@@ -87,8 +89,8 @@ fn correction(arguments: &Arguments<'_>) -> Result<[Vec<Rounded>; 2], ReferenceE
     Ok([changes, corrected])
 }
 
-fn bounded(values: Vec<Rounded>) -> Expected {
-    Expected::bounded(values.into_iter().map(Rounded::with_bound))
+fn expect_bounded(values: Vec<Rounded>) -> ExpectedOutput {
+    ExpectedOutput::with_bounds(values.into_iter().map(Rounded::with_bound))
 }
 
 /// Returns the number of inputs, which must be a multiple of 16.

@@ -1,7 +1,7 @@
 //! CPU reference: gravity between many bodies by the Barnes-Hut method.
 
 use super::rounded::Rounded;
-use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input, real};
+use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
 /// Pull on each body as x, y, z and a zero: `sum of mass * d / r^3` with `r^2 = |d|^2 + softening`, over the
 /// nodes of a tree in depth-first order. A node has x, y, z and mass.
@@ -36,7 +36,7 @@ struct Tree {
     softening: Rounded,
 }
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [nodes, bodies, together] = ["nodes", "bodies", "together"].map(|name| arguments.count(name));
     let node = arguments.input("node", 4 * nodes, "4 * nodes")?;
     let size = arguments.input("size", nodes, "nodes")?;
@@ -49,7 +49,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         softening: Rounded::exact(arguments.real("softening")),
     };
     let here = |b: usize| {
-        let at = arguments.checked_index(format_args!("body[{b}]"), body.integer(b), nodes)?;
+        let at = arguments.check_index(format_args!("body[{b}]"), body.integer(b), nodes)?;
         Ok(tree.nodes[at])
     };
     let here = (0..bodies).map(here).collect::<Result<Vec<_>, ReferenceError>>()?;
@@ -62,12 +62,12 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
             pulls.push((0.0, 0.0));
         }
     }
-    Ok(Expected::bounded(pulls))
+    Ok(ExpectedOutput::with_bounds(pulls))
 }
 
 fn after(arguments: &Arguments<'_>, after: &Array, nodes: usize) -> Result<Vec<usize>, ReferenceError> {
     let behind = |node: usize| {
-        let next = arguments.checked_index(format_args!("after[{node}]"), after.integer(node), nodes + 1)?;
+        let next = arguments.check_index(format_args!("after[{node}]"), after.integer(node), nodes + 1)?;
         if next > node {
             return Ok(next);
         }
@@ -77,7 +77,7 @@ fn after(arguments: &Arguments<'_>, after: &Array, nodes: usize) -> Result<Vec<u
 }
 
 /// Relation of a node to a body.
-struct Seen {
+struct Interaction {
     /// Pull of the node if it replaces its subtree.
     whole: [Rounded; 3],
     /// Amount by which the node is too large to replace its subtree: `size^2 - threshold * r^2`.
@@ -85,37 +85,37 @@ struct Seen {
 }
 
 impl Tree {
-    fn seen(&self, at: usize, here: &Node) -> Seen {
+    fn interaction(&self, at: usize, here: &Node) -> Interaction {
         let apart: [Rounded; 3] = std::array::from_fn(|axis| self.nodes[at][axis] - here[axis]);
         let square = apart[0] * apart[0] + apart[1] * apart[1] + apart[2] * apart[2] + self.softening;
         let inverse = Rounded::exact(1.0) / square.sqrt();
         let strength = self.nodes[at][3] * inverse * inverse * inverse;
         let excess = self.size[at] * self.size[at] - self.threshold * square;
-        Seen { whole: apart.map(|d| strength * d), excess }
+        Interaction { whole: apart.map(|d| strength * d), excess }
     }
 
     /// Adds the terms of the nodes from `at` up to `end` to the pulls on bodies that traverse the tree
     /// together.
     fn walk(&self, mut at: usize, end: usize, walkers: &[Node], terms: &mut [Terms]) {
         while at < end {
-            let seen: Vec<_> = walkers.iter().map(|here| self.seen(at, here)).collect();
-            if seen.iter().any(|Seen { excess, .. }| excess.value > excess.error) {
+            let seen: Vec<_> = walkers.iter().map(|here| self.interaction(at, here)).collect();
+            if seen.iter().any(|Interaction { excess, .. }| excess.value > excess.error) {
                 at += 1;
                 continue;
             }
-            let is_clear = seen.iter().all(|Seen { excess, .. }| excess.value < -excess.error);
+            let is_clear = seen.iter().all(|Interaction { excess, .. }| excess.value < -excess.error);
             // If rounding may decide, the kernel uses either the node or its subtree: any of these terms may
             // be present or absent.
             let mut below = vec![Terms::default(); walkers.len()];
             if !is_clear {
                 self.walk(at + 1, self.after[at], walkers, &mut below);
             }
-            for ((terms, below), Seen { whole, .. }) in terms.iter_mut().zip(below).zip(seen) {
+            for ((terms, below), Interaction { whole, .. }) in terms.iter_mut().zip(below).zip(seen) {
                 for ((terms, below), whole) in terms.iter_mut().zip(below).zip(whole) {
                     terms.push(whole);
                     if !is_clear {
                         let doubtful = below.into_iter().chain([whole]);
-                        terms.extend(doubtful.map(|term| Rounded::exact(0.0).widened(term.value.abs() + term.error)));
+                        terms.extend(doubtful.map(|term| Rounded::exact(0.0).widen(term.value.abs() + term.error)));
                     }
                 }
             }
@@ -128,14 +128,14 @@ impl Tree {
 mod tests {
     use super::super::ParameterValue::{Count, Real};
     use super::super::tests::{integers, reals, run, values};
-    use super::super::{Expected, ReferenceError, Rule};
+    use super::super::{ExpectedOutput, ReferenceError, Rule};
 
-    fn pull(threshold: f64, after: &[i128]) -> Result<Expected, ReferenceError> {
+    fn pull(threshold: f64, after: &[i128]) -> Result<ExpectedOutput, ReferenceError> {
         pull_together(1, threshold, after)
     }
 
     /// Node 0 holds all; node 1 holds two bodies of mass 1 at x = 9 and 11; node 4 is a body at the origin.
-    fn pull_together(together: usize, threshold: f64, after: &[i128]) -> Result<Expected, ReferenceError> {
+    fn pull_together(together: usize, threshold: f64, after: &[i128]) -> Result<ExpectedOutput, ReferenceError> {
         let node = [
             [20.0 / 3.0, 0.0, 0.0, 3.0],
             [10.0, 0.0, 0.0, 2.0],
@@ -161,7 +161,7 @@ mod tests {
 
     const AFTER: [i128; 5] = [5, 4, 3, 4, 5];
 
-    fn one(mass: f64, distance: f64) -> f64 {
+    fn acceleration(mass: f64, distance: f64) -> f64 {
         mass * distance / (distance * distance + 0.25).powf(1.5)
     }
 
@@ -169,7 +169,8 @@ mod tests {
     fn barneshut_takes_far_nodes_as_a_whole_and_near_ones_apart() {
         let pulls = values(&pull(0.25, &AFTER).unwrap());
         // Seen from the origin, node 1 has distance 10 and size 2; seen from x = 9, its distance is 1.
-        let expected = [one(2.0, 10.0), 0.0, 0.0, 0.0, one(1.0, 2.0) - one(1.0, 9.0), 0.0, 0.0, 0.0];
+        let expected =
+            [acceleration(2.0, 10.0), 0.0, 0.0, 0.0, acceleration(1.0, 2.0) - acceleration(1.0, 9.0), 0.0, 0.0, 0.0];
         for (got, expected) in pulls.iter().zip(expected) {
             assert!((got - expected).abs() < 1e-9, "{got} {expected}");
         }
@@ -179,13 +180,13 @@ mod tests {
     fn barneshut_takes_a_node_as_a_whole_only_if_all_that_walk_together_may() {
         let pulls = values(&pull_together(2, 0.25, &AFTER).unwrap());
         // The body at x = 9 is too close to node 1.
-        assert!((pulls[0] - one(1.0, 9.0) - one(1.0, 11.0)).abs() < 1e-9, "{}", pulls[0]);
+        assert!((pulls[0] - acceleration(1.0, 9.0) - acceleration(1.0, 11.0)).abs() < 1e-9, "{}", pulls[0]);
     }
 
     #[test]
     fn barneshut_with_a_threshold_of_nothing_is_the_direct_sum() {
         let pulls = values(&pull(0.0, &AFTER).unwrap());
-        assert!((pulls[0] - one(1.0, 9.0) - one(1.0, 11.0)).abs() < 1e-9);
+        assert!((pulls[0] - acceleration(1.0, 9.0) - acceleration(1.0, 11.0)).abs() < 1e-9);
     }
 
     #[test]
@@ -196,7 +197,7 @@ mod tests {
             rule => panic!("{rule:?}"),
         };
         let edge = 4.0 / 100.25;
-        assert!(bound(edge) > one(2.0, 10.0) - one(1.0, 9.0));
+        assert!(bound(edge) > acceleration(2.0, 10.0) - acceleration(1.0, 9.0));
         assert!(bound(edge * (1.0 + 1e-5)) < 1e-7);
         assert!(bound(edge * (1.0 - 1e-5)) < 1e-7);
     }

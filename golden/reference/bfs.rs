@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, index, input};
+use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, index, input};
 
 const UNREACHED: i128 = -1;
 
@@ -17,7 +17,7 @@ pub(super) static BFS: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [source, nodes] = ["source", "nodes"].map(|name| arguments.count(name));
     let first = arguments.input("first", nodes, "nodes")?;
     let degree = arguments.input("degree", nodes, "nodes")?;
@@ -38,7 +38,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
             }
         }
     }
-    Ok(Expected::exact(Array::from_integers(ElementType::I32, level)))
+    Ok(ExpectedOutput::exact(Array::from_integers(ElementType::I32, level)))
 }
 
 /// Returns the node that an edge leads to.

@@ -1,7 +1,7 @@
 //! CPU reference: option prices from a binomial tree.
 
 use super::rounded::Rounded;
-use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input, real};
+use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
 /// Price of a European call for each of `options` pairs of spot and strike, from a tree of `steps` steps.
 /// Leaf i is worth `spot * 2^(log2_up * (2 i - steps)) - strike`, or 0 if that is negative. Any other node is
@@ -15,7 +15,7 @@ pub(super) static BINOMIAL: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [options, steps] = ["options", "steps"].map(|name| arguments.count(name));
     let [log2_up, up_weight, down_weight] =
         ["log2_up", "up_weight", "down_weight"].map(|name| Rounded::exact(arguments.real(name)));
@@ -33,16 +33,16 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         }
         nodes[0].with_bound()
     };
-    Ok(Expected::bounded((0..options).map(price)))
+    Ok(ExpectedOutput::with_bounds((0..options).map(price)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::ParameterValue::{Count, Real};
     use super::super::tests::{reals, run, values};
-    use super::super::{Expected, compare};
+    use super::super::{ExpectedOutput, compare};
 
-    fn priced(steps: usize) -> Expected {
+    fn price_options(steps: usize) -> ExpectedOutput {
         let (spot, strike) = (reals(&[8.0, 1.0]), reals(&[6.0, 64.0]));
         let parameters = [
             ("options", Count(2)),
@@ -58,12 +58,12 @@ mod tests {
     fn binomial_weights_the_leaves_of_a_tree() {
         // Leaves of the first option: 2 - 6, 8 - 6, 32 - 6; its price is 0.25^2 * 26 + 2 * 0.25 * 0.5 * 2.
         // The second never pays.
-        assert_eq!(values(&priced(2)), [2.125, 0.0]);
+        assert_eq!(values(&price_options(2)), [2.125, 0.0]);
     }
 
     #[test]
     fn the_bound_of_a_price_is_a_few_roundings() {
-        let expected = priced(9);
+        let expected = price_options(9);
         let judge = |factor: f64| {
             let prices: Vec<f64> = values(&expected).iter().map(|price| price * factor).collect();
             compare(&reals(&prices), &expected.values, &expected.rule)

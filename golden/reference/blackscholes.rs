@@ -1,7 +1,7 @@
 //! CPU reference: option prices by the Black-Scholes formula.
 
 use super::rounded::Rounded;
-use super::{Arguments, ElementType, Expected, Input, Parameter, Reference, ReferenceError, count, input, real};
+use super::{Arguments, ElementType, ExpectedOutput, Input, Parameter, Reference, ReferenceError, count, input, real};
 
 const INPUTS: &[Input] =
     &[input("stock", ElementType::F32), input("strike", ElementType::F32), input("years", ElementType::F32)];
@@ -37,7 +37,7 @@ pub(super) static DRAWN_CALL: Reference = Reference {
     inputs: DRAWN_INPUTS,
     parameters: DRAWN_PARAMETERS,
     output: ElementType::F32,
-    compute: |arguments| drawn_prices(arguments, |[call, _]| call),
+    compute: |arguments| draw_prices(arguments, |[call, _]| call),
 };
 
 /// Put prices if one random number in `[0, 1)` determines all properties of an option.
@@ -47,13 +47,13 @@ pub(super) static DRAWN_PUT: Reference = Reference {
     inputs: DRAWN_INPUTS,
     parameters: DRAWN_PARAMETERS,
     output: ElementType::F32,
-    compute: |arguments| drawn_prices(arguments, |[_, put]| put),
+    compute: |arguments| draw_prices(arguments, |[_, put]| put),
 };
 
-fn drawn_prices(
+fn draw_prices(
     arguments: &Arguments<'_>,
     which: impl Fn([Rounded; 2]) -> Rounded,
-) -> Result<Expected, ReferenceError> {
+) -> Result<ExpectedOutput, ReferenceError> {
     let n = arguments.count("n");
     let drawn = arguments.input("drawn", n, "n")?;
     let element = |i: usize| {
@@ -63,10 +63,13 @@ fn drawn_prices(
         let [amount, years, rate, volatility] = [[10.0, 100.0], [1.0, 10.0], [0.01, 0.05], [0.01, 0.1]].map(between);
         which(price(amount, amount, years, rate, volatility)).with_bound()
     };
-    Ok(Expected::bounded((0..n).map(element)))
+    Ok(ExpectedOutput::with_bounds((0..n).map(element)))
 }
 
-fn prices(arguments: &Arguments<'_>, which: impl Fn([Rounded; 2]) -> Rounded) -> Result<Expected, ReferenceError> {
+fn prices(
+    arguments: &Arguments<'_>,
+    which: impl Fn([Rounded; 2]) -> Rounded,
+) -> Result<ExpectedOutput, ReferenceError> {
     let n = arguments.count("n");
     let [rate, volatility] = ["rate", "volatility"].map(|name| Rounded::exact(arguments.real(name)));
     let [stock, strike, years] = ["stock", "strike", "years"].map(|name| arguments.input(name, n, "n"));
@@ -75,7 +78,7 @@ fn prices(arguments: &Arguments<'_>, which: impl Fn([Rounded; 2]) -> Rounded) ->
         let [s, k, t] = [stock, strike, years].map(|array| Rounded::exact(array.real(i)));
         which(price(s, k, t, rate, volatility)).with_bound()
     };
-    Ok(Expected::bounded((0..n).map(element)))
+    Ok(ExpectedOutput::with_bounds((0..n).map(element)))
 }
 
 /// Returns call and put price. The kernel computes its logarithm and powers with functions to base 2.
@@ -154,7 +157,7 @@ mod tests {
         }
     }
 
-    fn option(name: &str) -> Expected {
+    fn option(name: &str) -> ExpectedOutput {
         let inputs = [("stock", &reals(&[42.0])), ("strike", &reals(&[40.0])), ("years", &reals(&[0.5]))];
         run(name, &inputs, &[("n", Count(1)), ("rate", Real(0.1)), ("volatility", Real(0.2))]).unwrap()
     }

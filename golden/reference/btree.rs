@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};
+use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
 const NO_RECORD: i128 = -1;
 
@@ -16,14 +16,14 @@ pub(super) static BTREE: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [records, queries] = ["records", "queries"].map(|name| arguments.count(name));
     let key = arguments.input("key", records, "records")?;
     let value = arguments.input("value", records, "records")?;
     let query = arguments.input("query", queries, "queries")?;
     let dictionary: BTreeMap<_, _> = (0..records).map(|r| (key.integer(r), value.integer(r))).collect();
     let answer = |q: usize| dictionary.get(&query.integer(q)).copied().unwrap_or(NO_RECORD);
-    Ok(Expected::exact(Array::from_integers(ElementType::I32, (0..queries).map(answer))))
+    Ok(ExpectedOutput::exact(Array::from_integers(ElementType::I32, (0..queries).map(answer))))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! CPU reference: flow of a gas through an unstructured mesh.
 
 use super::rounded::Rounded;
-use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input, real};
+use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
 const VALUES: usize = 5;
 const SIDES: usize = 4;
@@ -36,14 +36,14 @@ pub(super) static CFD_UNDISTURBED: Reference = Reference {
     inputs: &[input("far_state", ElementType::F32)],
     parameters: &[count("cells")],
     output: ElementType::F32,
-    compute: undisturbed,
+    compute: far_field,
 };
 
-fn undisturbed(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn far_field(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let cells = arguments.count("cells");
     let far_state = arguments.input("far_state", VALUES, "density, momentum in x, y and z, energy")?;
     let values = (0..VALUES * cells).map(|idx| far_state.real(idx / cells));
-    Ok(Expected::exact(Array::from_reals(ElementType::F32, values)))
+    Ok(ExpectedOutput::exact(Array::from_reals(ElementType::F32, values)))
 }
 
 /// State of a cell, with the quantities derived from it.
@@ -68,7 +68,7 @@ fn state([density, mx, my, mz, energy]: [Rounded; VALUES]) -> State {
 }
 
 impl State {
-    fn stored(&self) -> [Rounded; VALUES] {
+    fn to_array(&self) -> [Rounded; VALUES] {
         let [mx, my, mz] = self.momentum;
         [self.density, mx, my, mz, self.energy]
     }
@@ -88,7 +88,7 @@ fn carry(flux: &mut [Rounded; VALUES], from: &State, normal: [Rounded; AXES]) {
     }
 }
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [cells, steps] = ["cells", "steps"].map(|name| arguments.count(name));
     let step = Rounded::exact(arguments.real("step"));
     let far_state = arguments.input("far_state", VALUES, "density, momentum in x, y and z, energy")?;
@@ -110,7 +110,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
                 let other = match neighbour.integer(plane) {
                     WALL => None,
                     FAR => Some(far),
-                    other => Some(states[arguments.checked_index(format_args!("neighbour[{plane}]"), other, cells)?]),
+                    other => Some(states[arguments.check_index(format_args!("neighbour[{plane}]"), other, cells)?]),
                 };
                 let viscous = neighbour.integer(plane) >= 0;
                 through(&mut flux, &states[cell], other.as_ref(), viscous, normal);
@@ -121,7 +121,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         }
     }
     let planes = (0..VALUES * cells).map(|idx| values[idx % cells][idx / cells].with_bound());
-    Ok(Expected::bounded(planes))
+    Ok(ExpectedOutput::with_bounds(planes))
 }
 
 fn normal(normals: &Array, side: usize, cell: usize, cells: usize) -> [Rounded; AXES] {
@@ -139,7 +139,7 @@ fn through(flux: &mut [Rounded; VALUES], mine: &State, other: Option<&State>, vi
     if viscous {
         let length = normal.iter().fold(Rounded::exact(0.0), |sum, &n| sum + n * n).sqrt();
         let factor = Rounded::constant(-0.1) * length * (mine.signal + other.signal);
-        for (sum, (mine, other)) in flux.iter_mut().zip(mine.stored().into_iter().zip(other.stored())) {
+        for (sum, (mine, other)) in flux.iter_mut().zip(mine.to_array().into_iter().zip(other.to_array())) {
             *sum = *sum + factor * (mine - other);
         }
     }

@@ -1,7 +1,7 @@
 //! CPU reference: separable convolution.
 
 use super::rounded::Rounded;
-use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input};
+use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
 /// Number of taps on either side of the middle one.
 const RADIUS: usize = 8;
@@ -16,7 +16,7 @@ pub(super) static CONV: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [height, width] = ["height", "width"].map(|name| arguments.count(name));
     let pixels = arguments.input("image", height * width, "height * width")?;
     let taps = arguments.input("taps", 2 * RADIUS + 1, "8 on either side of the center")?;
@@ -31,7 +31,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     let rows: Vec<_> =
         (0..height * width).map(|idx| along(idx % width, width, &|x| image[idx / width * width + x])).collect();
     let element = |idx: usize| along(idx / width, height, &|y| rows[y * width + idx % width]).with_bound();
-    Ok(Expected::bounded((0..height * width).map(element)))
+    Ok(ExpectedOutput::with_bounds((0..height * width).map(element)))
 }
 
 #[cfg(test)]

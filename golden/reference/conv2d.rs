@@ -1,7 +1,7 @@
 //! CPU reference: 3 x 3 convolution.
 
 use super::rounded::Rounded;
-use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input};
+use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
 /// Weights of the neighbors of an element: rows above, at and below it, columns from left to right.
 const WEIGHTS: [[f64; 3]; 3] = [[0.125, -0.25, 0.375], [0.5, 1.5, -0.625], [-0.75, 0.875, 0.0625]];
@@ -17,7 +17,7 @@ pub(super) static CONV2D: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [rows, columns, ld] = ["rows", "columns", "ld"].map(|name| arguments.count(name));
     let grid = arguments.matrix("in", rows, columns, "ld")?;
     let element = |idx: usize| {
@@ -34,7 +34,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         }
         Rounded::sum(terms).with_bound()
     };
-    Ok(Expected::bounded((0..rows * ld).map(element)))
+    Ok(ExpectedOutput::with_bounds((0..rows * ld).map(element)))
 }
 
 #[cfg(test)]

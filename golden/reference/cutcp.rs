@@ -1,7 +1,7 @@
 //! CPU reference: Coulomb potential with a cutoff.
 
 use super::rounded::Rounded;
-use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input, real};
+use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
 /// Number of lattice points along an edge of a bin.
 const SIDE: usize = 8;
@@ -23,7 +23,7 @@ pub(super) static CUTCP: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [nx, ny, nz] = ["nx", "ny", "nz"].map(|name| arguments.count(name));
     let cutoff = arguments.real("cutoff");
     if !(cutoff > 0.0 && cutoff <= 1.0) {
@@ -67,7 +67,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         }
         Rounded::sum(terms).with_bound()
     };
-    Ok(Expected::bounded((0..nx * ny * nz * SIDE.pow(3)).map(potential)))
+    Ok(ExpectedOutput::with_bounds((0..nx * ny * nz * SIDE.pow(3)).map(potential)))
 }
 
 /// Returns the term if the atom is within the cutoff. If rounding may decide, returns zero with the size of
@@ -85,7 +85,7 @@ fn within_cutoff(term: Rounded, square: Rounded, limit: Rounded) -> Option<Round
 mod tests {
     use super::super::ParameterValue::{Count, Real};
     use super::super::tests::{reals, run, values};
-    use super::super::{Array, Expected, ReferenceError, compare};
+    use super::super::{Array, ExpectedOutput, ReferenceError, compare};
 
     /// Two bins in x, with a charge of 3 on their common edge, 1 / 8 from its end, in the second bin.
     fn atoms() -> Array {
@@ -96,7 +96,7 @@ mod tests {
         reals(&atoms)
     }
 
-    fn potential(cutoff: f64) -> Result<Expected, ReferenceError> {
+    fn potential(cutoff: f64) -> Result<ExpectedOutput, ReferenceError> {
         let parameters = [("nx", Count(2)), ("ny", Count(1)), ("nz", Count(1)), ("cutoff", Real(cutoff))];
         run("cutcp", &[("atoms", &atoms())], &parameters)
     }
@@ -116,7 +116,7 @@ mod tests {
     fn the_bound_leaves_no_room_for_another_cutoff() {
         let expected = potential(0.5).unwrap();
         // The potential is infinite at the atom itself, and is expected to be.
-        let judge = |is: Expected| compare(&reals(&values(&is)), &expected.values, &expected.rule);
+        let judge = |is: ExpectedOutput| compare(&reals(&values(&is)), &expected.values, &expected.rule);
         assert!(judge(potential(0.5).unwrap()).is_ok());
         assert!(judge(potential(0.501).unwrap()).is_err());
     }

@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 
 use super::bounded_sum::BoundedSum;
-use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input};
+use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
 const SIDE: usize = 8;
 
@@ -22,7 +22,7 @@ pub(super) static DCT: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [width, height, ld] = ["width", "height", "ld"].map(|name| arguments.count(name));
     for (name, size) in [("width", width), ("height", height)] {
         if !size.is_multiple_of(SIDE) {
@@ -49,16 +49,16 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         }
         (sum.value, sum.f32_bound(2 * ROUNDINGS))
     };
-    Ok(Expected::bounded((0..image.len()).map(element)))
+    Ok(ExpectedOutput::with_bounds((0..image.len()).map(element)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::ParameterValue::Count;
     use super::super::tests::{reals, run, values};
-    use super::super::{Expected, ReferenceError, compare};
+    use super::super::{ExpectedOutput, ReferenceError, compare};
 
-    fn transformed(image: &[f64], width: usize, ld: usize) -> Result<Expected, ReferenceError> {
+    fn run_dct(image: &[f64], width: usize, ld: usize) -> Result<ExpectedOutput, ReferenceError> {
         let parameters = [("width", Count(width)), ("height", Count(8)), ("ld", Count(ld))];
         run("dct", &[("image", &reals(image))], &parameters)
     }
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn a_flat_tile_has_one_coefficient_and_the_gaps_stay() {
         let image: Vec<f64> = (0..71).map(|i| if i % 9 == 8 { 99.0 } else { 2.0 }).collect();
-        let coefficients = values(&transformed(&image, 8, 9).unwrap());
+        let coefficients = values(&run_dct(&image, 8, 9).unwrap());
         assert_eq!((coefficients.len(), coefficients[8]), (71, 99.0));
         assert!((coefficients[0] - 16.0).abs() < 1e-12);
         assert!((1..71).all(|i| i % 9 == 8 || coefficients[i].abs() < 1e-12));
@@ -77,7 +77,7 @@ mod tests {
         // The second of two tiles holds cos((2 row + 1) 3 pi / 16).
         let cosine = |row: usize| ((2 * row + 1) as f64 * 3.0 * std::f64::consts::PI / 16.0).cos();
         let image: Vec<f64> = (0..128).map(|i| if i % 16 < 8 { 0.0 } else { cosine(i / 16) }).collect();
-        let expected = transformed(&image, 16, 16).unwrap();
+        let expected = run_dct(&image, 16, 16).unwrap();
         // Coefficient (3, 0): sqrt(1/8) * 8 across, sqrt(2/8) * 4 down.
         let mut should = [0.0; 128];
         should[3 * 16 + 8] = 32.0_f64.sqrt();
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn tiles_are_whole() {
         assert_eq!(
-            transformed(&[0.0; 72], 9, 9).unwrap_err().to_string(),
+            run_dct(&[0.0; 72], 9, 9).unwrap_err().to_string(),
             "reference `dct`: parameter `width` is 9, expected a multiple of 8: whole tiles"
         );
     }

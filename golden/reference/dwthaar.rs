@@ -1,7 +1,7 @@
 //! CPU reference: one-dimensional Haar wavelet transform.
 
 use super::bounded_sum::BoundedSum;
-use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input};
+use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
 /// Orthonormal Haar transform of `n` samples with `levels` levels. The differences of level l (1 is the
 /// first) are at `n / 2^l` to `2 n / 2^l`. The remaining sums precede those of the last level.
@@ -14,7 +14,7 @@ pub(super) static DWTHAAR: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [n, levels] = ["n", "levels"].map(|name| arguments.count(name));
     let signal = arguments.input("signal", n, "n")?;
     if n.trailing_zeros() < levels as u32 {
@@ -36,23 +36,23 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     };
     let approximation = (0..n >> levels).map(|i| element(levels, i, 1.0));
     let details = (1..=levels).rev().flat_map(|level| (0..n >> level).map(move |i| (level, i)));
-    Ok(Expected::bounded(approximation.chain(details.map(|(level, i)| element(level, i, -1.0)))))
+    Ok(ExpectedOutput::with_bounds(approximation.chain(details.map(|(level, i)| element(level, i, -1.0)))))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::ParameterValue::Count;
     use super::super::tests::{reals, run, values};
-    use super::super::{Expected, ReferenceError};
+    use super::super::{ExpectedOutput, ReferenceError};
 
-    fn transformed(levels: usize) -> Result<Expected, ReferenceError> {
+    fn run_dwthaar(levels: usize) -> Result<ExpectedOutput, ReferenceError> {
         let signal = reals(&[1.0, 3.0, 5.0, 11.0, 2.0, 2.0, 4.0, 0.0]);
         run("dwthaar", &[("signal", &signal)], &[("n", Count(8)), ("levels", Count(levels))])
     }
 
     #[test]
     fn differences_of_each_level_follow_the_sums_that_are_left() {
-        let expected = values(&transformed(2).unwrap());
+        let expected = values(&run_dwthaar(2).unwrap());
         let root = 2.0_f64.sqrt();
         let should = [10.0, 4.0, -6.0, 0.0, -2.0 / root, -6.0 / root, 0.0, 4.0 / root];
         assert!(expected.iter().zip(should).all(|(is, should)| (is - should).abs() < 1e-12), "{expected:?}");
@@ -60,9 +60,9 @@ mod tests {
 
     #[test]
     fn every_level_halves_the_signal() {
-        assert!(transformed(3).is_ok());
+        assert!(run_dwthaar(3).is_ok());
         assert_eq!(
-            transformed(4).unwrap_err().to_string(),
+            run_dwthaar(4).unwrap_err().to_string(),
             "reference `dwthaar`: parameter `n` is 8, expected a multiple of 2^4: each of the 4 levels halves it"
         );
     }

@@ -98,7 +98,7 @@ impl ElementType {
 impl ElementType {
     /// Rounds a real number to this type. Integer types and `f64` return it unchanged.
     #[must_use]
-    pub fn rounded(self, value: f64) -> f64 {
+    pub fn round(self, value: f64) -> f64 {
         match self {
             Self::F16 => half::value(half::bits(value)),
             Self::F32 => f64::from(value as f32),

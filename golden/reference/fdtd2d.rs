@@ -1,7 +1,7 @@
 //! CPU reference: electromagnetic field in finite differences (FDTD).
 
 use super::rounded::Rounded;
-use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input};
+use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
 /// Magnetic field after `steps` steps. In each step, `ey` changes by the differences of `hz` between rows,
 /// `ex` by those between columns, and `hz` by the curl of both.
@@ -21,7 +21,7 @@ pub(super) static FDTD2D: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [rows, columns, steps] = ["rows", "columns", "steps"].map(|name| arguments.count(name));
     let field = |name: &str, needed: usize, why: &str| -> Result<Vec<Rounded>, ReferenceError> {
         let cells = arguments.input(name, needed, why)?;
@@ -49,7 +49,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
             *field = *field - pace * Rounded::sum(terms);
         }
     }
-    Ok(Expected::bounded(hz.into_iter().map(Rounded::with_bound)))
+    Ok(ExpectedOutput::with_bounds(hz.into_iter().map(Rounded::with_bound)))
 }
 
 #[cfg(test)]

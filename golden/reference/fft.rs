@@ -2,7 +2,7 @@
 
 use std::f64::consts::{PI, SQRT_2};
 
-use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input};
+use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
 /// Number of elements per transform.
 const SIZE: usize = 512;
@@ -36,7 +36,7 @@ fn share() -> f64 {
     (1.0 + unit).powi(9 + 3 * 3 + 2 * 3) * (1.0 + root).powi(2) - 1.0
 }
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let transforms = arguments.count("transforms");
     let data = arguments.input("data", 2 * SIZE * transforms, "1024 per transform")?;
     let roots: Vec<_> = (0..SIZE).map(|turn| (-2.0 * PI * turn as f64 / SIZE as f64).sin_cos()).collect();
@@ -56,16 +56,16 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
             results.extend([(re, bound), (im, bound)]);
         }
     }
-    Ok(Expected::bounded(results))
+    Ok(ExpectedOutput::with_bounds(results))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::ParameterValue::Count;
     use super::super::tests::{reals, run, values};
-    use super::super::{Expected, compare};
+    use super::super::{ExpectedOutput, compare};
 
-    fn fft(data: &[f64]) -> Expected {
+    fn fft(data: &[f64]) -> ExpectedOutput {
         run("fft", &[("data", &reals(data))], &[("transforms", Count(data.len() / 1024))]).unwrap()
     }
 

@@ -1,7 +1,7 @@
 //! CPU reference: Walsh-Hadamard transform.
 
 use super::bounded_sum::BoundedSum;
-use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input};
+use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
 /// Walsh-Hadamard transform of `elements` elements, a power of two: `data[k] = sum over n of data[n] *
 /// (-1)^(bits set in both n and k)`.
@@ -14,7 +14,7 @@ pub(super) static FWT: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let elements = arguments.count("elements");
     if !elements.is_power_of_two() {
         return Err(arguments.error(format!("parameter `elements` is {elements}, expected a power of two")));
@@ -33,7 +33,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     // Each result is a signed sum of all elements, and the bound is independent of the signs. Every element
     // passes through one addition per level.
     let bound = all.f32_bound(levels as usize);
-    Ok(Expected::bounded(values.into_iter().map(|value| (value, bound))))
+    Ok(ExpectedOutput::with_bounds(values.into_iter().map(|value| (value, bound))))
 }
 
 #[cfg(test)]

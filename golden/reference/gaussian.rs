@@ -1,7 +1,7 @@
 //! CPU reference: Gaussian elimination.
 
 use super::rounded::Rounded;
-use super::{Arguments, ElementType, Expected, Input, Parameter, Reference, ReferenceError, count, input, real};
+use super::{Arguments, ElementType, ExpectedOutput, Input, Parameter, Reference, ReferenceError, count, input, real};
 
 const INPUTS: &[Input] = &[input("a", ElementType::F32), input("b", ElementType::F32)];
 const PARAMETERS: &[Parameter] = &[count("n"), real("shift")];
@@ -14,7 +14,7 @@ pub(super) static MATRIX: Reference = Reference {
     inputs: INPUTS,
     parameters: PARAMETERS,
     output: ElementType::F32,
-    compute: |arguments| eliminate(arguments).map(|(a, _)| bounded(a)),
+    compute: |arguments| eliminate(arguments).map(|(a, _)| expect_bounded(a)),
 };
 
 /// Right-hand side after the elimination that produces [`MATRIX`].
@@ -24,11 +24,11 @@ pub(super) static RIGHT_SIDE: Reference = Reference {
     inputs: INPUTS,
     parameters: PARAMETERS,
     output: ElementType::F32,
-    compute: |arguments| eliminate(arguments).map(|(_, b)| bounded(b)),
+    compute: |arguments| eliminate(arguments).map(|(_, b)| expect_bounded(b)),
 };
 
-fn bounded(values: Vec<Rounded>) -> Expected {
-    Expected::bounded(values.into_iter().map(Rounded::with_bound))
+fn expect_bounded(values: Vec<Rounded>) -> ExpectedOutput {
+    ExpectedOutput::with_bounds(values.into_iter().map(Rounded::with_bound))
 }
 
 fn eliminate(arguments: &Arguments<'_>) -> Result<(Vec<Rounded>, Vec<Rounded>), ReferenceError> {

@@ -1,7 +1,7 @@
 //! CPU reference: sum of two matrix-vector products: `y = alpha * A * x + beta * B * x`.
 
 use super::bounded_sum::BoundedSum;
-use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input, real};
+use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
 /// `y[i] = alpha * sum of a[i][j] * x[j] + beta * sum of b[i][j] * x[j]`, where rows of `a` and `b` are `ld`
 /// elements apart.
@@ -14,7 +14,7 @@ pub(super) static GESUMMV: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [rows, columns, ld] = ["rows", "columns", "ld"].map(|name| arguments.count(name));
     let [alpha, beta] = ["alpha", "beta"].map(|name| arguments.real(name));
     let a = arguments.matrix("a", rows, columns, "ld")?;
@@ -29,5 +29,5 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         // One product and `columns` additions, then the scaling and the last addition.
         (sum.value, sum.f32_bound(columns + 3))
     };
-    Ok(Expected::bounded((0..rows).map(element)))
+    Ok(ExpectedOutput::with_bounds((0..rows).map(element)))
 }

@@ -1,7 +1,7 @@
 //! CPU reference: Gram-Schmidt orthonormalization of the columns of a matrix.
 
 use super::rounded::Rounded;
-use super::{Arguments, ElementType, Expected, Input, Parameter, Reference, ReferenceError, count, input};
+use super::{Arguments, ElementType, ExpectedOutput, Input, Parameter, Reference, ReferenceError, count, input};
 
 const INPUTS: &[Input] = &[input("a", ElementType::F32)];
 const PARAMETERS: &[Parameter] = &[count("rows"), count("columns")];
@@ -13,7 +13,7 @@ pub(super) static Q: Reference = Reference {
     inputs: INPUTS,
     parameters: PARAMETERS,
     output: ElementType::F32,
-    compute: |arguments| factors(arguments).map(|(q, _)| bounded(q)),
+    compute: |arguments| factors(arguments).map(|(q, _)| expect_bounded(q)),
 };
 
 /// Upper triangular matrix R with Q R = A; zeros below the diagonal.
@@ -23,11 +23,11 @@ pub(super) static R: Reference = Reference {
     inputs: INPUTS,
     parameters: PARAMETERS,
     output: ElementType::F32,
-    compute: |arguments| factors(arguments).map(|(_, r)| bounded(r)),
+    compute: |arguments| factors(arguments).map(|(_, r)| expect_bounded(r)),
 };
 
-fn bounded(values: Vec<Rounded>) -> Expected {
-    Expected::bounded(values.into_iter().map(Rounded::with_bound))
+fn expect_bounded(values: Vec<Rounded>) -> ExpectedOutput {
+    ExpectedOutput::with_bounds(values.into_iter().map(Rounded::with_bound))
 }
 
 fn factors(arguments: &Arguments<'_>) -> Result<(Vec<Rounded>, Vec<Rounded>), ReferenceError> {

@@ -3,16 +3,16 @@
 /// Number of fraction bits.
 const FRACTION: i32 = 10;
 /// Exponent of the smallest normal number.
-const LEAST: i32 = -14;
+const MIN_EXPONENT: i32 = -14;
 
 /// Decodes the number that 16 bits represent.
 pub(super) fn value(bits: u16) -> f64 {
     let (exponent, fraction) = (i32::from(bits >> FRACTION & 31), f64::from(bits & 0x3ff));
     let magnitude = match exponent {
-        0 => fraction * 2f64.powi(LEAST - FRACTION),
+        0 => fraction * 2f64.powi(MIN_EXPONENT - FRACTION),
         31 if fraction == 0.0 => f64::INFINITY,
         31 => f64::NAN,
-        _ => (1024.0 + fraction) * 2f64.powi(exponent - 1 + LEAST - FRACTION),
+        _ => (1024.0 + fraction) * 2f64.powi(exponent - 1 + MIN_EXPONENT - FRACTION),
     };
     if bits >> 15 == 1 { -magnitude } else { magnitude }
 }
@@ -24,11 +24,11 @@ pub(super) fn bits(value: f64) -> u16 {
         return sign | 0x7e00;
     }
     // Exponent of the value, clamped from below to that of the smallest normal number.
-    let exponent = ((value.to_bits() >> 52 & 0x7ff) as i32 - 1023).clamp(LEAST, 16);
+    let exponent = ((value.to_bits() >> 52 & 0x7ff) as i32 - 1023).clamp(MIN_EXPONENT, 16);
     let places = (value.abs() / 2f64.powi(exponent - FRACTION)).round_ties_even();
     // The 1024 of a normal significand adds 1 to the exponent field. A significand that rounds up to 2048
     // adds another 1.
-    let magnitude = f64::from((exponent - LEAST) << FRACTION) + places;
+    let magnitude = f64::from((exponent - MIN_EXPONENT) << FRACTION) + places;
     sign | magnitude.min(f64::from(0x7c00)) as u16
 }
 

@@ -2,7 +2,7 @@
 
 use super::rounded::Rounded;
 use super::{
-    Arguments, Array, ElementType, Expected, Input, Parameter, Reference, ReferenceError, count, index, input,
+    Arguments, Array, ElementType, ExpectedOutput, Input, Parameter, Reference, ReferenceError, count, index, input,
 };
 
 /// Edge length of the texture around a point in pixels.
@@ -31,7 +31,7 @@ pub(super) static HEARTWALL: Reference = Reference {
     output: ElementType::F32,
     compute: |arguments| {
         let scores = scores(arguments)?;
-        Ok(Expected::bounded(scores.into_iter().flatten().map(Rounded::with_bound)))
+        Ok(ExpectedOutput::with_bounds(scores.into_iter().flatten().map(Rounded::with_bound)))
     },
 };
 
@@ -42,10 +42,10 @@ pub(super) static HEARTWALL_FOUND: Reference = Reference {
     inputs: INPUTS,
     parameters: PARAMETERS,
     output: ElementType::I32,
-    compute: found,
+    compute: track_points,
 };
 
-fn found(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn track_points(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let points = arguments.inputs["points"];
     let mut moved = Vec::new();
     for (point, scores) in scores(arguments)?.into_iter().enumerate() {
@@ -63,7 +63,7 @@ fn found(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
             moved.push(points.integer(2 * point + axis) + step as i128 - REACH as i128);
         }
     }
-    Ok(Expected::exact(Array::from_integers(ElementType::I32, moved)))
+    Ok(ExpectedOutput::exact(Array::from_integers(ElementType::I32, moved)))
 }
 
 /// Returns the correlations of each point with all places.
@@ -99,7 +99,7 @@ fn scores(arguments: &Arguments<'_>) -> Result<Vec<Vec<Rounded>>, ReferenceError
                 let texture = old(row - SIDE / 2 + i, column - SIDE / 2 + j);
                 (texture, new(row - MARGIN + row_step + i, column - MARGIN + column_step + j))
             });
-            normalised(pairs)
+            normalized_covariance(pairs)
         };
         all.push((0..PLACES * PLACES).map(correlation).collect());
     }
@@ -108,7 +108,7 @@ fn scores(arguments: &Arguments<'_>) -> Result<Vec<Vec<Rounded>>, ReferenceError
 
 /// Returns the covariance over the square root of the product of variances, as `f32` computes it from exact
 /// sums.
-fn normalised(pairs: impl Iterator<Item = (i128, i128)>) -> Rounded {
+fn normalized_covariance(pairs: impl Iterator<Item = (i128, i128)>) -> Rounded {
     // Sums of both values, of their squares, and of their products.
     let (mut x, mut y, mut xx, mut yy, mut xy) = (0, 0, 0, 0, 0);
     for (texture, pixel) in pairs {
@@ -128,12 +128,12 @@ fn normalised(pairs: impl Iterator<Item = (i128, i128)>) -> Rounded {
 mod tests {
     use super::super::ParameterValue::Count;
     use super::super::tests::{integers, run, values};
-    use super::super::{Expected, ReferenceError};
+    use super::super::{ExpectedOutput, ReferenceError};
     use super::*;
 
     const SIZE: usize = 40;
 
-    fn tracked(name: &str, frame: &[i128], point: [i128; 2]) -> Result<Expected, ReferenceError> {
+    fn run_tracking(name: &str, frame: &[i128], point: [i128; 2]) -> Result<ExpectedOutput, ReferenceError> {
         let frame = Array::from_integers(ElementType::U8, frame.iter().copied());
         let parameters = [
             ("tracked", Count(1)),
@@ -153,9 +153,9 @@ mod tests {
     #[test]
     fn a_point_moves_with_the_frame() {
         // Moving by 39 to the right equals moving by 1 to the left.
-        let found = tracked("heartwall_found", &texture(), [18, 20]).unwrap();
+        let found = run_tracking("heartwall_found", &texture(), [18, 20]).unwrap();
         assert_eq!(found.values, integers(&[21, 19]));
-        let scores = values(&tracked("heartwall", &texture(), [18, 20]).unwrap());
+        let scores = values(&run_tracking("heartwall", &texture(), [18, 20]).unwrap());
         let place = (REACH + 3) * PLACES + REACH - 1;
         assert!((scores[place] - 1.0).abs() < 1e-12);
         assert!((0..scores.len()).all(|i| i == place || scores[i] < 0.9));
@@ -165,7 +165,7 @@ mod tests {
     fn correlation_is_normalised() {
         let line = |scale: i128, offset: i128| (0..9).map(move |i| (i, scale * i + offset));
         // `normalised` expects SIDE x SIDE pairs: these nine, repeated 25 times.
-        let repeated = |scale, offset| normalised((0..25).flat_map(|_| line(scale, offset)));
+        let repeated = |scale, offset| normalized_covariance((0..25).flat_map(|_| line(scale, offset)));
         for (pairs, should) in [(repeated(3, 7), 1.0), (repeated(-2, 50), -1.0)] {
             assert!((pairs.value - should).abs() < 1e-12 && pairs.error < 1e-5);
         }
@@ -174,20 +174,20 @@ mod tests {
     #[test]
     fn a_texture_that_is_found_twice_has_no_right_place() {
         let stripes: Vec<i128> = (0..SIZE * SIZE).map(|i| (i % 5) as i128).collect();
-        let error = tracked("heartwall_found", &stripes, [18, 20]).unwrap_err().to_string();
+        let error = run_tracking("heartwall_found", &stripes, [18, 20]).unwrap_err().to_string();
         assert!(error.contains("within the precision of f32: neither is correct"), "{error}");
     }
 
     #[test]
     fn points_keep_away_from_the_edges_and_pixels_are_small() {
         assert_eq!(
-            tracked("heartwall", &texture(), [18, 23]).unwrap_err().to_string(),
+            run_tracking("heartwall", &texture(), [18, 23]).unwrap_err().to_string(),
             "reference `heartwall`: points[1] is 23, expected 17 to 22: 17 pixels from the edges"
         );
         let mut frame = texture();
         frame[5] = 128;
         assert_eq!(
-            tracked("heartwall", &frame, [18, 20]).unwrap_err().to_string(),
+            run_tracking("heartwall", &frame, [18, 20]).unwrap_err().to_string(),
             "reference `heartwall`: frame[5] is 128, expected 0 to 127: f32 sums must be exact"
         );
     }

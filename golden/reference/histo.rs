@@ -1,6 +1,6 @@
 //! CPU reference: histogram of an image.
 
-use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};
+use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
 /// Largest count that a byte holds.
 const SATURATED: i128 = 255;
@@ -16,7 +16,7 @@ pub(super) static HISTO: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [width, height, pitch, bins] = ["width", "height", "pitch", "bins"].map(|name| arguments.count(name));
     let image = arguments.matrix("image", height, width, "pitch")?;
     let mut counts = vec![0; bins];
@@ -33,17 +33,17 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
             *counter = SATURATED.min(*counter + 1);
         }
     }
-    Ok(Expected::exact(Array::from_integers(ElementType::U8, counts)))
+    Ok(ExpectedOutput::exact(Array::from_integers(ElementType::U8, counts)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::ParameterValue::Count;
     use super::super::tests::run;
-    use super::super::{Array, ElementType, Expected, ReferenceError};
+    use super::super::{Array, ElementType, ExpectedOutput, ReferenceError};
 
     /// Two rows of 200 elements, separated by padding of value 77.
-    fn counted(bins: usize) -> Result<Expected, ReferenceError> {
+    fn run_histo(bins: usize) -> Result<ExpectedOutput, ReferenceError> {
         let image = (0..402).map(|i| {
             if i == 200 || i == 201 {
                 77
@@ -61,13 +61,13 @@ mod tests {
     #[test]
     fn histo_counts_up_to_255_and_skips_the_gaps() {
         // Bin 4 occurs at 0, 100, 300 and 400; everything else is bin 1.
-        assert_eq!(counted(5).unwrap().values, Array::from_integers(ElementType::U8, [0, 255, 0, 0, 4]));
+        assert_eq!(run_histo(5).unwrap().values, Array::from_integers(ElementType::U8, [0, 255, 0, 0, 4]));
     }
 
     #[test]
     fn a_bin_that_is_not_there_is_named() {
         assert_eq!(
-            counted(4).unwrap_err().to_string(),
+            run_histo(4).unwrap_err().to_string(),
             "reference `histo`: image[0] is 4, expected 0 to 3: there are 4 bins"
         );
     }

@@ -1,7 +1,7 @@
 //! CPU reference: temperature of a chip.
 
 use super::rounded::Rounded;
-use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input, real};
+use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
 /// Temperature after `steps` time steps. In each step, a cell changes by `pace` times its heat flow: its
 /// power, the flow from its neighbors, and the flow from the air.
@@ -25,7 +25,7 @@ pub(super) static HOTSPOT: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [rows, columns, steps] = ["rows", "columns", "steps"].map(|name| arguments.count(name));
     let [pace, along_x, along_y, to_air, ambient] =
         ["pace", "along_x", "along_y", "to_air", "ambient"].map(|name| Rounded::exact(arguments.real(name)));
@@ -52,7 +52,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         };
         heat = (0..heat.len()).map(next).collect();
     }
-    Ok(Expected::bounded(heat.into_iter().map(Rounded::with_bound)))
+    Ok(ExpectedOutput::with_bounds(heat.into_iter().map(Rounded::with_bound)))
 }
 
 #[cfg(test)]

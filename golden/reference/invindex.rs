@@ -1,6 +1,6 @@
 //! CPU reference: inverted index of a text.
 
-use super::{Arguments, Array, ElementType, Expected, Input, Reference, ReferenceError, count, input};
+use super::{Arguments, Array, ElementType, ExpectedOutput, Input, Reference, ReferenceError, count, input};
 
 /// Number of keys that words are grouped by.
 const KEYS: usize = 64;
@@ -45,17 +45,17 @@ fn index(arguments: &Arguments<'_>) -> Result<Vec<Vec<i128>>, ReferenceError> {
     Ok(index)
 }
 
-fn first(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn first(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let index = index(arguments)?;
     let before = index.iter().scan(0, |sum, words| {
         let before = *sum;
         *sum += words.len() as i128;
         Some(before)
     });
-    Ok(Expected::exact(Array::from_integers(ElementType::I32, before)))
+    Ok(ExpectedOutput::exact(Array::from_integers(ElementType::I32, before)))
 }
 
-fn postings(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn postings(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let capacity = arguments.count("capacity");
     let mut all = index(arguments)?.concat();
     if all.len() > capacity {
@@ -64,7 +64,7 @@ fn postings(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
             .error(format!("parameter `capacity` is {capacity}, expected at least {words}, the number of words")));
     }
     all.resize(capacity, 0);
-    Ok(Expected::exact(Array::from_integers(ElementType::I32, all)))
+    Ok(ExpectedOutput::exact(Array::from_integers(ElementType::I32, all)))
 }
 
 #[cfg(test)]

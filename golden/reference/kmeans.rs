@@ -1,7 +1,7 @@
 //! CPU reference: nearest center of every point.
 
 use super::rounded::Rounded;
-use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};
+use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
 /// Number of the center nearest to each point; of equally near ones, the first. Data for which rounding could
 /// decide between two centers are refused, because there is no single right answer.
@@ -14,7 +14,7 @@ pub(super) static KMEANS: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [points_count, features, clusters] = ["count", "features", "clusters"].map(|name| arguments.count(name));
     let points = arguments.input("points", points_count * features, "count * features")?;
     let centres = arguments.input("centres", clusters * features, "clusters * features")?;
@@ -47,16 +47,16 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         }
         nearest.push(best as i128);
     }
-    Ok(Expected::exact(Array::from_integers(ElementType::I32, nearest)))
+    Ok(ExpectedOutput::exact(Array::from_integers(ElementType::I32, nearest)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::ParameterValue::Count;
     use super::super::tests::{integers, reals, run};
-    use super::super::{Expected, ReferenceError};
+    use super::super::{ExpectedOutput, ReferenceError};
 
-    fn kmeans(points: &[f64], centres: &[f64]) -> Result<Expected, ReferenceError> {
+    fn kmeans(points: &[f64], centres: &[f64]) -> Result<ExpectedOutput, ReferenceError> {
         let parameters =
             [("count", Count(points.len() / 2)), ("features", Count(2)), ("clusters", Count(centres.len() / 2))];
         run("kmeans", &[("points", &reals(points)), ("centres", &reals(centres))], &parameters)

@@ -1,7 +1,7 @@
 //! CPU reference: lattice Boltzmann method with 19 directions (D3Q19).
 
 use super::rounded::Rounded;
-use super::{Arguments, ElementType, Expected, Input, Parameter, Reference, ReferenceError, count, input, real};
+use super::{Arguments, ElementType, ExpectedOutput, Input, Parameter, Reference, ReferenceError, count, input, real};
 
 const DIRECTIONS: usize = 19;
 /// Unit vector of each direction: x, y, z.
@@ -60,7 +60,7 @@ fn compute(
     arguments: &Arguments<'_>,
     a_cell: usize,
     at: fn(usize, usize, usize) -> usize,
-) -> Result<Expected, ReferenceError> {
+) -> Result<ExpectedOutput, ReferenceError> {
     let [nx, ny, nz, steps] = ["nx", "ny", "nz", "steps"].map(|name| arguments.count(name));
     let omega = Rounded::exact(arguments.real("omega"));
     let cells = nx * ny * nz;
@@ -89,7 +89,7 @@ fn compute(
             values[at(cell, d, cells)] = part.with_bound();
         }
     }
-    Ok(Expected::bounded(values))
+    Ok(ExpectedOutput::with_bounds(values))
 }
 
 fn opposite(direction: usize) -> usize {

@@ -3,7 +3,7 @@
 use std::f64::consts::FRAC_1_PI;
 
 use super::rounded::Rounded;
-use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input, real};
+use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
 /// Offsets of the neighbors of an element: right and down.
 const NEIGHBOURS: [[i8; 2]; 8] = [[-1, -1], [0, -1], [1, -1], [-1, 0], [1, 0], [-1, 1], [0, 1], [1, 1]];
@@ -36,7 +36,7 @@ pub(super) static LEUKOCYTE: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [cells, rows, columns, iterations] =
         ["cells", "rows", "columns", "iterations"].map(|name| arguments.count(name));
     let [right, down] = ["right", "down"].map(|name| Rounded::exact(arguments.real(name)));
@@ -77,14 +77,14 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         }
         fields.extend(field);
     }
-    Ok(Expected::bounded(fields.into_iter().map(Rounded::with_bound)))
+    Ok(ExpectedOutput::with_bounds(fields.into_iter().map(Rounded::with_bound)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::ParameterValue::{Count, Real};
     use super::super::tests::{reals, run, values};
-    use super::super::{Expected, ReferenceError};
+    use super::super::{ExpectedOutput, ReferenceError};
 
     fn field(
         image: &[f64],
@@ -92,7 +92,7 @@ mod tests {
         along: [f64; 2],
         iterations: usize,
         least: f64,
-    ) -> Result<Expected, ReferenceError> {
+    ) -> Result<ExpectedOutput, ReferenceError> {
         let parameters = [
             ("cells", Count(1)),
             ("rows", Count(image.len() / columns)),
@@ -105,7 +105,7 @@ mod tests {
         run("leukocyte", &[("images", &reals(image))], &parameters)
     }
 
-    fn near(is: f64, should: f64) -> bool {
+    fn is_near(is: f64, should: f64) -> bool {
         (is - should).abs() < 1e-12
     }
 
@@ -114,10 +114,10 @@ mod tests {
         // A corner of 2 x 2 elements has its own value three more times beyond the edges, and each other
         // value once or twice.
         let is = values(&field(&[0.0, 0.0, 0.0, 1.0], 2, [0.0, 0.0], 1, 0.0).unwrap());
-        assert!(near(is[0], 0.1 * 0.5), "{}", is[0]);
-        assert!(near(is[1], 0.1 * 0.5 * 2.0), "{}", is[1]);
+        assert!(is_near(is[0], 0.1 * 0.5), "{}", is[0]);
+        assert!(is_near(is[1], 0.1 * 0.5 * 2.0), "{}", is[1]);
         // The bright element loses to five neighbors, and then recovers a fifth of that toward the image.
-        assert!(near(is[3], 1.0 - 0.1 * 0.5 * 5.0 * 0.8), "{}", is[3]);
+        assert!(is_near(is[3], 1.0 - 0.1 * 0.5 * 5.0 * 0.8), "{}", is[3]);
     }
 
     #[test]
@@ -127,8 +127,8 @@ mod tests {
         let step = |more: f64| 0.5 + more.atan() / std::f64::consts::PI;
         // Beyond the edges above and below lies a copy of the row: three neighbors to the right, three to the
         // left.
-        assert!(near(is[1], 0.1 * 3.0 * step(1.0)));
-        assert!(near(is[3], 0.1 * 3.0 * step(-1.0)));
+        assert!(is_near(is[1], 0.1 * 3.0 * step(1.0)));
+        assert!(is_near(is[3], 0.1 * 3.0 * step(-1.0)));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! CPU reference: likelihood step of a particle filter.
 
-use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, index, input};
+use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, index, input};
 
 /// Brightness of the background, followed by that of the object.
 const BACKGROUND: i128 = 100;
@@ -23,7 +23,7 @@ pub(super) static LIKELIHOOD: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [particles, offsets, width, frames, frame] =
         ["particles", "offsets", "width", "frames", "frame"].map(|name| arguments.count(name));
     let film = arguments.input("film", 0, "any")?;
@@ -38,23 +38,23 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
             let pixel = (row + dy.integer(k)) * width as i128 + column + dx.integer(k);
             let at = pixel * frames as i128 + frame as i128;
             let what = format_args!("the pixel at offset {k} of particle {p}");
-            let value = film.integer(arguments.checked_index(what, at, film.len())?);
+            let value = film.integer(arguments.check_index(what, at, film.len())?);
             fit += (value - BACKGROUND).pow(2) - (value - OBJECT).pow(2);
         }
         fits.push(fit);
     }
-    Ok(Expected::exact(Array::from_integers(ElementType::I32, fits)))
+    Ok(ExpectedOutput::exact(Array::from_integers(ElementType::I32, fits)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::ParameterValue::Count;
     use super::super::tests::{integers, reals, run, values};
-    use super::super::{Array, ElementType, Expected, ReferenceError};
+    use super::super::{Array, ElementType, ExpectedOutput, ReferenceError};
 
     /// Two particles in a film with four pixels per row and two frames. Each particle covers its own pixel
     /// and the one to the right.
-    fn fit(pixels: &[i128], x: &[f64]) -> Result<Expected, ReferenceError> {
+    fn fit(pixels: &[i128], x: &[f64]) -> Result<ExpectedOutput, ReferenceError> {
         let film = Array::from_integers(ElementType::U8, pixels.iter().copied());
         let inputs = [
             ("film", &film),

@@ -1,7 +1,7 @@
 //! CPU reference: LU decomposition.
 
 use super::rounded::Rounded;
-use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input, real};
+use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
 /// L and U in one matrix, without the ones on the diagonal of L, such that `L * U = A + shift * I`. There is
 /// no pivoting.
@@ -14,7 +14,7 @@ pub(super) static LUD: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let n = arguments.count("n");
     let shift = Rounded::exact(arguments.real("shift"));
     let a = arguments.input("a", n * n, "n * n")?;
@@ -30,7 +30,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
             lu[i * n + j] = if i > j { left / lu[j * n + j] } else { left };
         }
     }
-    Ok(Expected::bounded(lu.into_iter().map(Rounded::with_bound)))
+    Ok(ExpectedOutput::with_bounds(lu.into_iter().map(Rounded::with_bound)))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! precision).
 
 use super::bounded_sum::BoundedSum;
-use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input, real};
+use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
 /// `c[i][j] = sum over k of a[i][k] * b[k][j]`, where rows of `a` are `lda` elements apart.
 pub(super) static MM2: Reference = Reference {
@@ -36,7 +36,7 @@ pub(super) static HMMA: Reference = Reference {
 
 /// Computes `hmma`. Products of half-precision numbers are exact in `f32`; each addition is rounded, in the
 /// order of the columns of A.
-fn hmma(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn hmma(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [m, n, k, row, column] = ["m", "n", "k", "b_row", "b_column"].map(|name| arguments.count(name));
     let a = arguments.input("a", m * k, "m * k")?;
     let b = arguments.input("b", (k - 1) * row + (n - 1) * column + 1, "rows of B b_row apart, columns b_column")?;
@@ -46,10 +46,10 @@ fn hmma(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         let products = (0..k).map(|t| a.real(i * k + t) * b.real(t * row + j * column));
         products.fold(c.real(idx) as f32, |sum, product| sum + product as f32)
     };
-    Ok(Expected::exact(Array::from_reals(ElementType::F32, (0..m * n).map(|idx| element(idx).into()))))
+    Ok(ExpectedOutput::exact(Array::from_reals(ElementType::F32, (0..m * n).map(|idx| element(idx).into()))))
 }
 
-fn mm2(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn mm2(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [ni, nj, nk, lda] = ["ni", "nj", "nk", "lda"].map(|name| arguments.count(name));
     let a = arguments.matrix("a", ni, nk, "lda")?;
     let b = arguments.input("b", nk * nj, "nk * nj")?;
@@ -59,10 +59,10 @@ fn mm2(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         // One product and at most nk additions.
         (sum.value, sum.f32_bound(nk + 1))
     };
-    Ok(Expected::bounded((0..ni * nj).map(element)))
+    Ok(ExpectedOutput::with_bounds((0..ni * nj).map(element)))
 }
 
-fn sgemm(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn sgemm(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [m, n, k] = ["m", "n", "k"].map(|name| arguments.count(name));
     let [alpha, beta] = ["alpha", "beta"].map(|name| arguments.real(name));
     let a = arguments.input("a", m * k, "m * k")?;
@@ -75,7 +75,7 @@ fn sgemm(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         // One product and at most k additions, then the scaling and the last addition.
         (sum.value, sum.f32_bound(k + 3))
     };
-    Ok(Expected::bounded((0..m * n).map(element)))
+    Ok(ExpectedOutput::with_bounds((0..m * n).map(element)))
 }
 
 /// Adds `scale * sum of row[k] * column[k]`. The row starts at index `row_at` of its array; the column starts

@@ -3,7 +3,7 @@
 use std::f64::consts::{LN_2, TAU};
 
 use super::rounded::Rounded;
-use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};
+use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
 /// Number of 128-bit words per state: 607 bits, rounded up to five words.
 const WORDS: usize = 5;
@@ -21,10 +21,10 @@ pub(super) static MERSENNE: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [threads, rounds] = ["threads", "rounds"].map(|name| arguments.count(name));
     let seeds: &Array = arguments.input("seeds", threads, "threads")?;
-    let mut states: Vec<[u128; WORDS]> = (0..threads).map(|thread| seeded(seeds.integer(thread) as u32)).collect();
+    let mut states: Vec<[u128; WORDS]> = (0..threads).map(|thread| seed_state(seeds.integer(thread) as u32)).collect();
     let mut numbers = Vec::new();
     for _ in 0..rounds {
         for state in &mut states {
@@ -36,7 +36,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
             numbers.extend(box_muller(third, fourth));
         }
     }
-    Ok(Expected::bounded(numbers.into_iter().map(Rounded::with_bound)))
+    Ok(ExpectedOutput::with_bounds(numbers.into_iter().map(Rounded::with_bound)))
 }
 
 /// Splits a word into four 32-bit words, lowest first.
@@ -45,7 +45,7 @@ fn words(word: u128) -> [u32; 4] {
 }
 
 /// Returns 20 words of 32 bits, by the seeding rule of MT19937.
-fn seeded(seed: u32) -> [u128; WORDS] {
+fn seed_state(seed: u32) -> [u128; WORDS] {
     let mut state = [0; WORDS];
     let mut word = seed;
     for k in 0..4 * WORDS {
@@ -80,10 +80,10 @@ fn box_muller(radius: Rounded, angle: Rounded) -> [Rounded; 2] {
 mod tests {
     use super::super::ParameterValue::Count;
     use super::super::tests::{run, values};
-    use super::super::{Expected, Rule};
+    use super::super::{ExpectedOutput, Rule};
     use super::*;
 
-    fn numbers(seeds: &[i128], rounds: usize) -> Expected {
+    fn numbers(seeds: &[i128], rounds: usize) -> ExpectedOutput {
         let seeds_array = Array::from_integers(ElementType::U32, seeds.iter().copied());
         let parameters = [("threads", Count(seeds.len())), ("rounds", Count(rounds))];
         run("mersenne", &[("seeds", &seeds_array)], &parameters).unwrap()
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn seeding_is_that_of_mt19937() {
         // First words of the state that the authors of MT19937 publish for seed 5489.
-        assert_eq!(words(seeded(5489)[0])[..2], [5489, 1_301_868_182]);
+        assert_eq!(words(seed_state(5489)[0])[..2], [5489, 1_301_868_182]);
     }
 
     #[test]

@@ -105,7 +105,7 @@ pub struct Reference {
     pub parameters: &'static [Parameter],
     /// Element type of the buffer that it judges.
     pub output: ElementType,
-    compute: fn(&Arguments<'_>) -> Result<Expected, ReferenceError>,
+    compute: fn(&Arguments<'_>) -> Result<ExpectedOutput, ReferenceError>,
 }
 
 /// Buffer that a reference reads.
@@ -148,20 +148,20 @@ pub enum ParameterValue {
 
 /// Expected result of a kernel, with the allowed deviation.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Expected {
+pub struct ExpectedOutput {
     /// Expected values, one per element of the buffer.
     pub values: Array,
     /// Rule by which a result is compared with the values.
     pub rule: Rule,
 }
 
-impl Expected {
+impl ExpectedOutput {
     fn exact(values: Array) -> Self {
         Self { values, rule: Rule::Exact }
     }
 
     /// Creates an expectation from sums in `f64` and the error that `f32` arithmetic may cause in each.
-    fn bounded(sums: impl IntoIterator<Item = (f64, f64)>) -> Self {
+    fn with_bounds(sums: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let (values, bounds): (Vec<_>, Vec<_>) = sums.into_iter().unzip();
         Self { values: Array::from_reals(ElementType::F64, values), rule: Rule::Bounds(bounds) }
     }
@@ -270,11 +270,11 @@ impl Reference {
     ///
     /// # Errors
     /// Returns an error if an input or parameter is missing, unknown, of the wrong type, or too small.
-    pub fn expected(
+    pub fn compute_expected(
         &self,
         inputs: &BTreeMap<&str, &Array>,
         parameters: &BTreeMap<&str, ParameterValue>,
-    ) -> Result<Expected, ReferenceError> {
+    ) -> Result<ExpectedOutput, ReferenceError> {
         let arguments = Arguments { reference: self, inputs, parameters };
         arguments.check()?;
         (self.compute)(&arguments)
@@ -358,7 +358,7 @@ impl Arguments<'_> {
     }
 
     /// Checks an index taken from the data, which must be below `len`; `what` names it in the error.
-    fn checked_index(&self, what: fmt::Arguments<'_>, idx: i128, len: usize) -> Result<usize, ReferenceError> {
+    fn check_index(&self, what: fmt::Arguments<'_>, idx: i128, len: usize) -> Result<usize, ReferenceError> {
         usize::try_from(idx).ok().filter(|&idx| idx < len).ok_or_else(|| {
             let last = len.saturating_sub(1);
             self.error(format!("{what} is {idx}, expected 0 to {last}"))

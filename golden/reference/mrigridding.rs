@@ -1,7 +1,7 @@
 //! CPU reference: gridding: samples spread over a regular grid.
 
 use super::rounded::Rounded;
-use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input, real};
+use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
 /// Maximum radius: a sample then reaches no farther than the neighbors of its own cell.
 const MAX_RADIUS: f64 = 1.5;
@@ -24,7 +24,7 @@ pub(super) static MRIGRIDDING: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let samples = arguments.count("samples");
     let sizes = ["nx", "ny", "nz"].map(|name| arguments.count(name));
     let radius = arguments.real("radius");
@@ -72,7 +72,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
                     let fade = one - square * inverse_limit;
                     let mut weight = number("density", sample) * fade * fade;
                     if square.value + uncertain >= limit.value {
-                        weight = weight.widened(weight.value.abs());
+                        weight = weight.widen(weight.value.abs());
                     }
                     let [re, im] = &mut terms[(cz * sizes[1] + cy) * sizes[0] + cx];
                     re.push(weight * number("re", sample));
@@ -82,17 +82,17 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         }
     }
     let sums = terms.into_iter().flatten().map(|terms| Rounded::sum(terms).with_bound());
-    Ok(Expected::bounded(sums))
+    Ok(ExpectedOutput::with_bounds(sums))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::ParameterValue::{Count, Real};
     use super::super::tests::{reals, run, values};
-    use super::super::{Expected, ReferenceError, compare};
+    use super::super::{ExpectedOutput, ReferenceError, compare};
 
     /// Spreads two samples over a grid of 4 x 2 x 1 cells, the second sample at `x`.
-    fn gridded(x: f64, radius: f64) -> Result<Expected, ReferenceError> {
+    fn run_gridding(x: f64, radius: f64) -> Result<ExpectedOutput, ReferenceError> {
         let [x, y, z] = [[1.0, x], [0.5, 1.5], [0.5, 0.5]].map(|v| reals(&v));
         let [density, re, im] = [[2.0, 1.0], [3.0, 16.0], [5.0, -32.0]].map(|v| reals(&v));
         let inputs = [("x", &x), ("y", &y), ("z", &z), ("density", &density), ("re", &re), ("im", &im)];
@@ -105,7 +105,7 @@ mod tests {
     fn samples_spread_to_the_centres_around_them() {
         // The first sample is 1/2 from two centers, the second lies on one. Weights are (1 - r^2)^2,
         // densities 2 and 1.
-        let expected = values(&gridded(3.5, 1.0).unwrap());
+        let expected = values(&run_gridding(3.5, 1.0).unwrap());
         let mut should = [0.0; 16];
         should[0..4].copy_from_slice(&[3.375, 5.625, 3.375, 5.625]);
         should[14..16].copy_from_slice(&[16.0, -32.0]);
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_bound_leaves_no_room_for_another_weight() {
-        let (near, far) = (gridded(3.25, 1.25).unwrap(), gridded(3.2501, 1.25).unwrap());
+        let (near, far) = (run_gridding(3.25, 1.25).unwrap(), run_gridding(3.2501, 1.25).unwrap());
         assert!(compare(&reals(&values(&near)), &near.values, &near.rule).is_ok());
         assert!(compare(&reals(&values(&far)), &near.values, &near.rule).is_err());
     }
@@ -122,11 +122,11 @@ mod tests {
     #[test]
     fn samples_lie_inside_the_grid_and_reach_no_farther_than_the_next_cells() {
         assert_eq!(
-            gridded(4.0, 1.0).unwrap_err().to_string(),
+            run_gridding(4.0, 1.0).unwrap_err().to_string(),
             "reference `mrigridding`: x[1] is 4, expected 0 to below 4: the grid's size"
         );
         assert_eq!(
-            gridded(3.5, 2.0).unwrap_err().to_string(),
+            run_gridding(3.5, 2.0).unwrap_err().to_string(),
             "reference `mrigridding`: parameter `radius` is 2, expected more than 0 and at most 1.5: samples reach \
              only adjacent cells"
         );

@@ -3,7 +3,7 @@
 use std::f64::consts::TAU;
 
 use super::rounded::Rounded;
-use super::{Arguments, ElementType, Expected, Input, Parameter, Reference, ReferenceError, count, input};
+use super::{Arguments, ElementType, ExpectedOutput, Input, Parameter, Reference, ReferenceError, count, input};
 
 /// Words per sample: three coordinates and the weight.
 const SAMPLE: usize = 4;
@@ -36,7 +36,7 @@ pub(super) static MRIQ_RE: Reference = Reference {
     compute: |arguments| compute(arguments, Rounded::fast_cos),
 };
 
-fn compute(arguments: &Arguments<'_>, part: fn(Rounded) -> Rounded) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>, part: fn(Rounded) -> Rounded) -> Result<ExpectedOutput, ReferenceError> {
     let [voxels, count] = ["voxels", "count"].map(|name| arguments.count(name));
     let [x, y, z] = ["x", "y", "z"].map(|name| arguments.input(name, voxels, "voxels"));
     let place = [x?, y?, z?];
@@ -51,16 +51,16 @@ fn compute(arguments: &Arguments<'_>, part: fn(Rounded) -> Rounded) -> Result<Ex
         word(3) * part(Rounded::constant(TAU) * turns)
     };
     let sum = |voxel: usize| Rounded::sum((0..count).map(|sample| term(voxel, sample))).with_bound();
-    Ok(Expected::bounded((0..voxels).map(sum)))
+    Ok(ExpectedOutput::with_bounds((0..voxels).map(sum)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::ParameterValue::Count;
     use super::super::tests::{reals, run, values};
-    use super::super::{Expected, compare};
+    use super::super::{ExpectedOutput, compare};
 
-    fn of_two_voxels(name: &str, count: usize) -> Expected {
+    fn of_two_voxels(name: &str, count: usize) -> ExpectedOutput {
         // At the two voxels, the second sample has the phases 1/8 and 1 + 1/4 turns.
         let (x, y, z) = (reals(&[1.0, 2.0]), reals(&[0.5, 0.0]), reals(&[0.0, 1.0]));
         let samples = reals(&[0.0, 0.0, 0.0, 3.0, 0.0, 0.25, 1.25, 2.0]);
@@ -68,16 +68,16 @@ mod tests {
         run(name, &inputs, &[("voxels", Count(2)), ("count", Count(count))]).unwrap()
     }
 
-    fn near(is: &[f64], should: [f64; 2]) -> bool {
+    fn is_near(is: &[f64], should: [f64; 2]) -> bool {
         is.iter().zip(should).all(|(is, should)| (is - should).abs() < 1e-12)
     }
 
     #[test]
     fn mriq_adds_weighted_points_of_the_unit_circle() {
         let root = 2.0_f64.sqrt();
-        assert!(near(&values(&of_two_voxels("mriq_re", 2)), [3.0 + root, 3.0]));
-        assert!(near(&values(&of_two_voxels("mriq_im", 2)), [root, 2.0]));
-        assert!(near(&values(&of_two_voxels("mriq_re", 1)), [3.0, 3.0]));
+        assert!(is_near(&values(&of_two_voxels("mriq_re", 2)), [3.0 + root, 3.0]));
+        assert!(is_near(&values(&of_two_voxels("mriq_im", 2)), [root, 2.0]));
+        assert!(is_near(&values(&of_two_voxels("mriq_re", 1)), [3.0, 3.0]));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! three compartments.
 
 use super::rounded::Rounded;
-use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input, real};
+use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
 /// Number of electrical state variables: potential, six gates (x1, m, h, j, d, f) and calcium.
 const ELECTRICAL: usize = 8;
@@ -42,7 +42,7 @@ pub(super) static MYOCYTE: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let state = arguments.input("state", STATE, "8 and 6 in each of 3 compartments")?;
     let buffers = arguments.input("buffers", 2 * COMPARTMENTS, "2 a compartment")?;
     let [step, stimulus] = ["step", "stimulus"].map(|name| Rounded::exact(arguments.real(name)));
@@ -61,7 +61,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         let sum = |i: usize| begin[i] + two * (middle[i] + again[i]) + end[i];
         state = (0..STATE).map(|i| state[i] + sixth * step * sum(i)).collect();
     }
-    Ok(Expected::bounded(state.into_iter().map(Rounded::with_bound)))
+    Ok(ExpectedOutput::with_bounds(state.into_iter().map(Rounded::with_bound)))
 }
 
 fn constant(value: f64) -> Rounded {

@@ -1,7 +1,7 @@
 //! CPU reference: convolutional layers of a network that recognizes handwritten digits.
 
 use super::rounded::Rounded;
-use super::{Arguments, Array, ElementType, Expected, Input, Reference, ReferenceError, count, input};
+use super::{Arguments, Array, ElementType, ExpectedOutput, Input, Reference, ReferenceError, count, input};
 
 const WINDOW: usize = 5;
 const PICTURE: usize = 29;
@@ -21,7 +21,7 @@ pub(super) static NN_FIRST: Reference = Reference {
     inputs: &[PICTURES, WEIGHTS1],
     parameters: &[count("pictures")],
     output: ElementType::F32,
-    compute: |arguments| Ok(Expected::bounded(first(arguments)?.into_iter().map(Rounded::with_bound))),
+    compute: |arguments| Ok(ExpectedOutput::with_bounds(first(arguments)?.into_iter().map(Rounded::with_bound))),
 };
 
 /// Second layer: 50 maps of 5 x 5 per picture, computed like [`NN_FIRST`] from windows of all 6 maps.
@@ -42,11 +42,11 @@ fn first(arguments: &Arguments<'_>) -> Result<Vec<Rounded>, ReferenceError> {
     Ok(layer(&pixels, (pictures, 1, PICTURE), (MAPS1, SIZE1), weights))
 }
 
-fn second(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn second(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let first = first(arguments)?;
     let weights = arguments.input("weights2", MAPS2 * (1 + MAPS1 * WINDOW * WINDOW), "151 per map")?;
     let maps = layer(&first, (arguments.count("pictures"), MAPS1, SIZE1), (MAPS2, SIZE2), weights);
-    Ok(Expected::bounded(maps.into_iter().map(Rounded::with_bound)))
+    Ok(ExpectedOutput::with_bounds(maps.into_iter().map(Rounded::with_bound)))
 }
 
 /// Computes a layer: from `from_maps` maps of `from_size` squared per picture to `maps` maps of `size`
@@ -88,9 +88,9 @@ fn squash(sum: Rounded) -> Rounded {
 mod tests {
     use super::super::ParameterValue::Count;
     use super::super::tests::{reals, run, values};
-    use super::super::{Expected, compare};
+    use super::super::{ExpectedOutput, compare};
 
-    fn nn(name: &str, weights1: &[f64], weights2: &[f64]) -> Expected {
+    fn nn(name: &str, weights1: &[f64], weights2: &[f64]) -> ExpectedOutput {
         let pixels: Vec<_> = (0..29 * 29).map(|idx| f64::from(idx % 29) / 16.0).collect();
         let (pictures, weights1, weights2) = (reals(&pixels), reals(weights1), reals(weights2));
         let mut inputs = vec![("pictures", &pictures), ("weights1", &weights1)];
@@ -100,7 +100,7 @@ mod tests {
         run(name, &inputs, &[("pictures", Count(1))]).unwrap()
     }
 
-    fn squashed(sum: f64) -> f64 {
+    fn activation(sum: f64) -> f64 {
         1.7159 * (2.0 / 3.0 * sum).tanh()
     }
 
@@ -112,7 +112,7 @@ mod tests {
         let maps = values(&nn("nn_first", &weights, &[]));
         assert_eq!(maps.len(), 6 * 169);
         for (x, at) in [(0, 169), (12, 169 + 12), (3, 169 + 5 * 13 + 3)] {
-            let expected = squashed(0.25 + f64::from(2 * x + 4) / 16.0);
+            let expected = activation(0.25 + f64::from(2 * x + 4) / 16.0);
             assert!((maps[at] - expected).abs() < 1e-6, "{} {expected}", maps[at]);
         }
         assert!(maps[0].abs() < 1e-6);
@@ -126,7 +126,7 @@ mod tests {
         let map = &mut weights2[49 * 151..];
         (map[0], map[1], map[1 + 5 * 25 + 24]) = (0.5, 1.0, -1.0);
         let maps = values(&nn("nn_second", &weights1, &weights2));
-        let expected = squashed(0.5 + squashed(1.0) - squashed(2.0));
+        let expected = activation(0.5 + activation(1.0) - activation(2.0));
         assert!((maps[49 * 25] - expected).abs() < 1e-6 && (maps[50 * 25 - 1] - expected).abs() < 1e-6);
     }
 

@@ -1,6 +1,6 @@
 //! CPU reference: Needleman-Wunsch alignment scores of two sequences.
 
-use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, index, input};
+use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, index, input};
 
 /// Score of the best alignment of the first i elements of one sequence with the first j of the other, at `i *
 /// (n + 1) + j`. A pair scores `similarity[i][j]`; an unpaired element costs `gap`.
@@ -13,7 +13,7 @@ pub(super) static NW: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [n, gap] = ["n", "gap"].map(|name| arguments.count(name));
     let row = n + 1;
     let similarity = arguments.input("similarity", row * row, "(n + 1) * (n + 1)")?;
@@ -35,7 +35,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     if score.iter().any(|&s| i32::try_from(s).is_err()) {
         return Err(arguments.error("a score exceeds an i32, expected smaller `similarity` or `gap`".to_owned()));
     }
-    Ok(Expected::exact(Array::from_integers(ElementType::I32, score)))
+    Ok(ExpectedOutput::exact(Array::from_integers(ElementType::I32, score)))
 }
 
 #[cfg(test)]

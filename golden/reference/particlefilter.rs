@@ -1,6 +1,6 @@
 //! CPU reference: one step of a particle filter.
 
-use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};
+use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
 /// Maximum total weight: up to it, single precision holds every sum of weights exactly.
 const MAX_TOTAL: i128 = 1 << 24;
@@ -24,7 +24,7 @@ pub(super) static PARTICLEFILTER: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [particles, offsets, width] = ["particles", "offsets", "width"].map(|name| arguments.count(name));
     let picture = arguments.input("picture", 0, "any")?;
     let [x, y, from] = ["x", "y", "from"].map(|name| arguments.input(name, particles, "particles"));
@@ -36,7 +36,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         for k in 0..offsets {
             let pixel = (y.integer(p) + dy.integer(k)) * width as i128 + x.integer(p) + dx.integer(k);
             let what = format_args!("the pixel at offset {k} of particle {p}");
-            total += picture.integer(arguments.checked_index(what, pixel, picture.len())?);
+            total += picture.integer(arguments.check_index(what, pixel, picture.len())?);
         }
         sums.push(total as f32);
     }
@@ -51,17 +51,17 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         let drawn = sums.partition_point(|&sum| sum < threshold).min(particles - 1);
         from.integer(drawn)
     };
-    Ok(Expected::exact(Array::from_integers(ElementType::I32, (0..particles).map(draw))))
+    Ok(ExpectedOutput::exact(Array::from_integers(ElementType::I32, (0..particles).map(draw))))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::ParameterValue::Count;
     use super::super::tests::{integers, run, values};
-    use super::super::{Array, ElementType, Expected, ReferenceError};
+    use super::super::{Array, ElementType, ExpectedOutput, ReferenceError};
 
     /// Four particles in one row, each covering its own pixel and the one below.
-    fn draw(pixels: &[i128], offsets_y: &[i128]) -> Result<Expected, ReferenceError> {
+    fn draw(pixels: &[i128], offsets_y: &[i128]) -> Result<ExpectedOutput, ReferenceError> {
         let picture = Array::from_integers(ElementType::U8, pixels.iter().copied());
         let x = integers(&[0, 1, 2, 3]);
         let inputs = [

@@ -1,6 +1,6 @@
 //! CPU reference: cheapest path through a grid.
 
-use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};
+use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
 /// Cost of the cheapest path from any cell of the row `from` to each cell of the last of `rows` further rows
 /// with costs `cost`. Each step goes to the next row, in the same column or one to the left or right.
@@ -13,7 +13,7 @@ pub(super) static PATHFINDER: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [rows, columns] = ["rows", "columns"].map(|name| arguments.count(name));
     let cost = arguments.input("cost", rows * columns, "rows * columns")?;
     let from = arguments.input("from", columns, "columns")?;
@@ -29,7 +29,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
     if !fits {
         return Err(arguments.error("the cost of a path exceeds an i32, expected smaller `cost`".to_owned()));
     }
-    Ok(Expected::exact(Array::from_integers(ElementType::I32, sum)))
+    Ok(ExpectedOutput::exact(Array::from_integers(ElementType::I32, sum)))
 }
 
 #[cfg(test)]

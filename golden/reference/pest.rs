@@ -1,7 +1,7 @@
 //! CPU reference: estimate of pi by counting points.
 
 use super::rounded::Rounded;
-use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input};
+use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
 /// Number of points of each CTA at a distance below 1 from the origin. Blocks of `threads` points are
 /// assigned to `ctas` CTAs round robin. If `f32` rounding could decide whether a point counts, both outcomes
@@ -15,7 +15,7 @@ pub(super) static PEST: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [points, ctas, threads] = ["points", "ctas", "threads"].map(|name| arguments.count(name));
     let x = arguments.input("x", points, "points")?;
     let y = arguments.input("y", points, "points")?;
@@ -32,21 +32,21 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
             *half += 0.5;
         }
     }
-    Ok(Expected::bounded(counts))
+    Ok(ExpectedOutput::with_bounds(counts))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::ParameterValue::Count;
     use super::super::tests::{integers, reals, run};
-    use super::super::{Expected, compare};
+    use super::super::{ExpectedOutput, compare};
 
-    fn pest(x: &[f64], y: &[f64]) -> Expected {
+    fn pest(x: &[f64], y: &[f64]) -> ExpectedOutput {
         let parameters = [("points", Count(x.len())), ("ctas", Count(2)), ("threads", Count(2))];
         run("pest", &[("x", &reals(x)), ("y", &reals(y))], &parameters).unwrap()
     }
 
-    fn passes(expected: &Expected, counts: &[i128]) -> bool {
+    fn passes(expected: &ExpectedOutput, counts: &[i128]) -> bool {
         compare(&integers(counts), &expected.values, &expected.rule).is_ok()
     }
 

@@ -1,7 +1,7 @@
 //! CPU reference: estimate of pi by counting points that random number generators draw.
 
 use super::rounded::Rounded;
-use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};
+use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
 /// Number of points of each CTA at a distance below 1 from the origin. Blocks of `threads` points are
 /// assigned to `ctas` CTAs round robin. Each thread draws its own points, x then y, with Marsaglia's xorwow.
@@ -48,7 +48,7 @@ impl Xorwow {
     }
 
     /// Returns the generator advanced by one level, which starts at index `from`.
-    fn moved(self, skip: &Array, from: usize) -> Self {
+    fn skip_ahead(self, skip: &Array, from: usize) -> Self {
         let is_set = |bit: &usize| self.history[bit / 32] >> (bit % 32) & 1 == 1;
         let word = |at: usize| skip.integer(at) as u32;
         let history = std::array::from_fn(|w| {
@@ -65,12 +65,12 @@ fn generators(skip: &Array, threads: usize) -> Vec<Xorwow> {
     for thread in 1..threads {
         let level = thread.ilog2() / 2;
         let before = all[thread - (1 << (2 * level))];
-        all.push(before.moved(skip, level as usize * LEVEL));
+        all.push(before.skip_ahead(skip, level as usize * LEVEL));
     }
     all
 }
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [points, ctas, threads] = ["points", "ctas", "threads"].map(|name| arguments.count(name));
     let all = ctas * threads;
     let levels = all.saturating_sub(1).max(1).ilog2() as usize / 2 + 1;
@@ -91,7 +91,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
             }
         }
     }
-    Ok(Expected::bounded(counts))
+    Ok(ExpectedOutput::with_bounds(counts))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! CPU reference: quasirandom sequences.
 
-use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};
+use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
 /// Number of direction numbers per dimension.
 const BITS: usize = 32;
@@ -17,7 +17,7 @@ pub(super) static QUASIRANDOM: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [dimensions, elements] = ["dimensions", "elements"].map(|name| arguments.count(name));
     let directions = arguments.input("directions", dimensions * BITS, "dimensions * 32")?;
     let element = |idx: usize| {
@@ -28,7 +28,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         // the kernel.
         x as f64 / 2.0_f64.powi(32)
     };
-    Ok(Expected::exact(Array::from_reals(ElementType::F32, (0..dimensions * elements).map(element))))
+    Ok(ExpectedOutput::exact(Array::from_reals(ElementType::F32, (0..dimensions * elements).map(element))))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! CPU reference: sum of integers.
 
 use super::scan::wrap;
-use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};
+use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
 /// Sum of the first `n` elements, modulo 2^32.
 pub(super) static REDUCTION: Reference = Reference {
@@ -13,11 +13,11 @@ pub(super) static REDUCTION: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let n = arguments.count("n");
     let terms = arguments.input("in", n, "n")?;
     let sum: i128 = (0..n).map(|i| terms.integer(i)).sum();
-    Ok(Expected::exact(Array::from_integers(ElementType::I32, [wrap(sum)])))
+    Ok(ExpectedOutput::exact(Array::from_integers(ElementType::I32, [wrap(sum)])))
 }
 
 #[cfg(test)]

@@ -41,13 +41,13 @@ impl Rounded {
         Self::of(value, 0.0)
     }
 
-    /// Returns value and bound in the form that [`super::Expected::bounded`] takes.
+    /// Returns value and bound in the form that [`super::Expected::with_bounds`] takes.
     pub const fn with_bound(self) -> (f64, f64) {
         (self.value, self.error)
     }
 
     /// Increases the error bound by `error`.
-    pub fn widened(self, error: f64) -> Self {
+    pub fn widen(self, error: f64) -> Self {
         Self { error: (self.error + error) * SLACK, ..self }
     }
 
@@ -100,12 +100,12 @@ impl Rounded {
 
     /// Returns the cosine of an angle from about -pi to pi, computed by a special function unit.
     pub fn fast_cos(self) -> Self {
-        Self { value: self.value.cos(), error: self.error }.widened(CIRCULAR)
+        Self { value: self.value.cos(), error: self.error }.widen(CIRCULAR)
     }
 
     /// Returns the sine of an angle from about -pi to pi, computed by a special function unit.
     pub fn fast_sin(self) -> Self {
-        Self { value: self.value.sin(), error: self.error }.widened(CIRCULAR)
+        Self { value: self.value.sin(), error: self.error }.widen(CIRCULAR)
     }
 
     /// Returns the reciprocal square root, computed by a special function unit. The bound is infinite if the
@@ -122,7 +122,7 @@ impl Rounded {
     pub fn exp(self, part: f64) -> Self {
         let value = self.value.exp();
         let error = value * self.error.exp_m1();
-        Self { value, error }.widened(part * (value + error))
+        Self { value, error }.widen(part * (value + error))
     }
 
     /// Returns the natural logarithm, by a formula with an error of at most `part` times the result, or
@@ -131,7 +131,7 @@ impl Rounded {
         let value = self.value.ln();
         let nearest_to_zero = self.value - self.error;
         let error = if nearest_to_zero > 0.0 { value - nearest_to_zero.ln() } else { f64::INFINITY };
-        Self { value, error }.widened(part * value.abs().max(1.0))
+        Self { value, error }.widen(part * value.abs().max(1.0))
     }
 
     /// Returns the arctangent, by a formula with absolute error at most `within`, its roundings included.
@@ -139,7 +139,7 @@ impl Rounded {
         let value = self.value.atan();
         // The arctangent is steepest at the end nearest to zero.
         let nearest_to_zero = (self.value.abs() - self.error).max(0.0);
-        Self { value, error: self.error / (1.0 + nearest_to_zero * nearest_to_zero) }.widened(within)
+        Self { value, error: self.error / (1.0 + nearest_to_zero * nearest_to_zero) }.widen(within)
     }
 
     /// Creates a rounded result with the error `carried` from its operands.
@@ -148,7 +148,7 @@ impl Rounded {
     }
 
     fn special(self, magnitude: f64) -> Self {
-        self.widened(SPECIAL * (magnitude + self.error))
+        self.widen(SPECIAL * (magnitude + self.error))
     }
 }
 

@@ -1,7 +1,7 @@
 //! CPU reference: scalar products of pairs of vectors.
 
 use super::rounded::Rounded;
-use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input};
+use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
 /// `product[v] = sum over i of a[v][i] * b[v][i]`.
 pub(super) static SCALARPROD: Reference = Reference {
@@ -13,7 +13,7 @@ pub(super) static SCALARPROD: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [vectors, length] = ["vectors", "length"].map(|name| arguments.count(name));
     let a = arguments.input("a", vectors * length, "vectors * length")?;
     let b = arguments.input("b", vectors * length, "vectors * length")?;
@@ -21,7 +21,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         let pairs = vector * length..(vector + 1) * length;
         Rounded::sum(pairs.map(|i| Rounded::exact(a.real(i)) * Rounded::exact(b.real(i)))).with_bound()
     };
-    Ok(Expected::bounded((0..vectors).map(element)))
+    Ok(ExpectedOutput::with_bounds((0..vectors).map(element)))
 }
 
 #[cfg(test)]

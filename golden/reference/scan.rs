@@ -1,6 +1,6 @@
 //! CPU reference: prefix sums of integers.
 
-use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};
+use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
 /// Exclusive prefix sums: element i is the sum of the elements before element i, modulo 2^32.
 pub(super) static SCAN: Reference = Reference {
@@ -17,7 +17,7 @@ pub(super) fn wrap(integer: i128) -> i128 {
     i128::from(integer as i32)
 }
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let n = arguments.count("n");
     let terms = arguments.input("in", n, "n")?;
     let mut sum = 0;
@@ -26,7 +26,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         sum += terms.integer(i);
         wrap(before)
     });
-    Ok(Expected::exact(Array::from_integers(ElementType::I32, sums)))
+    Ok(ExpectedOutput::exact(Array::from_integers(ElementType::I32, sums)))
 }
 
 #[cfg(test)]

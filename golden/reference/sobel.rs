@@ -1,6 +1,6 @@
 //! CPU reference: Sobel edge filter of an image.
 
-use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};
+use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
 /// Bytes per pixel, each filtered separately.
 const CHANNELS: usize = 4;
@@ -16,7 +16,7 @@ pub(super) static SOBEL: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [width, height, ld] = ["width", "height", "ld"].map(|name| arguments.count(name));
     if ld < width {
         return Err(arguments.error(format!("parameter `ld` is {ld}, expected at least {width}, the pixels per row")));
@@ -35,7 +35,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         let square = across * across + down * down;
         (square.isqrt() / 2).min(255)
     };
-    Ok(Expected::exact(Array::from_integers(ElementType::U8, (0..height * ld * CHANNELS).map(element))))
+    Ok(ExpectedOutput::exact(Array::from_integers(ElementType::U8, (0..height * ld * CHANNELS).map(element))))
 }
 
 #[cfg(test)]

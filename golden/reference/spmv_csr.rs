@@ -1,7 +1,7 @@
 //! CPU reference: sparse matrix-vector product in compressed sparse row (CSR) format.
 
 use super::rounded::Rounded;
-use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input};
+use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
 /// `y[i] = sum of value[k] * x[column[k]]` over the `length[i]` elements of row i from `first[i]` on.
 pub(super) static SPMV_CSR: Reference = Reference {
@@ -19,7 +19,7 @@ pub(super) static SPMV_CSR: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let rows = arguments.count("rows");
     let first = arguments.input("first", rows, "rows")?;
     let length = arguments.input("length", rows, "rows")?;
@@ -43,16 +43,16 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         }
         sums.push(Rounded::sum(terms).with_bound());
     }
-    Ok(Expected::bounded(sums))
+    Ok(ExpectedOutput::with_bounds(sums))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::ParameterValue::Count;
     use super::super::tests::{integers, reals, run, values};
-    use super::super::{Expected, ReferenceError};
+    use super::super::{ExpectedOutput, ReferenceError};
 
-    fn spmv(first: &[i128], column: &[i128]) -> Result<Expected, ReferenceError> {
+    fn spmv(first: &[i128], column: &[i128]) -> Result<ExpectedOutput, ReferenceError> {
         let inputs = [
             ("first", &integers(first)),
             ("length", &integers(&[2, 0, 1])),

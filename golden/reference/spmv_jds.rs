@@ -1,7 +1,7 @@
 //! CPU reference: sparse matrix-vector product in jagged diagonal storage (JDS) format.
 
 use super::rounded::Rounded;
-use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input};
+use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
 /// Number of rows that are padded to a common length.
 const GROUP: usize = 32;
@@ -24,7 +24,7 @@ pub(super) static SPMV_JDS: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let rows = arguments.count("rows");
     let group_length = arguments.input("group_length", rows.div_ceil(GROUP), "one per 32 rows")?;
     let row_of = arguments.input("row_of", rows, "rows")?;
@@ -39,24 +39,24 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         let mut terms = Vec::new();
         for k in (0..diagonals).take_while(|&k| (k as i128) < group_length.integer(slot / GROUP)) {
             let at = first.integer(k) + slot as i128;
-            let at = arguments.checked_index(format_args!("element {k} of row {slot}"), at, column.len())?;
-            let from = arguments.checked_index(format_args!("column[{at}]"), column.integer(at), x.len())?;
+            let at = arguments.check_index(format_args!("element {k} of row {slot}"), at, column.len())?;
+            let from = arguments.check_index(format_args!("column[{at}]"), column.integer(at), x.len())?;
             terms.push(Rounded::exact(value.real(at)) * Rounded::exact(x.real(from)));
         }
-        let row = arguments.checked_index(format_args!("row_of[{slot}]"), row_of.integer(slot), rows)?;
+        let row = arguments.check_index(format_args!("row_of[{slot}]"), row_of.integer(slot), rows)?;
         y[row] = Rounded::sum(terms).with_bound();
     }
-    Ok(Expected::bounded(y))
+    Ok(ExpectedOutput::with_bounds(y))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::ParameterValue::Count;
     use super::super::tests::{integers, reals, run, values};
-    use super::super::{Expected, ReferenceError};
+    use super::super::{ExpectedOutput, ReferenceError};
 
     /// 33 rows: two elements in each of the first 32, one in the last. Slot s holds row 32 - s.
-    fn spmv(last_column: i128) -> Result<Expected, ReferenceError> {
+    fn spmv(last_column: i128) -> Result<ExpectedOutput, ReferenceError> {
         let row_of: Vec<_> = (0..33).rev().collect();
         let mut column = vec![0; 32];
         column.extend([1, last_column]);

@@ -1,7 +1,7 @@
 //! CPU reference: speckle-reducing anisotropic diffusion (SRAD) of an image.
 
 use super::rounded::Rounded;
-use super::{Arguments, ElementType, Expected, Parameter, Reference, ReferenceError, count, input, real};
+use super::{Arguments, ElementType, ExpectedOutput, Parameter, Reference, ReferenceError, count, input, real};
 
 const PARAMETERS: &[Parameter] =
     &[count("rows"), count("columns"), count("ld"), real("speckle"), real("pace"), count("iterations")];
@@ -31,7 +31,7 @@ pub(super) static SRAD1: Reference = Reference {
         // The formula is symmetric in rows and columns.
         diffuse(arguments, &mut image, columns, rows);
         each(&mut image, &|pixel| pixel.fast_log2() * ln_2 * most);
-        Ok(Expected::bounded(image.into_iter().map(Rounded::with_bound)))
+        Ok(ExpectedOutput::with_bounds(image.into_iter().map(Rounded::with_bound)))
     },
 };
 
@@ -49,7 +49,7 @@ pub(super) static SRAD2: Reference = Reference {
         let [rows, columns] = ["rows", "columns"].map(|name| arguments.count(name));
         let mut image = read(arguments, rows, columns)?;
         diffuse(arguments, &mut image, rows, columns);
-        Ok(Expected::bounded(image.into_iter().map(Rounded::with_bound)))
+        Ok(ExpectedOutput::with_bounds(image.into_iter().map(Rounded::with_bound)))
     },
 };
 

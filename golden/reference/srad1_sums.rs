@@ -1,7 +1,7 @@
 //! CPU reference: sums of an image and of its squares, accumulated in place.
 
 use super::rounded::Rounded;
-use super::{Arguments, ElementType, Expected, Input, Parameter, Reference, ReferenceError, count, input};
+use super::{Arguments, ElementType, ExpectedOutput, Input, Parameter, Reference, ReferenceError, count, input};
 
 /// Number of elements that one CTA sums.
 const BLOCK: usize = 512;
@@ -30,7 +30,7 @@ pub(super) static SRAD1_SQUARES: Reference = Reference {
     compute: |arguments| compute(arguments, |pixel| pixel * pixel),
 };
 
-fn compute(arguments: &Arguments<'_>, each: fn(Rounded) -> Rounded) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>, each: fn(Rounded) -> Rounded) -> Result<ExpectedOutput, ReferenceError> {
     let [pixels, mut stride] = ["pixels", "stride"].map(|name| arguments.count(name));
     let image = arguments.input("image", pixels, "pixels")?;
     let mut plane: Vec<_> = (0..pixels).map(|i| each(Rounded::exact(image.real(i)))).collect();
@@ -42,7 +42,7 @@ fn compute(arguments: &Arguments<'_>, each: fn(Rounded) -> Rounded) -> Result<Ex
         }
         stride = width;
     }
-    Ok(Expected::bounded(plane.into_iter().map(Rounded::with_bound)))
+    Ok(ExpectedOutput::with_bounds(plane.into_iter().map(Rounded::with_bound)))
 }
 
 #[cfg(test)]

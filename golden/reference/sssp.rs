@@ -1,6 +1,6 @@
 //! CPU reference: shortest paths from one node to all others.
 
-use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, index, input};
+use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, index, input};
 
 /// Distance of an unreachable node; longer than any path.
 const UNREACHED: i128 = 1 << 29;
@@ -24,7 +24,7 @@ pub(super) static SSSP: Reference = Reference {
 /// Edge: start node, end node, weight.
 type Edge = (usize, usize, i128);
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [source, nodes] = ["source", "nodes"].map(|name| arguments.count(name));
     let edges = edges(arguments, nodes)?;
     let mut distance = vec![UNREACHED; nodes];
@@ -42,7 +42,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
             }
         }
     }
-    Ok(Expected::exact(Array::from_integers(ElementType::I32, distance)))
+    Ok(ExpectedOutput::exact(Array::from_integers(ElementType::I32, distance)))
 }
 
 fn edges(arguments: &Arguments<'_>, nodes: usize) -> Result<Vec<Edge>, ReferenceError> {
@@ -54,8 +54,8 @@ fn edges(arguments: &Arguments<'_>, nodes: usize) -> Result<Vec<Edge>, Reference
     for node in 0..nodes {
         let begin = first.integer(node);
         for edge in begin..begin + degree.integer(node) {
-            let edge = arguments.checked_index(format_args!("an edge of node {node}"), edge, from.len())?;
-            let before = arguments.checked_index(format_args!("from[{edge}]"), from.integer(edge), nodes)?;
+            let edge = arguments.check_index(format_args!("an edge of node {node}"), edge, from.len())?;
+            let before = arguments.check_index(format_args!("from[{edge}]"), from.integer(edge), nodes)?;
             let cost = weight.integer(edge);
             if cost < 0 {
                 let reason =
@@ -72,10 +72,10 @@ fn edges(arguments: &Arguments<'_>, nodes: usize) -> Result<Vec<Edge>, Reference
 mod tests {
     use super::super::ParameterValue::Count;
     use super::super::tests::{integers, run, values};
-    use super::super::{Expected, ReferenceError};
+    use super::super::{ExpectedOutput, ReferenceError};
 
     /// Edges 0 -> 1 (7), 0 -> 2 (1), 2 -> 1 (3), 1 -> 3 (1); no edge leads to node 4.
-    fn sssp(source: usize, from: &[i128], weight: &[i128]) -> Result<Expected, ReferenceError> {
+    fn sssp(source: usize, from: &[i128], weight: &[i128]) -> Result<ExpectedOutput, ReferenceError> {
         let inputs = [
             ("first", &integers(&[0, 0, 2, 3, 4])),
             ("degree", &integers(&[0, 2, 1, 1, 0])),

@@ -1,7 +1,7 @@
 //! CPU reference: sweeps of a 7-point stencil.
 
 use super::rounded::Rounded;
-use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input, real};
+use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
 /// Grid after `sweeps` sweeps that alternate between two grids, the first from `even` to `odd`. A sweep sets
 /// each inner cell to `side` times the sum of its six neighbors minus `middle` times itself.
@@ -25,7 +25,7 @@ pub(super) static STENCIL3D: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [nx, ny, nz, row, plane, sweeps] =
         ["nx", "ny", "nz", "row", "plane", "sweeps"].map(|name| arguments.count(name));
     let [middle, side] = ["middle", "side"].map(|name| Rounded::exact(arguments.real(name)));
@@ -53,21 +53,21 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         }
         std::mem::swap(&mut from, &mut to);
     }
-    Ok(Expected::bounded(from.into_iter().map(Rounded::with_bound)))
+    Ok(ExpectedOutput::with_bounds(from.into_iter().map(Rounded::with_bound)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::ParameterValue::{Count, Real};
     use super::super::tests::{reals, run, values};
-    use super::super::{Expected, ReferenceError};
+    use super::super::{ExpectedOutput, ReferenceError};
 
     /// Runs 3 x 3 x 4 cells with rows 4 apart and planes 13 apart.
-    fn sweep(sweeps: usize, row: usize) -> Result<Expected, ReferenceError> {
+    fn sweep(sweeps: usize, row: usize) -> Result<ExpectedOutput, ReferenceError> {
         sweep_of(51, sweeps, row)
     }
 
-    fn sweep_of(cells: u32, sweeps: usize, row: usize) -> Result<Expected, ReferenceError> {
+    fn sweep_of(cells: u32, sweeps: usize, row: usize) -> Result<ExpectedOutput, ReferenceError> {
         let odd = reals(&vec![7.0; cells as usize]);
         let cells: Vec<f64> = (0..cells).map(f64::from).collect();
         let parameters = [

@@ -1,7 +1,7 @@
 //! CPU reference: gain of opening another center in streaming k-median clustering.
 
 use super::rounded::Rounded;
-use super::{Arguments, Array, ElementType, Expected, Input, Parameter, Reference, ReferenceError};
+use super::{Arguments, Array, ElementType, ExpectedOutput, Input, Parameter, Reference, ReferenceError};
 use super::{count, index, input};
 
 const INPUTS: &[Input] = &[
@@ -50,7 +50,7 @@ fn offers(arguments: &Arguments<'_>) -> Result<Vec<(Moves, Rounded)>, ReferenceE
     let coordinates = arguments.matrix("coordinates", dimensions, points, "ld")?;
     let weight = arguments.input("weight", points, "points")?;
     let cost = arguments.input("cost", points, "points")?;
-    let candidate = arguments.checked_index(format_args!("parameter `candidate`"), candidate as i128, points)?;
+    let candidate = arguments.check_index(format_args!("parameter `candidate`"), candidate as i128, points)?;
     let offer = |point: usize| {
         let distance = Rounded::sum((0..dimensions).map(|d| {
             let at = |point: usize| Rounded::exact(coordinates.real(d * ld + point));
@@ -71,16 +71,16 @@ fn offers(arguments: &Arguments<'_>) -> Result<Vec<(Moves, Rounded)>, ReferenceE
     Ok((0..points).map(offer).collect())
 }
 
-fn moves(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn moves(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let offers = offers(arguments)?;
-    Ok(Expected::bounded(offers.iter().map(|(moves, _)| match moves {
+    Ok(ExpectedOutput::with_bounds(offers.iter().map(|(moves, _)| match moves {
         Moves::Yes => (1.0, 0.0),
         Moves::No => (0.0, 0.0),
         Moves::Either => (0.5, 0.5),
     })))
 }
 
-fn gain(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn gain(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let centres = arguments.count("centres");
     let offers = offers(arguments)?;
     let centre = arguments.input("centre", offers.len(), "points")?;
@@ -95,7 +95,7 @@ fn gain(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
             Moves::Either => [row[own], row[centres]] = [(0.0, more.value.abs() + more.error); 2],
         }
     }
-    Ok(Expected::bounded(rows))
+    Ok(ExpectedOutput::with_bounds(rows))
 }
 
 fn own_centre(
@@ -104,17 +104,17 @@ fn own_centre(
     point: usize,
     centres: usize,
 ) -> Result<usize, ReferenceError> {
-    arguments.checked_index(format_args!("centre[{point}]"), centre.integer(point), centres)
+    arguments.check_index(format_args!("centre[{point}]"), centre.integer(point), centres)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::ParameterValue::Count;
     use super::super::tests::{integers, reals, run, values};
-    use super::super::{Expected, Rule, compare};
+    use super::super::{ExpectedOutput, Rule, compare};
 
     /// Three points in two dimensions, with rows 4 apart; the candidate is point 0.
-    fn streamcluster(name: &str, cost: &[f64]) -> Expected {
+    fn streamcluster(name: &str, cost: &[f64]) -> ExpectedOutput {
         let inputs = [
             ("weight", &reals(&[1.0, 2.0, 1.0])),
             ("cost", &reals(cost)),

@@ -1,7 +1,7 @@
 //! CPU reference: symmetric rank-k update `C = alpha * A * A^T + beta * C`, first `ni` rows only.
 
 use super::bounded_sum::BoundedSum;
-use super::{Arguments, ElementType, Expected, Reference, ReferenceError, count, input, real};
+use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
 /// `c[i][j] = beta * c[i][j] + alpha * sum over k of a[i][k] * a[j][k]`, where rows of `a` are `ld` elements
 /// apart and rows of `c` are `nj` apart.
@@ -14,7 +14,7 @@ pub(super) static SYRK: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [ni, nj, nk, ld] = ["ni", "nj", "nk", "ld"].map(|name| arguments.count(name));
     let [alpha, beta] = ["alpha", "beta"].map(|name| arguments.real(name));
     let rows = ni.max(nj);
@@ -30,5 +30,5 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         // Two products and at most nk additions.
         (sum.value, sum.f32_bound(nk + 2))
     };
-    Ok(Expected::bounded((0..ni * nj).map(element)))
+    Ok(ExpectedOutput::with_bounds((0..ni * nj).map(element)))
 }

@@ -17,13 +17,13 @@ pub(super) fn run(
     name: &str,
     inputs: &[(&'static str, &Array)],
     parameters: &[(&'static str, ParameterValue)],
-) -> Result<Expected, ReferenceError> {
+) -> Result<ExpectedOutput, ReferenceError> {
     let inputs = inputs.iter().copied().collect();
     let parameters = parameters.iter().copied().collect();
-    lookup(name).unwrap().expected(&inputs, &parameters)
+    lookup(name).unwrap().compute_expected(&inputs, &parameters)
 }
 
-pub(super) fn values(expected: &Expected) -> Vec<f64> {
+pub(super) fn values(expected: &ExpectedOutput) -> Vec<f64> {
     (0..expected.values.len()).map(|idx| expected.values.real(idx)).collect()
 }
 
@@ -114,7 +114,7 @@ fn graph() -> [Array; 3] {
     [integers(&[0, 2, 3, 4, 5]), integers(&[2, 1, 1, 1, 1]), integers(&[1, 2, 3, 3, 0, 0])]
 }
 
-fn bfs([first, degree, edges]: &[Array; 3], source: usize) -> Result<Expected, ReferenceError> {
+fn bfs([first, degree, edges]: &[Array; 3], source: usize) -> Result<ExpectedOutput, ReferenceError> {
     let inputs = [("first", first), ("degree", degree), ("edges", edges)];
     let parameters = [("source", Count(source)), ("nodes", Count(5))];
     run("bfs", &inputs, &parameters)

@@ -1,6 +1,6 @@
 //! CPU reference: transpose of a matrix.
 
-use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};
+use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
 /// `out[x][y] = in[y][x]`, where `in` has `height` rows of `width` elements, `ld_in` elements apart. Rows of
 /// `out` are `ld_out` apart, with zeros between them.
@@ -13,7 +13,7 @@ pub(super) static TRANSPOSE: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [width, height, ld_in, ld_out] = ["width", "height", "ld_in", "ld_out"].map(|name| arguments.count(name));
     let matrix = arguments.matrix("in", height, width, "ld_in")?;
     if ld_out < height {
@@ -25,17 +25,17 @@ fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
         let (x, y) = (idx / ld_out, idx % ld_out);
         if y < height { matrix.real(y * ld_in + x) } else { 0.0 }
     };
-    Ok(Expected::exact(Array::from_reals(ElementType::F32, (0..width * ld_out).map(element))))
+    Ok(ExpectedOutput::exact(Array::from_reals(ElementType::F32, (0..width * ld_out).map(element))))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::ParameterValue::Count;
     use super::super::tests::{reals, run};
-    use super::super::{Expected, ReferenceError, Rule};
+    use super::super::{ExpectedOutput, ReferenceError, Rule};
 
     /// Transposes [1 2 3; 4 5 6], which has padding between its rows.
-    fn transposed(ld_out: usize) -> Result<Expected, ReferenceError> {
+    fn run_transpose(ld_out: usize) -> Result<ExpectedOutput, ReferenceError> {
         let matrix = reals(&[1.0, 2.0, 3.0, 99.0, 4.0, 5.0, 6.0]);
         let parameters = [("width", Count(3)), ("height", Count(2)), ("ld_in", Count(4)), ("ld_out", Count(ld_out))];
         run("transpose", &[("in", &matrix)], &parameters)
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn transpose_swaps_rows_and_columns_and_leaves_the_gaps_zero() {
-        let expected = transposed(3).unwrap();
+        let expected = run_transpose(3).unwrap();
         assert_eq!(expected.values, reals(&[1.0, 4.0, 0.0, 2.0, 5.0, 0.0, 3.0, 6.0, 0.0]));
         assert_eq!(expected.rule, Rule::Exact);
     }
@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn rows_of_the_transpose_do_not_overlap() {
         assert_eq!(
-            transposed(1).unwrap_err().to_string(),
+            run_transpose(1).unwrap_err().to_string(),
             "reference `transpose`: parameter `ld_out` is 1, expected at least 2, the row length of the result"
         );
     }

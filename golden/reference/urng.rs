@@ -1,6 +1,6 @@
 //! CPU reference: uniform noise on an image.
 
-use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, index, input};
+use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, index, input};
 
 /// Bytes per pixel, which all receive the same deviation.
 const CHANNELS: usize = 4;
@@ -20,17 +20,17 @@ pub(super) static URNG: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let [pixels, amplitude] = ["pixels", "amplitude"].map(|name| arguments.count(name));
     let image = arguments.input("in", CHANNELS * pixels, "4 * pixels")?;
     let spread = 2 * amplitude as i128 + 1;
     let noisy = (0..pixels).flat_map(|pixel| {
         let colour: [i128; CHANNELS] = std::array::from_fn(|channel| image.integer(CHANNELS * pixel + channel));
         let seed = 1 + 1021 * pixel as i128 + colour.iter().sum::<i128>();
-        let deviation = ((shuffled(seed) * spread) >> 31) - amplitude as i128;
+        let deviation = ((shuffle(seed) * spread) >> 31) - amplitude as i128;
         colour.map(|channel| (channel + deviation).clamp(0, 255))
     });
-    Ok(Expected::exact(Array::from_integers(ElementType::U8, noisy)))
+    Ok(ExpectedOutput::exact(Array::from_integers(ElementType::U8, noisy)))
 }
 
 /// Returns the number that follows `state`.
@@ -39,7 +39,7 @@ fn advance(state: i128) -> i128 {
 }
 
 /// Returns the entry that the last of 24 numbers selects in a table of the last 16, latest first.
-fn shuffled(seed: i128) -> i128 {
+fn shuffle(seed: i128) -> i128 {
     let numbers: Vec<i128> = std::iter::successors(Some(seed), |&state| Some(advance(state))).take(25).collect();
     let last = numbers[24];
     // Divides the numbers below the modulus into sixteen equal ranges.
@@ -69,7 +69,7 @@ mod tests {
                     Some(*state)
                 })
                 .collect();
-            let chosen = history.iter().rposition(|&number| number == shuffled(seed)).unwrap();
+            let chosen = history.iter().rposition(|&number| number == shuffle(seed)).unwrap();
             entries[23 - chosen] += 1;
             assert_eq!(history[23] * TABLE as i128 / (MODULUS + 1), 23 - chosen as i128);
         }

@@ -1,6 +1,6 @@
 //! CPU reference: `c = a + b`, element by element.
 
-use super::{Arguments, Array, ElementType, Expected, Reference, ReferenceError, count, input};
+use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
 /// `c = a + b` over `n` elements. Each takes one rounded addition, so the result must equal that of a GPU
 /// exactly.
@@ -13,12 +13,12 @@ pub(super) static VADD: Reference = Reference {
     compute,
 };
 
-fn compute(arguments: &Arguments<'_>) -> Result<Expected, ReferenceError> {
+fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let n = arguments.count("n");
     let a = arguments.input("a", n, "n")?;
     let b = arguments.input("b", n, "n")?;
     // An f64 sum of two f32 numbers, rounded to f32, equals their f32 sum. f64 has more than twice the
     // precision, so the double rounding has no effect.
     let sums = (0..n).map(|i| a.real(i) + b.real(i));
-    Ok(Expected::exact(Array::from_reals(ElementType::F32, sums)))
+    Ok(ExpectedOutput::exact(Array::from_reals(ElementType::F32, sums)))
 }

@@ -25,7 +25,7 @@ pub struct Config {
 
 /// Outcome of a fetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fetched {
+pub enum FetchResult {
     /// The line is present.
     Hit,
     /// The line is already in flight; the warp waits.
@@ -71,7 +71,7 @@ impl Icache {
     ///
     /// # Errors
     /// Returns the reason if a correct cache would not look up this warp now.
-    pub fn fetch(&mut self, warp: u8, address: u64) -> Result<Fetched, String> {
+    pub fn fetch(&mut self, warp: u8, address: u64) -> Result<FetchResult, String> {
         let line = self.line_of(address);
         if let Some(came) = self.came {
             return self.serve(warp, line, came);
@@ -83,23 +83,23 @@ impl Icache {
         if let Some(place) = uses.iter().position(|&other| other == line) {
             uses.remove(place);
             uses.push(line);
-            return Ok(Fetched::Hit);
+            return Ok(FetchResult::Hit);
         }
         let is_full = self.waiting.len() >= self.config.entries;
         match self.waiting.get_mut(&line) {
             Some(warps) => {
                 warps.insert(warp);
-                Ok(Fetched::Pending)
+                Ok(FetchResult::Pending)
             }
-            None if is_full => Ok(Fetched::Refused),
+            None if is_full => Ok(FetchResult::Refused),
             None => {
                 self.waiting.insert(line, BTreeSet::from([warp]));
-                Ok(Fetched::Miss)
+                Ok(FetchResult::Miss)
             }
         }
     }
 
-    fn serve(&mut self, warp: u8, line: u64, came: u64) -> Result<Fetched, String> {
+    fn serve(&mut self, warp: u8, line: u64, came: u64) -> Result<FetchResult, String> {
         let warps = self.waiting.get_mut(&came).filter(|_| line == came);
         if !warps.is_some_and(|warps| warps.remove(&warp)) {
             return Err(format!(
@@ -110,7 +110,7 @@ impl Icache {
             self.waiting.remove(&came);
             self.came = None;
         }
-        Ok(Fetched::Served)
+        Ok(FetchResult::Served)
     }
 
     /// Fills a line and returns the victim, if any.
@@ -164,15 +164,15 @@ mod tests {
     #[test]
     fn warps_wait_for_a_line_and_are_served_before_anything_else() {
         let mut cache = cache(1, 2);
-        assert_eq!(cache.fetch(3, 0x100), Ok(Fetched::Miss));
-        assert_eq!(cache.fetch(5, 0x17f), Ok(Fetched::Pending));
-        assert_eq!(cache.fetch(6, 0x180), Ok(Fetched::Miss));
-        assert_eq!(cache.fetch(7, 0x200), Ok(Fetched::Refused));
+        assert_eq!(cache.fetch(3, 0x100), Ok(FetchResult::Miss));
+        assert_eq!(cache.fetch(5, 0x17f), Ok(FetchResult::Pending));
+        assert_eq!(cache.fetch(6, 0x180), Ok(FetchResult::Miss));
+        assert_eq!(cache.fetch(7, 0x200), Ok(FetchResult::Refused));
         assert_eq!(cache.fill(2), Ok(None));
         assert!(cache.fetch(7, 0x100).is_err() && cache.fill(3).is_err());
-        assert_eq!(cache.fetch(5, 0x100), Ok(Fetched::Served));
-        assert_eq!(cache.fetch(3, 0x100), Ok(Fetched::Served));
-        assert_eq!(cache.fetch(7, 0x100), Ok(Fetched::Hit));
+        assert_eq!(cache.fetch(5, 0x100), Ok(FetchResult::Served));
+        assert_eq!(cache.fetch(3, 0x100), Ok(FetchResult::Served));
+        assert_eq!(cache.fetch(7, 0x100), Ok(FetchResult::Hit));
         assert!(!cache.is_idle() && cache.fetch(6, 0x100).is_err() && cache.fill(2).is_err());
     }
 
@@ -180,11 +180,11 @@ mod tests {
     fn the_line_used_least_recently_gives_way() {
         let mut cache = cache(2, 1);
         let mut bring = |line: u64| {
-            assert_eq!(cache.fetch(0, line * 128), Ok(Fetched::Miss));
+            assert_eq!(cache.fetch(0, line * 128), Ok(FetchResult::Miss));
             let gone = cache.fill(line);
-            assert_eq!(cache.fetch(0, line * 128), Ok(Fetched::Served));
+            assert_eq!(cache.fetch(0, line * 128), Ok(FetchResult::Served));
             if line == 4 {
-                assert_eq!(cache.fetch(0, 2 * 128), Ok(Fetched::Hit));
+                assert_eq!(cache.fetch(0, 2 * 128), Ok(FetchResult::Hit));
             }
             gone
         };

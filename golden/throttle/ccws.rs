@@ -50,7 +50,7 @@ impl Victims {
 }
 
 impl Losses for Victims {
-    fn missed(&mut self, old: Option<u64>, warp: u8, line: u64) -> bool {
+    fn on_miss(&mut self, old: Option<u64>, warp: u8, line: u64) -> bool {
         if let Some(old) = old {
             let owner = self.owners.remove(&old).unwrap_or_default();
             let list = self.lost.entry((owner, old % self.sets)).or_default();
@@ -68,7 +68,7 @@ impl Losses for Victims {
         is_lost
     }
 
-    fn stored(&mut self, line: u64) {
+    fn on_store(&mut self, line: u64) {
         self.lost.values_mut().for_each(|list| list.retain(|other| *other != line));
     }
 }
@@ -102,11 +102,11 @@ impl Admission for Scores {
         self.warps.remove(&warp);
     }
 
-    fn issued(&mut self, warp: u8) {
+    fn on_issue(&mut self, warp: u8) {
         self.warps.entry(warp).and_modify(|(_, _, instructions)| *instructions += 1);
     }
 
-    fn lost(&mut self, warp: u8) {
+    fn on_lost_locality(&mut self, warp: u8) {
         self.warps.entry(warp).and_modify(|(_, hits, _)| *hits += 1);
         let (hits, instructions) = self.warps.values().fold((0, 0), |(h, i), (_, hits, n)| (h + hits, i + n));
         let worth = hits * self.k * self.cutoff() / instructions.max(1);
@@ -114,7 +114,7 @@ impl Admission for Scores {
         self.warps.entry(warp).and_modify(|(score, ..)| *score = (*score + worth).min(highest).max(base));
     }
 
-    fn pass(&mut self) {
+    fn tick(&mut self) {
         self.warps.values_mut().filter(|(score, ..)| *score > self.base).for_each(|(score, ..)| *score -= 1);
     }
 
@@ -122,7 +122,7 @@ impl Admission for Scores {
         self.warps.get(&warp).map(|(score, ..)| *score)
     }
 
-    fn admitted(&self) -> Vec<u8> {
+    fn admitted_warps(&self) -> Vec<u8> {
         let mut ranked: Vec<(u64, u8)> = self.warps.iter().map(|(warp, (score, ..))| (*score, *warp)).collect();
         ranked.sort_by_key(|&(score, warp)| (std::cmp::Reverse(score), warp));
         let reach = |count: usize| ranked[..count].iter().map(|(score, _)| score).sum::<u64>() >= self.cutoff();
@@ -140,12 +140,12 @@ mod tests {
     #[test]
     fn a_line_that_gave_way_is_lost_to_the_warp_that_brought_it_alone() {
         let mut victims = Victims::new(2, 8);
-        assert!(!victims.missed(None, 1, 10));
-        assert!(!victims.missed(Some(10), 2, 20));
-        assert!(!victims.missed(Some(20), 2, 10));
-        assert!(victims.missed(Some(10), 1, 10));
-        victims.stored(10);
-        assert!(!victims.missed(None, 1, 10));
+        assert!(!victims.on_miss(None, 1, 10));
+        assert!(!victims.on_miss(Some(10), 2, 20));
+        assert!(!victims.on_miss(Some(20), 2, 10));
+        assert!(victims.on_miss(Some(10), 1, 10));
+        victims.on_store(10);
+        assert!(!victims.on_miss(None, 1, 10));
     }
 
     #[test]
@@ -153,8 +153,8 @@ mod tests {
         let mut scores = Scores::new(100, 8);
         (0..24).for_each(|warp| scores.start(warp));
         scores.warps.insert(3, (100, 9, 1000));
-        scores.lost(7);
+        scores.on_lost_locality(7);
         assert_eq!(scores.score(7), Some(192));
-        assert!(scores.admitted().contains(&7) && scores.admitted().len() == 24);
+        assert!(scores.admitted_warps().contains(&7) && scores.admitted_warps().len() == 24);
     }
 }

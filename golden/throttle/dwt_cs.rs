@@ -102,7 +102,7 @@ impl Search for Sampling {
         }
     }
 
-    fn sampled(&mut self, instructions: &[u64]) -> Answer {
+    fn end_round(&mut self, instructions: &[u64]) -> Answer {
         let done = instructions.iter().copied().zip(self.tried.iter().copied()).chain(self.before);
         let Some((count, winner)) = done.filter(|(count, _)| *count > 0).max_by_key(|&(n, limit)| (n, Reverse(limit)))
         else {
@@ -145,8 +145,8 @@ mod tests {
         assert_eq!(thrash(&mut search), Answer::Sample((1..=15).collect()));
         let fifteenth: Vec<u64> = (1..=15).collect();
         let expected: Vec<usize> = (16..=24).chain([15; 6]).collect();
-        assert_eq!(search.sampled(&fifteenth), Answer::Sample(expected));
-        assert_eq!(search.sampled(&[9; 15]), Answer::Fixed(15));
+        assert_eq!(search.end_round(&fifteenth), Answer::Sample(expected));
+        assert_eq!(search.end_round(&[9; 15]), Answer::Fixed(15));
         search.begin(0);
         assert_eq!(thrash(&mut search), Answer::Fixed(15));
     }
@@ -157,6 +157,6 @@ mod tests {
         thrash(&mut search);
         let mut counts = [0; 15];
         (counts[3], counts[7]) = (40, 40);
-        assert_eq!(search.sampled(&counts), Answer::Fixed(4));
+        assert_eq!(search.end_round(&counts), Answer::Fixed(4));
     }
 }

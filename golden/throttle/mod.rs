@@ -30,10 +30,10 @@ pub trait Scheme: Debug + Send {
 pub trait Losses: Debug + Send {
     /// Records that `warp` misses `line`, which evicts `old`. Returns true if the warp had lost `line`
     /// before.
-    fn missed(&mut self, old: Option<u64>, warp: u8, line: u64) -> bool;
+    fn on_miss(&mut self, old: Option<u64>, warp: u8, line: u64) -> bool;
 
     /// Removes a line from all victim tags because of a store.
-    fn stored(&mut self, line: u64);
+    fn on_store(&mut self, line: u64);
 }
 
 /// Selection of the resident warps that may load.
@@ -45,19 +45,19 @@ pub trait Admission: Debug + Send {
     fn end(&mut self, warp: u8);
 
     /// Records an issued instruction of a warp.
-    fn issued(&mut self, warp: u8);
+    fn on_issue(&mut self, warp: u8);
 
     /// Records a lost-locality event of a warp.
-    fn lost(&mut self, warp: u8);
+    fn on_lost_locality(&mut self, warp: u8);
 
     /// Advances by one cycle.
-    fn pass(&mut self);
+    fn tick(&mut self);
 
     /// Returns the score of a warp, or `None` if it is not resident.
     fn score(&self, warp: u8) -> Option<u64>;
 
     /// Returns the warps that may load, in ascending order.
-    fn admitted(&self) -> Vec<u8>;
+    fn admitted_warps(&self) -> Vec<u8>;
 }
 
 /// Counts of one core in one period.
@@ -89,7 +89,7 @@ pub trait Search: Debug + Send {
     fn period(&mut self, counts: &[Counts]) -> Answer;
 
     /// Ends a sampling round with the number of instructions executed by each core.
-    fn sampled(&mut self, instructions: &[u64]) -> Answer;
+    fn end_round(&mut self, instructions: &[u64]) -> Answer;
 }
 
 /// Returns the warps that a limit allows: the first `limit` in launch order among those that satisfy `can`.

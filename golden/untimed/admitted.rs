@@ -20,7 +20,7 @@ pub enum CountScope {
 impl Recording {
     /// Returns, for each SM in order, the lines with at least `threshold` requests.
     #[must_use]
-    pub fn admitted(&self, counted: CountScope, threshold: u64) -> Vec<Vec<u64>> {
+    pub fn admitted_lines(&self, counted: CountScope, threshold: u64) -> Vec<Vec<u64>> {
         let mut local: BTreeMap<(u32, u64), u64> = BTreeMap::new();
         let mut global: BTreeMap<u64, u64> = BTreeMap::new();
         for (sm, line) in self.requests() {

@@ -12,7 +12,7 @@ pub(crate) struct Lines<T> {
 
 /// Outcome of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Reached {
+pub(super) struct AccessOutcome {
     /// True if the line was present.
     pub(super) hit: bool,
     /// True if a dirty line was evicted.
@@ -71,12 +71,12 @@ impl<T> Lines<T> {
 /// Lines with a dirty flag as their note.
 impl Lines<bool> {
     /// Reads or writes a line. A missing line is allocated in place of the least recently used.
-    pub(super) fn reach(&mut self, line: u64, write: bool) -> Reached {
+    pub(super) fn reach(&mut self, line: u64, write: bool) -> AccessOutcome {
         if let Some(dirty) = self.find(line) {
             *dirty |= write;
-            return Reached { hit: true, wrote_back: false };
+            return AccessOutcome { hit: true, wrote_back: false };
         }
         let gave_way = self.insert(line, write);
-        Reached { hit: false, wrote_back: gave_way.is_some_and(|(_, dirty)| dirty) }
+        AccessOutcome { hit: false, wrote_back: gave_way.is_some_and(|(_, dirty)| dirty) }
     }
 }

@@ -31,7 +31,7 @@ pub const CLASS_NAMES: [&str; CLASSES] =
 
 /// Requests that accessed a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reached {
+pub struct AccessCounts {
     /// Number of all requests.
     pub requests: u64,
     /// Number of requests that found their line, per class.
@@ -42,13 +42,13 @@ pub struct Reached {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LocalityCounts {
     /// Load requests at all L1s.
-    pub l1: Reached,
+    pub l1: AccessCounts,
     /// Load requests at unbounded L1s, which lose lines only to stores.
-    pub l1_unbounded: Reached,
+    pub l1_unbounded: AccessCounts,
     /// Requests at all L2 banks.
-    pub l2: Reached,
+    pub l2: AccessCounts,
     /// Requests at an unbounded L2, which never loses a line.
-    pub l2_unbounded: Reached,
+    pub l2_unbounded: AccessCounts,
 }
 
 /// User of a line.
@@ -76,7 +76,7 @@ impl User {
     }
 }
 
-impl Reached {
+impl AccessCounts {
     fn count(&mut self, user: &User, last: Option<&User>) {
         self.requests += 1;
         if let Some(last) = last {
@@ -126,7 +126,7 @@ impl Locality {
 
     /// Returns the counts so far.
     #[must_use]
-    pub fn found(&self) -> &LocalityCounts {
+    pub fn counts(&self) -> &LocalityCounts {
         &self.found
     }
 

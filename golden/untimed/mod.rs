@@ -35,7 +35,7 @@ use crate::memory::FlatMemory;
 use lines::Lines;
 
 pub use admitted::CountScope;
-pub use locality::{CLASS_NAMES, CLASSES, Locality, LocalityCounts, Reached};
+pub use locality::{AccessCounts, CLASS_NAMES, CLASSES, Locality, LocalityCounts};
 pub use record::{LoadRequests, Recording};
 pub use reuse::{DISTANCES, REFERENCES, Reuse};
 

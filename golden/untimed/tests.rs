@@ -164,12 +164,12 @@ fn lines_are_admitted_by_the_requests_of_an_sm_or_of_all() {
     // Lines A A B on one SM: two requests for A, one for B.
     let body = "ld.global.u32 %r1, [%rd0]; ld.global.u32 %r1, [%rd0]; ld.global.u32 %r1, [%rd0+128];";
     let one = recording(body);
-    let lines: Vec<u64> = one.admitted(CountScope::Local, 1).concat();
+    let lines: Vec<u64> = one.admitted_lines(CountScope::Local, 1).concat();
     let [a, b] = lines[..] else { panic!("{lines:?}") };
-    assert_eq!(one.admitted(CountScope::Local, 2), [[a]]);
-    assert_eq!(one.admitted(CountScope::Global, 2), [[a]]);
-    assert_eq!(one.admitted(CountScope::Either, 3), [[0_u64; 0]]);
-    assert_eq!(one.admitted(CountScope::Either, 1), [[a, b]]);
+    assert_eq!(one.admitted_lines(CountScope::Local, 2), [[a]]);
+    assert_eq!(one.admitted_lines(CountScope::Global, 2), [[a]]);
+    assert_eq!(one.admitted_lines(CountScope::Either, 3), [[0_u64; 0]]);
+    assert_eq!(one.admitted_lines(CountScope::Either, 1), [[a, b]]);
 }
 
 #[test]
@@ -272,7 +272,7 @@ proptest! {
 
 /// Returns the locality counts of `ctas` CTAs of `block` threads on `sms` SMs, each with an L1 of a single
 /// line.
-fn found(body: &str, ctas: u32, block: u32, sms: usize, launches: usize) -> LocalityCounts {
+fn count_locality(body: &str, ctas: u32, block: u32, sms: usize, launches: usize) -> LocalityCounts {
     let config = Config { num_sms: sms, ..caches(1, 64).config };
     let mut locality = Locality::new(config);
     let program = kernel(body);
@@ -290,7 +290,7 @@ fn found(body: &str, ctas: u32, block: u32, sms: usize, launches: usize) -> Loca
     for _ in 0..launches {
         locality.run(&launch, 1, &mut memory).unwrap();
     }
-    *locality.found()
+    *locality.counts()
 }
 
 #[test]
@@ -298,14 +298,14 @@ fn a_line_found_again_is_told_by_who_used_it_last() {
     // Lane 0 reads the line twice, then lane 1 reads it.
     let body = "setp.eq.u32 %p1, %r0, 0; setp.eq.u32 %p2, %r0, 1; @%p1 ld.global.u32 %r1, [%rd0]; \
                 @%p1 ld.global.u32 %r1, [%rd0]; @%p2 ld.global.u32 %r1, [%rd0];";
-    let one = found(body, 1, 32, 1, 1);
+    let one = count_locality(body, 1, 32, 1, 1);
     assert_eq!((one.l1.requests, one.l1.found), (3, [1, 1, 0, 0, 0, 0]));
     let read = "ld.global.u32 %r1, [%rd0];";
-    assert_eq!(found(read, 1, 64, 1, 1).l1.found, [0, 0, 1, 0, 0, 0]);
-    assert_eq!(found(read, 2, 32, 1, 1).l1.found, [0, 0, 0, 1, 0, 0]);
-    let others = found(read, 2, 32, 2, 1);
+    assert_eq!(count_locality(read, 1, 64, 1, 1).l1.found, [0, 0, 1, 0, 0, 0]);
+    assert_eq!(count_locality(read, 2, 32, 1, 1).l1.found, [0, 0, 0, 1, 0, 0]);
+    let others = count_locality(read, 2, 32, 2, 1);
     assert_eq!((others.l1.found, others.l2.found), ([0; 6], [0, 0, 0, 0, 1, 0]));
-    let again = found(read, 1, 32, 1, 2);
+    let again = count_locality(read, 1, 32, 1, 2);
     assert_eq!((again.l1_unbounded.found, again.l2.found), ([0; 6], [0, 0, 0, 0, 0, 1]));
 }
 
@@ -314,7 +314,7 @@ fn an_unbounded_cache_loses_lines_to_stores_alone() {
     // The L1 holds one line. Accesses: A, B, A, a store to A, A.
     let body = "ld.global.u32 %r1, [%rd0]; ld.global.u32 %r1, [%rd0+128]; ld.global.u32 %r1, [%rd0]; \
                 st.global.u32 [%rd0], %r1; ld.global.u32 %r1, [%rd0];";
-    let LocalityCounts { l1, l1_unbounded, l2, l2_unbounded } = found(body, 1, 32, 1, 1);
+    let LocalityCounts { l1, l1_unbounded, l2, l2_unbounded } = count_locality(body, 1, 32, 1, 1);
     assert_eq!((l1.found[0], l1_unbounded.found[0]), (0, 1));
     // All four loads and the store miss in the L1.
     assert_eq!((l2.requests, l2.found[0], l2_unbounded.found[0]), (5, 3, 3));

@@ -60,13 +60,13 @@ struct Form {
 
 /// Classifies an instruction by its opcode and modifiers.
 pub(super) fn classify(opcode: &str, modifiers: &[Name<'_>]) -> Verdict {
-    const MOST_MODIFIERS: usize = 24;
+    const MAX_MODIFIERS: usize = 24;
     let found: Vec<Form> = forms(opcode).collect();
     if found.is_empty() {
         return Verdict::NoName;
     }
     let words: Vec<&str> = modifiers.iter().map(|name| name.text).collect();
-    let is_short = words.len() <= MOST_MODIFIERS;
+    let is_short = words.len() <= MAX_MODIFIERS;
     let fitting: Vec<&Form> = found.iter().filter(|form| is_short && form.fits(&words)).collect();
     match fitting.first() {
         Some(_) if fitting.iter().any(|form| form.is_modelled) => Verdict::Modelled,
@@ -105,7 +105,7 @@ pub(super) fn closest_modifier(opcode: &str, word: &str) -> Option<&'static str>
 }
 
 fn closest(text: &str, words: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-    if text.len() > input::MOST_COMPARED {
+    if text.len() > input::MAX_COMPARED_BYTES {
         return None;
     }
     let likeness = words.map(|word| (strsim::damerau_levenshtein(word, text), word));

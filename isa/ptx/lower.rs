@@ -59,14 +59,14 @@ const MAX_REFUSALS: usize = 1 << 10;
 /// Maximum number of statements processed; those of a function count once per call.
 const MAX_STATEMENTS: usize = 1 << 21;
 
-/// Lowers the kernel `name` of `module` to virtual registers. To lower several kernels, use [`Prepared`].
+/// Lowers the kernel `name` of `module` to virtual registers. To lower several kernels, use [`PreparedModule`].
 pub fn lower(source: &Source, module: &Module<'_>, name: &str) -> Result<Program, PtxError> {
-    Prepared::new(source, module)?.lower(name)
+    PreparedModule::new(source, module)?.lower(name)
 }
 
 /// Module with the tables that all of its kernels share, so that lowering a kernel takes time proportional to
 /// that kernel.
-pub struct Prepared<'a> {
+pub struct PreparedModule<'a> {
     source: &'a Source,
     module: &'a Module<'a>,
     symbols: Symbols<'a>,
@@ -85,7 +85,7 @@ pub struct Prepared<'a> {
     addressed: OnceCell<Vec<&'a Function<'a>>>,
 }
 
-impl<'a> Prepared<'a> {
+impl<'a> PreparedModule<'a> {
     /// Lays out the variables of a file.
     pub fn new(source: &'a Source, module: &'a Module<'a>) -> Result<Self, PtxError> {
         let mut kernels = FxHashMap::default();
@@ -101,7 +101,7 @@ impl<'a> Prepared<'a> {
             }
         }
         let newlines = source.text.bytes().enumerate().filter(|&(_, b)| b == b'\n');
-        Ok(Prepared {
+        Ok(PreparedModule {
             source,
             module,
             symbols: Symbols::new(source, module)?,
@@ -121,7 +121,7 @@ impl<'a> Prepared<'a> {
         lowering.finish(function)
     }
 
-    /// Returns all errors in the kernel `name`, in the order of the text; empty if [`Prepared::lower`]
+    /// Returns all errors in the kernel `name`, in the order of the text; empty if [`PreparedModule::lower`]
     /// succeeds. Lowering continues after a rejected instruction, so that later errors are also found.
     pub fn refusals(&self, name: &str) -> Vec<PtxError> {
         let (mut lowering, function) = match Lowering::of(self, name) {
@@ -148,7 +148,7 @@ impl<'a> Prepared<'a> {
 }
 
 struct Lowering<'p, 'a> {
-    prepared: &'p Prepared<'a>,
+    prepared: &'p PreparedModule<'a>,
     source: &'a Source,
     module: &'a Module<'a>,
     layout: Layout,
@@ -193,8 +193,8 @@ struct Lowering<'p, 'a> {
 
 impl<'p, 'a> Lowering<'p, 'a> {
     /// Finds a kernel and creates the state for lowering it.
-    fn of(prepared: &'p Prepared<'a>, name: &str) -> Result<(Self, &'a Function<'a>), PtxError> {
-        let &Prepared { source, module, .. } = prepared;
+    fn of(prepared: &'p PreparedModule<'a>, name: &str) -> Result<(Self, &'a Function<'a>), PtxError> {
+        let &PreparedModule { source, module, .. } = prepared;
         let Some(&function) = prepared.kernels.get(name) else {
             let names: Vec<&str> = module.kernels().map(|k| k.name.text).collect();
             let message = format!("there is no kernel `{name}` in this file");
@@ -212,8 +212,8 @@ impl<'p, 'a> Lowering<'p, 'a> {
         Ok((Lowering::new(prepared, function)?, function))
     }
 
-    fn new(prepared: &'p Prepared<'a>, function: &'a Function<'a>) -> Result<Self, PtxError> {
-        let &Prepared { source, module, .. } = prepared;
+    fn new(prepared: &'p PreparedModule<'a>, function: &'a Function<'a>) -> Result<Self, PtxError> {
+        let &PreparedModule { source, module, .. } = prepared;
         let layout = lay_out(prepared, function)?;
         let scopes = Scopes::new(prepared.names.clone());
         Ok(Lowering {

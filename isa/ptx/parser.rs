@@ -290,13 +290,13 @@ impl<'a> Parser<'a> {
 
     /// Returns the number of elements of the vector register `name`, or 1 for any other name.
     fn lanes(&self, name: &str) -> u32 {
-        const MOST_DIGITS: usize = 19;
+        const MAX_DIGITS: usize = 19;
         let innermost = |name: &str| self.vectors.get(name).and_then(|all| all.last());
         if let Some(vector) = innermost(name).filter(|vector| vector.family.is_none()) {
             return vector.lanes;
         }
         // `%q3` is register number 3 of the family `%q<4>`.
-        let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count().min(MOST_DIGITS);
+        let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count().min(MAX_DIGITS);
         let stems = (name.len() - digits..name.len()).filter_map(|at| {
             let vector = innermost(&name[..at])?;
             (name[at..].parse::<u64>().ok()? < vector.family?).then_some(vector.lanes)

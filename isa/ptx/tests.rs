@@ -961,7 +961,7 @@ fn a_file_of_very_many_kernels_takes_the_time_of_its_text() {
     let text: String = (0..KERNELS).map(|k| format!(".global .u32 g{k}; .entry k{k}() {{ ret; }}\n")).collect();
     let source = source(&text);
     let module = source.parse().unwrap();
-    let prepared = lower::Prepared::new(&source, &module).unwrap();
+    let prepared = lower::PreparedModule::new(&source, &module).unwrap();
     let names: Vec<&str> = module.kernels().map(|kernel| kernel.name.text).collect();
     assert_eq!(names.len(), KERNELS);
     for name in names {

@@ -8,11 +8,11 @@ use rustc_hash::FxHashMap;
 use super::opcode::{Opcode, OpcodeTable, Space, first_token};
 
 /// Maximum number of distinct instructions of a kernel: sixteen times that of the largest known kernels.
-pub const MOST_OPERATIONS: usize = 1 << 20;
+pub const MAX_OPERATIONS: usize = 1 << 20;
 /// Maximum number of distinct opcodes of a kernel.
-pub const MOST_OPCODES: usize = 1 << 14;
+pub const MAX_OPCODES: usize = 1 << 14;
 /// Maximum number of register operands of an instruction, destinations and sources together.
-pub const MOST_REGISTERS: usize = 10;
+pub const MAX_REGISTERS: usize = 10;
 
 /// Register file of a SASS register.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -48,16 +48,16 @@ impl Register {
 /// Register operands of an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Operands {
-    registers: [Register; MOST_REGISTERS],
+    registers: [Register; MAX_REGISTERS],
     num_dests: u8,
     num_sources: u8,
 }
 
 impl Operands {
-    /// Creates a list of operands, or returns `None` if there are more than [`MOST_REGISTERS`].
+    /// Creates a list of operands, or returns `None` if there are more than [`MAX_REGISTERS`].
     #[must_use]
     pub fn new(dests: &[Register], sources: &[Register]) -> Option<Self> {
-        let mut registers = [Register::default(); MOST_REGISTERS];
+        let mut registers = [Register::default(); MAX_REGISTERS];
         let place = registers.get_mut(..dests.len() + sources.len())?;
         place[..dests.len()].copy_from_slice(dests);
         place[dests.len()..].copy_from_slice(sources);
@@ -156,7 +156,7 @@ impl Code {
         if let Some(&number) = self.numbers.get(&operation) {
             return Some(number);
         }
-        if self.operations.len() >= MOST_OPERATIONS {
+        if self.operations.len() >= MAX_OPERATIONS {
             return None;
         }
         let number = self.operations.len() as u32;
@@ -210,7 +210,7 @@ impl Code {
     fn number_of(&mut self, wanted: Opcode) -> Option<u16> {
         let known = self.opcodes.iter().position(|opcode| *opcode == wanted);
         let place = known.unwrap_or(self.opcodes.len());
-        let number = u16::try_from(place).ok().filter(|&place| usize::from(place) < MOST_OPCODES)?;
+        let number = u16::try_from(place).ok().filter(|&place| usize::from(place) < MAX_OPCODES)?;
         if known.is_none() {
             self.opcodes.push(wanted);
         }
@@ -224,7 +224,7 @@ impl Code {
             return Some(number);
         }
         let class = self.table.class(first_token(text))?;
-        let number = u16::try_from(self.opcodes.len()).ok().filter(|&number| usize::from(number) < MOST_OPCODES)?;
+        let number = u16::try_from(self.opcodes.len()).ok().filter(|&number| usize::from(number) < MAX_OPCODES)?;
         self.opcodes.push(Opcode::new(text, class));
         self.opcode_numbers.insert(text.as_bytes().into(), number);
         Some(number)

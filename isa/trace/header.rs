@@ -13,9 +13,9 @@ use super::lines::Lines;
 /// Latest tracer version that the reader supports.
 const LATEST_VERSION: u32 = 6;
 /// Maximum number of threads per CTA in CUDA.
-const MOST_THREADS: u64 = 1024;
+const MAX_THREADS: u64 = 1024;
 /// Maximum number of registers per thread.
-const MOST_REGISTERS: u32 = 255;
+const MAX_REGISTERS: u32 = 255;
 
 /// Reads the header up to the first line with `#`, which remains the current line.
 pub(super) fn read(lines: &mut Lines) -> Result<Header, TraceError> {
@@ -87,8 +87,8 @@ fn set(header: &mut Header, key: &[u8], value: Word<'_>) -> Result<Option<&'stat
         }
         b"block dim" => {
             header.block = shape()?;
-            if header.num_threads() > MOST_THREADS {
-                let message = format!("block dim is {}: a CTA has at most {MOST_THREADS} threads", text());
+            if header.num_threads() > MAX_THREADS {
+                let message = format!("block dim is {}: a CTA has at most {MAX_THREADS} threads", text());
                 return Err(HeaderProblem::Fatal(Fault::new(value.span(), "too large", message)));
             }
             "block dim"
@@ -150,8 +150,8 @@ fn check(header: &Header, seen: &[&str], lines: &mut Lines) -> Result<(), TraceE
             lines.warn(format!("`{key}` appears twice in the header: the last value is used"));
         }
     }
-    if header.registers > MOST_REGISTERS {
-        lines.warn(format!("nregs is {}, but a thread has at most {MOST_REGISTERS}", header.registers));
+    if header.registers > MAX_REGISTERS {
+        lines.warn(format!("nregs is {}, but a thread has at most {MAX_REGISTERS}", header.registers));
     }
     if header.architecture().is_none() {
         let version = header.binary_version;

@@ -7,7 +7,7 @@
 //! where the header announces it. `*GMMA` has a commit group. From version 6 on, a second immediate and
 //! register values may follow.
 
-use isa::recorded::code::{Code, MOST_REGISTERS, Operands, Operation, Register, RegisterFile};
+use isa::recorded::code::{Code, MAX_REGISTERS, Operands, Operation, Register, RegisterFile};
 use isa::recorded::header::Header;
 use isa::recorded::opcode::{Class, Opcode, first_token};
 use isa::recorded::record::{LANES, lanes_of};
@@ -22,11 +22,11 @@ const WITHOUT_ORIGIN: u32 = 3;
 /// First tracer version whose lines end in `Val` or `NoVal`.
 const WITH_VALUES: u32 = 6;
 /// Maximum width of a recorded access, which is a byte count.
-const MOST_WIDTH: u64 = u16::MAX as u64;
+const MAX_WIDTH: u64 = u16::MAX as u64;
 /// Maximum number of bytes that a lane of an atomic accesses.
-const MOST_ATOMIC_WIDTH: u8 = 8;
+const MAX_ATOMIC_WIDTH: u8 = 8;
 /// Maximum number of addresses of a block copy.
-const MOST_BLOCK: u64 = 1 << 12;
+const MAX_BLOCK_ADDRESSES: u64 = 1 << 12;
 
 /// Optional fields in the lines of a kernel.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +45,7 @@ pub(super) fn odd_stride(mask: u32) -> Option<&'static str> {
 
 /// Parsed fields of a line, without the addresses.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Parsed {
+pub(super) struct ParsedLine {
     pub operation: u32,
     pub mask: u32,
     pub addresses: AddressForm,
@@ -85,7 +85,7 @@ impl Format {
         line: &[u8],
         code: &mut Code,
         addresses: &mut [u64; LANES],
-    ) -> Result<(Parsed, Option<Marks>), Fault> {
+    ) -> Result<(ParsedLine, Option<Marks>), Fault> {
         let mut words = Words::new(line);
         let most = u64::from(u32::MAX);
         let mut origin = None;
@@ -98,7 +98,7 @@ impl Format {
         let pc = words.hexadecimal("the PC", 32)? as u32;
         let mask = words.hexadecimal("the active mask", 32)? as u32;
         let mask_end = words.at();
-        let mut registers = [Register::default(); MOST_REGISTERS];
+        let mut registers = [Register::default(); MAX_REGISTERS];
         let num_dests = read_registers(&mut words, &mut registers, "destination")?;
         let opcode_word = words.expect("the opcode")?;
         let mut opcode = opcode::number_of(code, opcode_word)?;
@@ -107,7 +107,7 @@ impl Format {
         if class == Class::Tensor && is_grouped(&code.opcodes()[usize::from(opcode)].text) {
             words.decimal("the commit group", most)?;
         }
-        let recorded_width = words.decimal("the access width", MOST_WIDTH)? as u16;
+        let recorded_width = words.decimal("the access width", MAX_WIDTH)? as u16;
         let (mut given, mut odd) = (AddressForm::None, None);
         let width_end = words.at();
         if recorded_width > 0 && class == Class::Bulk {
@@ -144,7 +144,7 @@ impl Format {
                 if has_addresses { (width_end, addresses_end) } else { (line.len(), line.len()) };
             Marks { pc, source_line: line_number, mask_end, text_end, addresses_end }
         });
-        Ok((Parsed { operation: number, mask, addresses: given, origin, odd }, marks))
+        Ok((ParsedLine { operation: number, mask, addresses: given, origin, odd }, marks))
     }
 
     /// Parses the immediates, and skips the register values of version 6, which are unused.
@@ -180,7 +180,7 @@ fn width_of(opcode: &Opcode, recorded: u16) -> (u8, Option<&'static str>) {
     let Some(width) = opcode.recorded_width(recorded) else {
         return (opcode.width, Some("no lane accesses as many bytes as recorded: the width of the opcode is used"));
     };
-    let is_split = matches!(opcode.class, Class::Atomic(_)) && width > MOST_ATOMIC_WIDTH;
+    let is_split = matches!(opcode.class, Class::Atomic(_)) && width > MAX_ATOMIC_WIDTH;
     let odd = match width {
         _ if is_split => Some("an atomic of 16 bytes moves 8: the model has no wider ones"),
         _ if width != opcode.width => Some("the recorded width is not that of the opcode: the recorded width is used"),
@@ -292,13 +292,13 @@ fn skip_block(words: &mut Words<'_>) -> Result<(), Fault> {
     let mode = words.expect("the address mode")?;
     match mode.text {
         b"0" => {
-            for _ in 0..words.decimal("the number of addresses", MOST_BLOCK)? {
+            for _ in 0..words.decimal("the number of addresses", MAX_BLOCK_ADDRESSES)? {
                 words.hexadecimal("an address", 64)?;
             }
         }
         b"2" => {
             words.hexadecimal("the base address", 64)?;
-            for _ in 1..words.decimal("the number of addresses", MOST_BLOCK)? {
+            for _ in 1..words.decimal("the number of addresses", MAX_BLOCK_ADDRESSES)? {
                 words.signed("a distance")?;
             }
         }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use input::noun;
-use isa::MOST_ADDRESS_BITS;
+use isa::MAX_ADDRESS_BITS;
 use isa::recorded::code::Code;
 use isa::recorded::header::Header;
 use isa::recorded::opcode::{Class, OpcodeTable, Space};
@@ -27,10 +27,10 @@ use isa::recorded::record::{Cluster, Cta, LANES, Warp, lanes_of};
 use super::error::{Fault, TraceError, Warning, quoted};
 use super::fields::{self, Word};
 use super::header;
-use super::instruction::{AddressForm, Format, Parsed};
+use super::instruction::{AddressForm, Format, ParsedLine};
 use super::known::LineCache;
 use super::lines::Lines;
-use super::source::{self, Decoded};
+use super::source::{self, DecodedText};
 
 /// Limits on the sizes in a trace, so that reading it needs bounded memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +102,7 @@ impl KernelTrace {
         Self::of_text(decoded, name, limits)
     }
 
-    fn of_text(Decoded { text, is_checked }: Decoded, name: &str, limits: Limits) -> Result<Self, TraceError> {
+    fn of_text(DecodedText { text, is_checked }: DecodedText, name: &str, limits: Limits) -> Result<Self, TraceError> {
         let mut lines = Lines::new(text, name, limits.line_bytes);
         let header = header::read(&mut lines)?;
         if !is_checked {
@@ -308,7 +308,7 @@ impl KernelTrace {
     }
 
     /// Parses the instruction of the current line word by word, and stores it in the cache of lines.
-    fn read_words(&mut self, addresses: &mut [u64; LANES]) -> Result<Parsed, TraceError> {
+    fn read_words(&mut self, addresses: &mut [u64; LANES]) -> Result<ParsedLine, TraceError> {
         let line = self.lines.line();
         let parsed = self.format.parse(line, &mut self.code, addresses);
         let (parsed, marks) = parsed.map_err(|fault| self.lines.fault(fault))?;
@@ -324,11 +324,11 @@ impl KernelTrace {
     /// first two and the last one.
     fn resolve<A: Iterator<Item = u64>>(
         &mut self,
-        parsed: &Parsed,
+        parsed: &ParsedLine,
         lowest: u64,
         addresses: impl Fn() -> A,
     ) -> Result<u32, TraceError> {
-        let Parsed { operation, mask, .. } = *parsed;
+        let ParsedLine { operation, mask, .. } = *parsed;
         if mask == 0 {
             return Ok(operation);
         }
@@ -429,10 +429,10 @@ pub(super) fn too_wide(address: u64, bits: u32) -> String {
 
 /// Returns how to configure a machine with this number of address bits.
 fn wider(needed: u32) -> String {
-    if needed <= MOST_ADDRESS_BITS {
+    if needed <= MAX_ADDRESS_BITS {
         format!("use `--set addr_bits={needed}`")
     } else {
-        format!("none can have more than {MOST_ADDRESS_BITS}")
+        format!("none can have more than {MAX_ADDRESS_BITS}")
     }
 }
 

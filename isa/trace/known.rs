@@ -10,7 +10,7 @@ use std::hash::Hasher;
 use isa::recorded::record::{LANES, lanes_of};
 use rustc_hash::FxHasher;
 
-use super::instruction::{AddressForm, Format, Parsed, odd_stride};
+use super::instruction::{AddressForm, Format, ParsedLine, odd_stride};
 
 /// Number of cache entries: more than the distinct instructions of most kernels.
 const PLACES: usize = 1 << 12;
@@ -26,7 +26,7 @@ struct CachedLine {
     /// Text after the addresses.
     rest: Box<[u8]>,
     /// Parsed result of the line.
-    parsed: Parsed,
+    parsed: ParsedLine,
 }
 
 /// Positions of the texts that all lines of an instruction share.
@@ -51,7 +51,7 @@ impl LineCache {
     /// Parses a line with the help of a cached line. Returns `None` on a miss, or if the line is not in plain
     /// format.
     #[inline(always)]
-    pub fn read(&self, format: Format, line: &[u8], addresses: &mut [u64; LANES]) -> Option<Parsed> {
+    pub fn read(&self, format: Format, line: &[u8], addresses: &mut [u64; LANES]) -> Option<ParsedLine> {
         let mut line = Plain(line);
         let origin = if format.has_origin {
             let mut number = || u32::try_from(line.decimal()?).ok();
@@ -67,7 +67,7 @@ impl LineCache {
             return None;
         }
         line.0 = line.0.strip_prefix(&*known.text)?;
-        let mut parsed = Parsed { mask, origin, ..known.parsed };
+        let mut parsed = ParsedLine { mask, origin, ..known.parsed };
         if !matches!(parsed.addresses, AddressForm::None) {
             parsed.addresses = line.addresses(mask, addresses)?;
             parsed.odd = if let AddressForm::Stride { .. } = parsed.addresses { odd_stride(mask) } else { None };
@@ -76,7 +76,7 @@ impl LineCache {
     }
 
     /// Stores the parsed result of a line.
-    pub fn keep(&mut self, line: &[u8], marks: &Marks, parsed: Parsed) {
+    pub fn keep(&mut self, line: &[u8], marks: &Marks, parsed: ParsedLine) {
         let &Marks { pc, source_line, mask_end, text_end, addresses_end } = marks;
         let Some(text) = line.get(mask_end + 1..text_end) else { return };
         let rest = line.get(addresses_end + 1..).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Lookup of opcodes in the words of a trace.
 
-use isa::recorded::code::{Code, MOST_OPCODES};
+use isa::recorded::code::{Code, MAX_OPCODES};
 use isa::recorded::opcode::{OpcodeTable, first_token};
 
 use super::error::Fault;
@@ -17,11 +17,11 @@ pub(super) fn number_of(code: &mut Code, word: Word<'_>) -> Result<u16, Fault> {
 
 /// Returns the error for an opcode that exceeds the maximum number of opcodes.
 pub(super) fn too_many(word: Word<'_>) -> Fault {
-    word.refused(&format!("one of the {MOST_OPCODES} opcodes seen before, the maximum number per kernel"))
+    word.refused(&format!("one of the {MAX_OPCODES} opcodes seen before, the maximum number per kernel"))
 }
 
 fn unknown(code: &Code, word: Word<'_>, text: &str) -> Fault {
-    if code.opcodes().len() >= MOST_OPCODES {
+    if code.opcodes().len() >= MAX_OPCODES {
         return too_many(word);
     }
     let token = first_token(text);
@@ -37,7 +37,7 @@ fn unknown(code: &Code, word: Word<'_>, text: &str) -> Fault {
         ));
     }
     let near = |known: &&&str| strsim::damerau_levenshtein(known, token);
-    if token.len() > input::MOST_COMPARED {
+    if token.len() > input::MAX_COMPARED_BYTES {
         return fault;
     }
     let tokens = code.table().tokens();

@@ -13,7 +13,7 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 /// Number of bytes read at a time from the file or from a decoder.
 const BUFFER: usize = 16 << 10;
 /// Maximum window of a decoder in bytes: `xz -9` needs 64 MiB, and `zstd` up to 128 MiB by default.
-const MOST_WINDOW: u64 = 128 << 20;
+const MAX_WINDOW: u64 = 128 << 20;
 /// First bytes of xz. Two more bytes follow; the lower half of the second is nonzero if blocks have a check.
 const XZ: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
 const XZ_CHECKS: (usize, u8) = (7, 0x0f);
@@ -31,8 +31,8 @@ const FOREIGN: [(&[u8], &str); 4] = [
 ];
 
 /// Opened file with its decoded text.
-pub(super) struct Opened {
-    pub decoded: Decoded,
+pub(super) struct OpenTrace {
+    pub decoded: DecodedText,
     /// Number of bytes of the file read so far.
     pub read: Arc<AtomicU64>,
     /// Size of the file in bytes.
@@ -40,14 +40,14 @@ pub(super) struct Opened {
 }
 
 /// Text decoded from a stream that may be compressed.
-pub(super) struct Decoded {
+pub(super) struct DecodedText {
     /// Decoded text. It only ends after all checksums and the end of the file have been verified.
     pub text: Box<dyn BufRead + Send>,
     /// False if the text was compressed without a checksum, so that damage may go unnoticed.
     pub is_checked: bool,
 }
 
-pub(super) fn open(path: &Path) -> io::Result<Opened> {
+pub(super) fn open(path: &Path) -> io::Result<OpenTrace> {
     let file = File::open(path)?;
     let data = file.metadata()?;
     if data.is_dir() {
@@ -56,11 +56,11 @@ pub(super) fn open(path: &Path) -> io::Result<Opened> {
     let read = Arc::new(AtomicU64::new(0));
     let counted = CountingReader { inner: file, read: Arc::clone(&read) };
     let decoded = decode(BufReader::with_capacity(BUFFER, counted))?;
-    Ok(Opened { decoded, read, size: data.len() })
+    Ok(OpenTrace { decoded, read, size: data.len() })
 }
 
 /// Decodes a stream that may be compressed.
-pub(super) fn decode(mut input: impl BufRead + Send + 'static) -> io::Result<Decoded> {
+pub(super) fn decode(mut input: impl BufRead + Send + 'static) -> io::Result<DecodedText> {
     let head = input.fill_buf()?;
     if let Some((_, packer)) = FOREIGN.iter().find(|(magic, _)| head.starts_with(magic)) {
         let reason = format!("it is compressed by {packer}, expected plain text, xz or zstd: unpack it first");
@@ -69,14 +69,14 @@ pub(super) fn decode(mut input: impl BufRead + Send + 'static) -> io::Result<Dec
     let has = |(at, bits): (usize, u8)| head.get(at).is_some_and(|byte| byte & bits != 0);
     if head.starts_with(&XZ) {
         let is_checked = has(XZ_CHECKS);
-        let reader = XzReader::new_mem_limit(input, true, (MOST_WINDOW >> 10) as u32);
-        return Ok(Decoded { text: Box::new(BufReader::with_capacity(BUFFER, reader)), is_checked });
+        let reader = XzReader::new_mem_limit(input, true, (MAX_WINDOW >> 10) as u32);
+        return Ok(DecodedText { text: Box::new(BufReader::with_capacity(BUFFER, reader)), is_checked });
     }
     if head.starts_with(&ZSTD) {
         let is_checked = has(ZSTD_CHECKS);
-        return Ok(Decoded { text: Box::new(BufReader::with_capacity(BUFFER, Frames::new(input))), is_checked });
+        return Ok(DecodedText { text: Box::new(BufReader::with_capacity(BUFFER, Frames::new(input))), is_checked });
     }
-    Ok(Decoded { text: Box::new(input), is_checked: true })
+    Ok(DecodedText { text: Box::new(input), is_checked: true })
 }
 
 /// Reader that counts the bytes read through it.
@@ -105,7 +105,7 @@ struct Frames<R> {
 impl<R: BufRead> Frames<R> {
     fn new(input: R) -> Self {
         let mut decoder = FrameDecoder::new();
-        decoder.set_max_window_size(MOST_WINDOW);
+        decoder.set_max_window_size(MAX_WINDOW);
         Frames { input, decoder, is_within: false, bytes: 0 }
     }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use miette::miette;
-use warpsieve::config::Resolved;
+use warpsieve::config::ResolvedMachine;
 use warpsieve::run::{Outcome, RunOptions, Trace, TraceForm, export, open, replay};
 use warpsieve::text::format_thousands;
 use waves::part_file::Scratch;
@@ -77,7 +77,7 @@ fn cycles(desk: &Session) -> Result<Page, FigureError> {
 }
 
 /// Exports a launch file as a trace, replays the trace and returns the cycles.
-fn replayed(launch: &Path, resolved: &Resolved) -> Result<u64, RunFailure> {
+fn replayed(launch: &Path, resolved: &ResolvedMachine) -> Result<u64, RunFailure> {
     let folder = Scratch::new().map_err(|e| RunFailure::Failed(format!("no folder for a trace: {e}")))?;
     export(open(launch, None)?, &resolved.config, folder.path(), TraceForm::default())?;
     let recording = Trace::open(folder.path())?;

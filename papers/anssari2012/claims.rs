@@ -30,7 +30,7 @@ const LESS_L2: &[&str] = &["BFS", "Histo", "SGEMM"];
 const UNCHANGED: &[&str] = &["MRIQ", "Stencil"];
 
 /// Results of a benchmark on each system.
-pub(super) trait Observed {
+pub(super) trait SystemResults {
     fn name(&self) -> &'static str;
     /// Returns the bytes read from and written to DRAM.
     fn dram(&self, system: usize) -> f64;
@@ -75,7 +75,7 @@ pub(super) struct Claims<'a, O> {
     pub(super) rows: Vec<ComparisonRow>,
 }
 
-impl<O: Observed> Claims<'_, O> {
+impl<O: SystemResults> Claims<'_, O> {
     pub(super) fn each(
         &mut self,
         what: &str,
@@ -133,7 +133,7 @@ impl<O: Observed> Claims<'_, O> {
 }
 
 /// Checks everything that the thesis states about the figures.
-pub(super) fn claims(costs: &Table43, all: &[impl Observed]) -> Vec<ComparisonRow> {
+pub(super) fn claims(costs: &Table43, all: &[impl SystemResults]) -> Vec<ComparisonRow> {
     let mut claims = Claims { all, rows: Vec::new() };
     of_the_tracker(&mut claims);
     of_the_policy(&mut claims);
@@ -148,7 +148,7 @@ const fn tracked(size: usize) -> (usize, usize) {
     (TRACKER + size, BASELINE + size)
 }
 
-fn of_the_tracker(claims: &mut Claims<'_, impl Observed>) {
+fn of_the_tracker(claims: &mut Claims<'_, impl SystemResults>) {
     // "Up to 9% average DRAM data demand reduction for 128KB": the largest mean over all L2 sizes.
     let means: Vec<f64> = (0..SIZES.len()).map(|size| claims.mean(|one| one.dram_of(tracked(size)))).collect();
     let what = "4.1: DRAM data with a tracker, 128 KB, mean";
@@ -176,7 +176,7 @@ fn of_the_tracker(claims: &mut Claims<'_, impl Observed>) {
 }
 
 /// Compares a tracker with doubling the L2. Benchmarks that do not profit from doubling are no evidence.
-fn comparable(claims: &mut Claims<'_, impl Observed>) {
+fn comparable(claims: &mut Claims<'_, impl SystemResults>) {
     let systems = (TRACKER, BASELINE + 1);
     let doubled = (BASELINE + 1, BASELINE);
     let is_telling =
@@ -194,7 +194,7 @@ fn comparable(claims: &mut Claims<'_, impl Observed>) {
     }
 }
 
-fn of_the_policy(claims: &mut Claims<'_, impl Observed>) {
+fn of_the_policy(claims: &mut Claims<'_, impl SystemResults>) {
     let large = (BOTH + LARGEST, BASELINE + LARGEST);
     let added = (BOTH + LARGEST, TRACKER + LARGEST);
     claims.shown("4.1: DRAM data with tracker and policy, 1 MB, mean", 0.78, |one| one.dram_of(large));
@@ -208,7 +208,7 @@ fn of_the_policy(claims: &mut Claims<'_, impl Observed>) {
         part <= 1.0 - SIGNIFICANT
     });
     claims.dram("4.1: regular accesses by the policy", "no change, here within 2 %", REGULAR, added, is_same);
-    let misses = |one: &dyn Observed| one.miss_rate(added.0) - one.miss_rate(added.1);
+    let misses = |one: &dyn SystemResults| one.miss_rate(added.0) - one.miss_rate(added.1);
     let named: Vec<_> = claims.all.iter().filter(|one| SENSITIVE.contains(&one.name())).collect();
     let ours: Vec<_> = named.iter().map(|one| format!("{} {:+.1} points", one.name(), 100.0 * misses(*one))).collect();
     let failed: Vec<_> = named.iter().filter(|one| !(0.0..SMALL_INCREASE).contains(&misses(**one))).collect();
@@ -221,7 +221,7 @@ fn of_the_policy(claims: &mut Claims<'_, impl Observed>) {
 }
 
 /// Checks the statements about the second element of the policy, the L2 bypass.
-fn past_the_l2(claims: &mut Claims<'_, impl Observed>) {
+fn past_the_l2(claims: &mut Claims<'_, impl SystemResults>) {
     let past = (BYPASS_L2, BOTH + LARGEST);
     let what = "4.3: loads that do not contend pass the L2 by: helped";
     claims.dram(what, "less, here by 2 % at least", HELPED, past, is_less);
@@ -229,10 +229,10 @@ fn past_the_l2(claims: &mut Claims<'_, impl Observed>) {
     claims.dram(what, "more, here by 2 % at least", HURT, past, is_more);
 }
 
-fn of_other_trackers(claims: &mut Claims<'_, impl Observed>) {
+fn of_other_trackers(claims: &mut Claims<'_, impl SystemResults>) {
     let both = BOTH + LARGEST;
     let but = |names: &[&str]| -> Vec<&'static str> {
-        claims.all.iter().map(Observed::name).filter(|name| !names.contains(name)).collect()
+        claims.all.iter().map(SystemResults::name).filter(|name| !names.contains(name)).collect()
     };
     let (not_of_many, not_of_all) = (but(OF_MANY), but(OF_ALL));
     let what = "4.4: one sharer instead of sixteen";
@@ -248,7 +248,7 @@ fn of_other_trackers(claims: &mut Claims<'_, impl Observed>) {
     claims.dram("4.5: the exceptions, four", "more, here by 2 % at least", OF_ALL, (FOUR, both), is_more);
 }
 
-fn of_energy(costs: &Table43, claims: &mut Claims<'_, impl Observed>) {
+fn of_energy(costs: &Table43, claims: &mut Claims<'_, impl SystemResults>) {
     let with = tracked(LARGEST);
     let less = "less, here by 2 % at least";
     claims.energy(costs, "4.6: energy with a tracker, 1 MB, with less DRAM data", less, LESS_DRAM, with, is_less);
@@ -264,8 +264,8 @@ fn of_energy(costs: &Table43, claims: &mut Claims<'_, impl Observed>) {
 }
 
 /// Checks that DRAM and L1s dominate the energy of the baseline.
-fn dominated(costs: &Table43, all: &[impl Observed]) -> ComparisonRow {
-    let part = |one: &dyn Observed| {
+fn dominated(costs: &Table43, all: &[impl SystemResults]) -> ComparisonRow {
+    let part = |one: &dyn SystemResults| {
         let energy = one.energy(costs, BASELINE + LARGEST);
         (energy[0] + energy[STRUCTURES.len() - 1]) / energy.iter().sum::<f64>()
     };

@@ -24,7 +24,7 @@ use crate::{Figure, FigureError, Session};
 use warpsieve::launch::{Buffer, LaunchFile};
 use warpsieve::run::{hybrid, ratio};
 
-use claims::Observed;
+use claims::SystemResults;
 use table41::table41;
 use table42::table42;
 use timed::timed;
@@ -123,7 +123,7 @@ impl Row {
     }
 }
 
-impl Observed for Row {
+impl SystemResults for Row {
     fn name(&self) -> &'static str {
         self.name
     }

@@ -13,7 +13,7 @@ use crate::judge::ComparisonRow;
 use crate::page::{Page, comma_separated};
 use crate::runs::{Point, RunFailure};
 use crate::{FigureError, Session};
-use warpsieve::config::Resolved;
+use warpsieve::config::ResolvedMachine;
 use warpsieve::launch::read_npy;
 use warpsieve::readers::{Readback, Sighting, Subject, sightings};
 use warpsieve::run::{Outcome, RunOptions, WaveOptions, run};
@@ -32,7 +32,7 @@ const HEADS: [&str; 4] = ["cycle", "cycles", "where", "what"];
 
 /// Observations of the line during one run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Seen {
+struct LineObservations {
     /// Value that P reads, value that Q reads before its write, and value that Q reads after it.
     values: [i128; 3],
     /// Stays of requests and replies for the line, one per location, with the columns of [`HEADS`].
@@ -66,7 +66,7 @@ fn place(path: &str) -> String {
     found.map_or_else(of_partition, |(_, name)| (*name).to_owned())
 }
 
-fn measured(launch: &Path, config: &Resolved) -> Result<Seen, RunFailure> {
+fn measured(launch: &Path, config: &ResolvedMachine) -> Result<LineObservations, RunFailure> {
     let wave = launch.with_extension("fst");
     let options = RunOptions {
         outputs: true,
@@ -84,7 +84,7 @@ fn measured(launch: &Path, config: &Resolved) -> Result<Seen, RunFailure> {
     let wave = Readback::of(&wave).map_err(|error| failed(&error))?;
     let found = sightings(wave, line, None).map_err(|error| failed(&error))?;
     let khz = u64::from(report.counters.core_khz);
-    Ok(Seen {
+    Ok(LineObservations {
         values: [0, 1, 2].map(|at| seen.integer(at)),
         stays: found.iter().map(|sighting| stay(sighting, khz)).collect(),
     })
@@ -113,13 +113,13 @@ pub(super) fn stale(desk: &Session) -> Result<Page, FigureError> {
     let mut page =
         Page::with_comparison("anssari2012/stale", false, "anssari2012, section 3.2: a stale read", TEXT, rows);
     let heads = ["tracker", "P reads", "Q reads", "Q writes", "Q reads again"];
-    let values = TRACKERS.iter().zip(&seen).map(|(tracker, Seen { values: [p, before, after], .. })| {
+    let values = TRACKERS.iter().zip(&seen).map(|(tracker, LineObservations { values: [p, before, after], .. })| {
         vec![(*tracker).to_owned(), p.to_string(), before.to_string(), WRITTEN.to_string(), after.to_string()]
     });
     page.table(&heads, values.collect(), 1);
     page.text(MEANING);
     let mut lines = Vec::new();
-    for (tracker, Seen { stays, .. }) in TRACKERS.iter().zip(&seen) {
+    for (tracker, LineObservations { stays, .. }) in TRACKERS.iter().zip(&seen) {
         page.text(&format!("## `{tracker}`"));
         page.table(&HEADS, stays.iter().map(|stay| stay.to_vec()).collect(), HEADS.len());
         lines.extend(stays.iter().map(|stay| [&[(*tracker).to_owned()], &stay[..]].concat()));

@@ -20,7 +20,7 @@ fn machine(design: &str, sets: &[&str]) -> Result<MachineConfig, Report> {
 fn sharers(config: &MachineConfig) -> u32 {
     let TrackerConfig { sharers, .. } = &config.tracker;
     match sharers {
-        SharerList::All => config.tracker.served(config.num_sms),
+        SharerList::All => config.tracker.sms_per_tracker(config.num_sms),
         SharerList::Last => 1,
     }
 }

@@ -50,8 +50,8 @@ const ELSEWISE: [(&str, &str); 4] = [
 ];
 
 /// Row of the table: benchmark, kernel in the thesis, name prefix of our kernels, and columns with a cross.
-type Published = (&'static str, &'static str, &'static str, &'static [usize]);
-const PUBLISHED: [Published; 13] = [
+type PublishedRow = (&'static str, &'static str, &'static str, &'static [usize]);
+const PUBLISHED: [PublishedRow; 13] = [
     ("BFS", "", "", &[DYNAMIC, COALESCED, SCATTERED, ATOMIC]),
     ("CutCP", "", "", &[BROADCAST, COALESCED]),
     ("Gridding", "", "", &[BROADCAST, DYNAMIC]),
@@ -143,7 +143,7 @@ struct Profile<'a> {
 }
 
 impl<'a> Profile<'a> {
-    fn new((benchmark, kernel, prefix, published): Published, all: &'a [Vec<KernelSharing>]) -> Self {
+    fn new((benchmark, kernel, prefix, published): PublishedRow, all: &'a [Vec<KernelSharing>]) -> Self {
         let of_benchmark = BENCHMARKS.iter().zip(all).filter(|((name, _), _)| *name == benchmark);
         let kernels = of_benchmark.flat_map(|(_, kernels)| kernels).filter(|one| one.name.starts_with(prefix));
         let kernels: Vec<_> = kernels.collect();

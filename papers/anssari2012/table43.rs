@@ -1,6 +1,6 @@
 //! anssari2012 Table 4.3: area, leakage and access energy of the memory system's structures.
 
-use ::area::{Published, Table43, Technology};
+use ::area::{PublishedCache, Table43, Technology};
 use miette::IntoDiagnostic;
 
 use crate::FigureError;
@@ -15,19 +15,19 @@ const KINDS: [(&str, &str); 3] = [("sharing trackers", "sharing tracker"), ("L1s
 const FACTOR: std::ops::RangeInclusive<f64> = 0.5..=2.0;
 
 /// Published structure, with the figures of our model.
-type Modelled<'a> = (&'a Published, [Option<f64>; FIGURES.len()]);
+type ModeledStructure<'a> = (&'a PublishedCache, [Option<f64>; FIGURES.len()]);
 
 pub(super) fn table43() -> Result<Page, FigureError> {
     let technology = Technology::built_in().into_diagnostic()?;
     let table = technology.table43();
-    let judged = |row: &&Published| !row.not_reproduced;
-    let passed = |row: &&Published| FIGURES.iter().enumerate().all(|(at, (_, most))| error(row, at).abs() < *most);
+    let judged = |row: &&PublishedCache| !row.not_reproduced;
+    let passed = |row: &&PublishedCache| FIGURES.iter().enumerate().all(|(at, (_, most))| error(row, at).abs() < *most);
     let (of, ok) = (table.rows.iter().filter(judged).count(), table.rows.iter().filter(judged).filter(passed).count());
     let mut head = vec!["structure"];
     for (figure, _) in FIGURES {
         head.extend([figure, "CACTI 6.5", "%", "grid (ratio)"]);
     }
-    let rows: Vec<Modelled<'_>> = table.rows.iter().map(|row| (row, model(technology, table, row))).collect();
+    let rows: Vec<ModeledStructure<'_>> = table.rows.iter().map(|row| (row, model(technology, table, row))).collect();
     let cells = rows.iter().map(|(row, model)| {
         let mut cells = vec![row.name.clone()];
         for (at, ours) in model.iter().enumerate() {
@@ -86,11 +86,12 @@ pub(super) fn table43() -> Result<Page, FigureError> {
 }
 
 /// Compares a figure of our model with the published one, for all structures of a kind.
-fn row(rows: &[Modelled<'_>], (kind, part): (&str, &str), at: usize) -> ComparisonRow {
+fn row(rows: &[ModeledStructure<'_>], (kind, part): (&str, &str), at: usize) -> ComparisonRow {
     let of_kind: Vec<_> = rows.iter().filter(|(row, _)| row.name.contains(part)).collect();
-    let joined =
-        |number: &dyn Fn(&Modelled<'_>) -> String| of_kind.iter().map(|one| number(one)).collect::<Vec<_>>().join(", ");
-    let ratio = |(row, model): &Modelled<'_>| model[at].map(|value| value / row.published[at]);
+    let joined = |number: &dyn Fn(&ModeledStructure<'_>) -> String| {
+        of_kind.iter().map(|one| number(one)).collect::<Vec<_>>().join(", ")
+    };
+    let ratio = |(row, model): &ModeledStructure<'_>| model[at].map(|value| value / row.published[at]);
     let ours = joined(&|(_, model)| model[at].map_or("none".to_owned(), number));
     let published = joined(&|(row, _)| number(row.published[at]));
     let passed = of_kind.iter().all(|one| ratio(one).is_some_and(|ratio| FACTOR.contains(&ratio)));
@@ -104,12 +105,12 @@ fn row(rows: &[Modelled<'_>], (kind, part): (&str, &str), at: usize) -> Comparis
     })
 }
 
-fn error(row: &Published, at: usize) -> f64 {
+fn error(row: &PublishedCache, at: usize) -> f64 {
     row.cacti[at] / row.published[at] - 1.0
 }
 
 /// Computes the figures of a structure from the grid of CACTI 7.0.
-fn model(technology: &Technology, table: &Table43, row: &Published) -> [Option<f64>; 4] {
+fn model(technology: &Technology, table: &Table43, row: &PublishedCache) -> [Option<f64>; 4] {
     let one = technology.cache(table.node, &table.cache(row));
     let all = one.times(f64::from(row.copies));
     [Some(all.um2 / 1e6), Some(all.leakage_mw), all.read_pj, all.write_pj]

@@ -103,7 +103,7 @@ fn systems() -> Vec<System> {
 }
 
 /// Results of a benchmark on one system, on the clocked machine and on untimed caches.
-struct Done {
+struct SystemRun {
     system: &'static str,
     size: usize,
     timed: Counters,
@@ -112,15 +112,15 @@ struct Done {
 }
 
 /// Results of a benchmark on all systems.
-struct Measured {
+struct BenchmarkRuns {
     name: &'static str,
-    done: Vec<Done>,
+    done: Vec<SystemRun>,
     /// Counters of [`PROPOSED`] and [`PASSING`] with [`BYTE_MASK`]; only for benchmarks that write misses
     /// slow down.
     masked: Option<[Counters; 2]>,
 }
 
-impl Done {
+impl SystemRun {
     fn dram(&self) -> [f64; 2] {
         self.events.map(|events| events.dram_bytes as f64)
     }
@@ -135,26 +135,26 @@ impl Done {
     }
 }
 
-impl Measured {
-    fn on(&self, system: &str, size: usize) -> &Done {
+impl BenchmarkRuns {
+    fn on(&self, system: &str, size: usize) -> &SystemRun {
         let found = self.done.iter().find(|done| (done.system, done.size) == (system, size));
         found.unwrap_or_else(|| panic!("{system} with {} KB is measured", SIZES[size]))
     }
 
     /// Returns the ratio of a number on one system to the number on another, with and without time.
-    fn part(&self, of: (&str, usize), whole: (&str, usize), number: impl Fn(&Done) -> [f64; 2]) -> [f64; 2] {
+    fn part(&self, of: (&str, usize), whole: (&str, usize), number: impl Fn(&SystemRun) -> [f64; 2]) -> [f64; 2] {
         let [part, whole] = [of, whole].map(|(system, size)| number(self.on(system, size)));
         [part[0] / whole[0], part[1] / whole[1]]
     }
 
     /// Returns the DRAM traffic relative to the baseline with 1 MB, with and without time.
     fn of_baseline(&self, system: &str, size: usize) -> [f64; 2] {
-        self.part((system, size), ("baseline", LARGEST), Done::dram)
+        self.part((system, size), ("baseline", LARGEST), SystemRun::dram)
     }
 
     /// Returns the DRAM traffic with L2 bypass relative to that of [`PROPOSED`], with and without time.
     fn l2_bypass(&self) -> [f64; 2] {
-        self.part((PASSING, LARGEST), (PROPOSED, LARGEST), Done::dram)
+        self.part((PASSING, LARGEST), (PROPOSED, LARGEST), SystemRun::dram)
     }
 
     /// Returns the DRAM traffic with L2 bypass relative to that of [`PROPOSED`], both on the clocked machine
@@ -213,7 +213,7 @@ fn events(counters: &Counters, trackers_of: usize, size: usize) -> Events {
 }
 
 /// Measures every benchmark on every system, and the additional kernels with a tracker.
-fn measured(desk: &Session) -> Result<(Vec<Measured>, Vec<Other>), FigureError> {
+fn measured(desk: &Session) -> Result<(Vec<BenchmarkRuns>, Vec<Other>), FigureError> {
     let systems = systems();
     let launches: Vec<PathBuf> = BENCHMARKS.iter().map(|(_, kernel)| desk.launch(kernel, SIZE)).collect();
     let mut points: Vec<_> =
@@ -246,11 +246,11 @@ fn measured(desk: &Session) -> Result<(Vec<Measured>, Vec<Other>), FigureError> 
             let &System { name: system, size, trackers, .. } = system;
             let timed = timed.counters.clone();
             let events = [events(&timed, trackers, size), Events::untimed(&untimed, trackers, size)];
-            Done { system, size, timed, untimed, events }
+            SystemRun { system, size, timed, untimed, events }
         });
         let of_masked = if HURT.contains(&name) { masked.next() } else { None };
         let masked = of_masked.map(|pair| [0, 1].map(|at: usize| pair[at].counters.clone()));
-        all.push(Measured { name, done: done.collect(), masked });
+        all.push(BenchmarkRuns { name, done: done.collect(), masked });
     }
     let others = OTHERS.into_iter().zip(of_others).map(|((kernel, sets), clocked)| {
         let name = [&[kernel], sets].concat().join(", ");
@@ -261,7 +261,7 @@ fn measured(desk: &Session) -> Result<(Vec<Measured>, Vec<Other>), FigureError> 
 }
 
 /// Returns the means over all benchmarks, with and without time.
-fn mean(all: &[Measured], number: impl Fn(&Measured) -> [f64; 2]) -> [f64; 2] {
+fn mean(all: &[BenchmarkRuns], number: impl Fn(&BenchmarkRuns) -> [f64; 2]) -> [f64; 2] {
     let sum = all.iter().map(number).fold([0.0; 2], |sum, each| [sum[0] + each[0], sum[1] + each[1]]);
     sum.map(|sum| sum / all.len() as f64)
 }
@@ -275,7 +275,7 @@ fn forwards(counters: &Counters) -> [f64; 4] {
 }
 
 /// Returns the ratio of the energies of two systems, with and without time.
-fn energy(costs: &Table43, one: &Measured, of: (&str, usize), whole: (&str, usize)) -> [f64; 2] {
+fn energy(costs: &Table43, one: &BenchmarkRuns, of: (&str, usize), whole: (&str, usize)) -> [f64; 2] {
     one.part(of, whole, |done| done.energy(costs, HOP_MM))
 }
 

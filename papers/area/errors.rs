@@ -10,7 +10,7 @@ use crate::page::{Page, comma_separated, table};
 const HEAD: [&str; 6] = ["what", "figure", "memories", "median %", "95th percentile %", "worst %"];
 
 /// Upper bounds for the relative area error: median and 95th percentile.
-const MOST: (f64, f64) = (0.04, 0.12);
+const MAX_ERRORS: (f64, f64) = (0.04, 0.12);
 
 pub(super) fn errors() -> Result<Page, FigureError> {
     let technology = Technology::built_in().into_diagnostic()?;
@@ -33,7 +33,7 @@ pub(super) fn errors() -> Result<Page, FigureError> {
         add("CAMs", metric, &technology.cams(metric));
     }
     let area = technology.leave_one_out_errors(Metric::Area, None);
-    let holds = area.quantile(0.5) < MOST.0 && area.quantile(0.95) < MOST.1;
+    let holds = area.quantile(0.5) < MAX_ERRORS.0 && area.quantile(0.95) < MAX_ERRORS.1;
     let markdown = format!(
         "# Errors of the area model\n\n\
          `cargo run --release -- reproduce area/errors` writes this page and the CSV file beside it.\n\n\
@@ -44,8 +44,8 @@ pub(super) fn errors() -> Result<Page, FigureError> {
          {}\n\
          Asked for area: below {:.0} % in the median and {:.0} % in the 95th percentile, which {}.\n",
         table(&HEAD, rows.clone(), 2),
-        100.0 * MOST.0,
-        100.0 * MOST.1,
+        100.0 * MAX_ERRORS.0,
+        100.0 * MAX_ERRORS.1,
         if holds { "holds" } else { "DOES NOT HOLD" },
     );
     let head = ["what", "figure", "memories", "median_percent", "p95_percent", "worst_percent"];
@@ -54,7 +54,7 @@ pub(super) fn errors() -> Result<Page, FigureError> {
         Class::Factor,
         "area errors, median and 95th percentile",
         &format!("{:.1} %, {:.1} %", 100.0 * median, 100.0 * high),
-        &format!("below {:.0} %, {:.0} %", 100.0 * MOST.0, 100.0 * MOST.1),
+        &format!("below {:.0} %, {:.0} %", 100.0 * MAX_ERRORS.0, 100.0 * MAX_ERRORS.1),
         holds,
     );
     let row = row.mark_no_evidence("CACTI's numbers and a bound of ours: no paper states it");

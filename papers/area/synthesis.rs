@@ -15,14 +15,14 @@ const HEAD: [&str; 8] =
     ["part", "flip-flops", "described", "gates", "um2 of all", "of logic", "um2 estimated", "estimated / synthesised"];
 
 /// Largest estimated area, in um2, of a module that Yosys maps within minutes.
-const MOST_UM2: f64 = 150_000.0;
+const MAX_UM2: f64 = 150_000.0;
 
 /// Maximum relative deviation of the estimate from synthesis.
 const NEAR: f64 = 0.2;
 
 pub(super) fn synthesis() -> Result<Page, FigureError> {
     let technology = Technology::built_in().into_diagnostic()?;
-    let is_large = |block: &Block| block.estimate(Size::Synthesised, technology).um2() > MOST_UM2;
+    let is_large = |block: &Block| block.estimate(Size::Synthesised, technology).um2() > MAX_UM2;
     let (large, all): (Vec<_>, Vec<_>) = blocks().into_iter().partition(|block| is_large(block));
     let synthesised = all.par_iter().map(|block| block.synthesise(Size::Synthesised, technology));
     let synthesised: Vec<_> = synthesised.collect::<Result<_, _>>()?;
@@ -39,7 +39,7 @@ pub(super) fn synthesis() -> Result<Page, FigureError> {
     if !large.is_empty() {
         let large: Vec<_> = large.iter().map(|block| format!("`{}`", block.path())).collect();
         page.text(&format!(
-            "Left out, because their estimate is above {MOST_UM2:.0} um2, of which Yosys takes too long: {}.",
+            "Left out, because their estimate is above {MAX_UM2:.0} um2, of which Yosys takes too long: {}.",
             large.join(", ")
         ));
     }

@@ -60,7 +60,7 @@ impl Setting {
 }
 
 /// Results of all applications under one setting.
-struct Measured {
+struct SettingResults {
     setting: Setting,
     /// Operations per cycle (OPC) with the FRC relative to that without it, by application.
     gains: Vec<f64>,
@@ -70,7 +70,7 @@ struct Measured {
     delays: [f64; 2],
 }
 
-impl Measured {
+impl SettingResults {
     /// Computes the results from the runs of each application without and with the FRC.
     fn of(setting: Setting, runs: &[[&RunResult; 2]]) -> Self {
         let average = |l2: usize, of: fn(&Counters) -> f64| {
@@ -96,12 +96,12 @@ pub(super) fn frc(desk: &Session) -> Result<Page, FigureError> {
     })?;
     let measured = settings.iter().enumerate().map(|(at, setting)| {
         let pairs: Vec<_> = done.iter().map(|runs| [0, 1].map(|l2| &runs[PAIR.len() * at + l2])).collect();
-        Measured::of(*setting, &pairs)
+        SettingResults::of(*setting, &pairs)
     });
     draw(desk.is_quick, &measured.collect::<Vec<_>>())
 }
 
-fn draw(is_quick: bool, measured: &[Measured]) -> Result<Page, FigureError> {
+fn draw(is_quick: bool, measured: &[SettingResults]) -> Result<Page, FigureError> {
     let mut page = Page::new("beyond/frc", is_quick, "What an FRC gains, and where");
     let which = if is_quick {
         "their `small.toml`, whose data stay in the L2, so that an FRC has nothing to do: the page of the usual\nsizes is the one to believe"
@@ -136,7 +136,7 @@ fn draw(is_quick: bool, measured: &[Measured]) -> Result<Page, FigureError> {
         "with",
     ];
     let rows = measured.iter().map(|one| {
-        let Measured { setting, gains, busy, delays: [without, with] } = one;
+        let SettingResults { setting, gains, busy, delays: [without, with] } = one;
         let setting = [setting.entries.to_string(), setting.eviction().to_owned(), setting.bus_bits.to_string()];
         let last = [busy, without, with].map(|value| format!("{value:.1}"));
         let gains = ranged(gains, 3, geometric_mean).into_iter().chain(gain_and_lose(gains));
@@ -153,9 +153,9 @@ fn draw(is_quick: bool, measured: &[Measured]) -> Result<Page, FigureError> {
 }
 
 /// Draws a chart with one group per eviction mode and bus width, and one bar per number of MSHR entries.
-fn chart(page: &mut Page, measured: &[Measured]) {
+fn chart(page: &mut Page, measured: &[SettingResults]) {
     let groups = measured.chunks(ENTRIES.len());
-    let name = |of: &[Measured]| format!("{}, {} bits", of[0].setting.eviction(), of[0].setting.bus_bits);
+    let name = |of: &[SettingResults]| format!("{}, {} bits", of[0].setting.eviction(), of[0].setting.bus_bits);
     let series = ENTRIES.iter().enumerate().map(|(at, entries)| {
         Series::new(&format!("{entries} MSHRs"), groups.clone().map(|group| geometric(&group[at].gains)))
     });
@@ -164,7 +164,7 @@ fn chart(page: &mut Page, measured: &[Measured]) {
     page.chart("", &Chart { groups: groups.map(name).collect(), series, ..chart });
 }
 
-fn findings(measured: &[Measured]) -> String {
+fn findings(measured: &[SettingResults]) -> String {
     let over = |is: &dyn Fn(&Setting) -> bool| {
         let of = measured.iter().filter(|one| is(&one.setting)).map(|one| geometric(&one.gains));
         geometric(&of.collect::<Vec<_>>())
@@ -197,7 +197,7 @@ fn findings(measured: &[Measured]) -> String {
     if let Some((what, values)) = decides.filter(|(_, values)| spread(values) >= PAYS) {
         text.push_str(&format!("What moves it most is {what}, by {:.1} points.\n", 100.0 * spread(values)));
     }
-    let gain = |one: &Measured| geometric(&one.gains);
+    let gain = |one: &SettingResults| geometric(&one.gains);
     let best = measured.iter().max_by(|one, other| gain(one).total_cmp(&gain(other)));
     match best.filter(|best| gain(best) >= 1.0 + PAYS) {
         None => text.push_str(&format!("Under no setting does it gain {:.0} %.", 100.0 * PAYS)),
@@ -241,7 +241,7 @@ mod tests {
             let gain = if setting.is_acknowledged { 1.2 } else { 1.0 } * if setting.entries == 8 { 1.05 } else { 1.0 };
             let mut gains = vec![1.0; APPS.len()];
             gains[0] = f64::powi(gain, APPS.len() as i32);
-            Measured { setting, gains, busy: 0.0, delays: [0.0; 2] }
+            SettingResults { setting, gains, busy: 0.0, delays: [0.0; 2] }
         };
         let measured: Vec<_> = Setting::all().unwrap().into_iter().map(of).collect();
         let findings = findings(&measured);

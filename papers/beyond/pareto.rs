@@ -39,7 +39,7 @@ const DESIGNS: [Parts; 16] = [
 const FAR: f64 = 1.1;
 
 /// Combination of designs, with one value per kernel relative to the unmodified machine.
-struct Rated {
+struct RatedDesign {
     parts: Parts,
     speedups: Vec<f64>,
     energy: Vec<f64>,
@@ -48,7 +48,7 @@ struct Rated {
     mm2: f64,
 }
 
-impl Rated {
+impl RatedDesign {
     fn speedup(&self) -> f64 {
         geometric(&self.speedups)
     }
@@ -63,7 +63,7 @@ pub(super) fn pareto(desk: &Session) -> Result<Page, FigureError> {
     let runs = by_design(desk, &DESIGNS, &kernels)?;
     let technology = Technology::built_in().into_diagnostic()?;
     let areas = desk.map_parallel(&DESIGNS, |parts| Ok(block(technology, MACHINE, parts, &[])?.um2 / 1e6))?;
-    let rated = DESIGNS.iter().zip(&runs).zip(areas).map(|((design, of), mm2)| Rated {
+    let rated = DESIGNS.iter().zip(&runs).zip(areas).map(|((design, of), mm2)| RatedDesign {
         parts: design,
         speedups: speedups(of, &runs[0]),
         energy: parts(of, &runs[0], RunMetrics::pj),
@@ -88,7 +88,7 @@ fn as_shown(value: f64, places: i32) -> f64 {
     (value * scale).round() / scale
 }
 
-fn draw(is_quick: bool, kernels: usize, rated: &[Rated]) -> Page {
+fn draw(is_quick: bool, kernels: usize, rated: &[RatedDesign]) -> Page {
     let mut page = Page::new("beyond/pareto", is_quick, "Speed, energy and area of the papers' designs");
     page.text(&format!(
         "Designs of the papers, and several together that act in different places, over {}.\n\
@@ -99,11 +99,11 @@ fn draw(is_quick: bool, kernels: usize, rated: &[Rated]) -> Page {
         kernels_shown(is_quick, kernels),
         NODE.nm()
     ));
-    let fronted = |of: fn(&Rated) -> f64, places| {
+    let fronted = |of: fn(&RatedDesign) -> f64, places| {
         let numbers = rated.iter().map(|one| (as_shown(one.speedup(), 3), as_shown(of(one), places)));
         front(&numbers.collect::<Vec<_>>())
     };
-    let (by_energy, by_area) = (fronted(Rated::energy, 3), fronted(|one| one.mm2, 2));
+    let (by_energy, by_area) = (fronted(RatedDesign::energy, 3), fronted(|one| one.mm2, 2));
     let head = [
         "design",
         "speed-up",
@@ -124,7 +124,13 @@ fn draw(is_quick: bool, kernels: usize, rated: &[Rated]) -> Page {
     });
     page.table(&head, rows.collect(), 1);
     for (suffix, what, up, is_on, of) in [
-        ("", "energy", "total energy, parts of the machine as it is", &by_energy, Rated::energy as fn(&Rated) -> f64),
+        (
+            "",
+            "energy",
+            "total energy, parts of the machine as it is",
+            &by_energy,
+            RatedDesign::energy as fn(&RatedDesign) -> f64,
+        ),
         ("-area", "area", "mm2 of the machine", &by_area, |one| one.mm2),
     ] {
         drawing(&mut page, rated, (suffix, what, up), is_on, of);
@@ -137,15 +143,18 @@ fn draw(is_quick: bool, kernels: usize, rated: &[Rated]) -> Page {
 /// the scale for the others.
 fn drawing(
     page: &mut Page,
-    rated: &[Rated],
+    rated: &[RatedDesign],
     (suffix, what, up): (&str, &str, &str),
     is_on: &[bool],
-    of: fn(&Rated) -> f64,
+    of: fn(&RatedDesign) -> f64,
 ) {
     let (drawn, far): (Vec<_>, Vec<_>) =
         rated.iter().zip(is_on).partition(|(one, is_on)| **is_on || of(one) <= FAR * of(&rated[0]));
-    let dot =
-        |(one, is_on): (&Rated, &bool)| Dot { name: name(one.parts), at: (one.speedup(), of(one)), is_on_line: *is_on };
+    let dot = |(one, is_on): (&RatedDesign, &bool)| Dot {
+        name: name(one.parts),
+        at: (one.speedup(), of(one)),
+        is_on_line: *is_on,
+    };
     let title = format!("Speed-up and {what}: the line joins the front");
     let dots = drawn.into_iter().map(dot).collect();
     let scatter = Scatter { title, across: "speed-up, geometric mean".to_owned(), up: up.to_owned(), dots };
@@ -160,7 +169,7 @@ fn drawing(
     }
 }
 
-fn findings(rated: &[Rated], by_energy: &[bool], by_area: &[bool]) -> String {
+fn findings(rated: &[RatedDesign], by_energy: &[bool], by_area: &[bool]) -> String {
     let on = |front: &[bool]| {
         let names = rated.iter().zip(front).filter(|(_, is_on)| **is_on).map(|(one, _)| name(one.parts));
         listed(&names.collect::<Vec<_>>())
@@ -179,7 +188,8 @@ fn findings(rated: &[Rated], by_energy: &[bool], by_area: &[bool]) -> String {
         ));
     }
     let pays: Vec<_> = rated.iter().filter(|one| one.speedup() >= 1.0 + PAYS).collect();
-    let hangs = |one: &&&Rated| leave_one_out(&one.speedups, geometric_mean).is_some_and(|(low, _)| low < 1.0 + PAYS);
+    let hangs =
+        |one: &&&RatedDesign| leave_one_out(&one.speedups, geometric_mean).is_some_and(|(low, _)| low < 1.0 + PAYS);
     let hanging: Vec<_> = pays.iter().filter(hangs).map(|one| name(one.parts)).collect();
     let percent = 100.0 * PAYS;
     text.push_str(&match (pays.len(), hanging.len()) {
@@ -193,9 +203,10 @@ fn findings(rated: &[Rated], by_energy: &[bool], by_area: &[bool]) -> String {
         }
     });
     let together: Vec<_> = rated.iter().filter(|one| one.parts.len() > 1).collect();
-    let is_alone = |one: &Rated, of: &Rated| one.parts.len() == 1 && of.parts.contains(&one.parts[0]);
-    let best_part = |of: &Rated| rated.iter().filter(|one| is_alone(one, of)).map(Rated::speedup).fold(1.0, f64::max);
-    let is_better = |one: &&&Rated| one.speedup() >= (1.0 + PAYS) * best_part(one);
+    let is_alone = |one: &RatedDesign, of: &RatedDesign| one.parts.len() == 1 && of.parts.contains(&one.parts[0]);
+    let best_part =
+        |of: &RatedDesign| rated.iter().filter(|one| is_alone(one, of)).map(RatedDesign::speedup).fold(1.0, f64::max);
+    let is_better = |one: &&&RatedDesign| one.speedup() >= (1.0 + PAYS) * best_part(one);
     let better: Vec<_> = together.iter().filter(is_better).map(|one| name(one.parts)).collect();
     text.push_str(&format!(
         "Of {} made of several designs, those faster by {percent:.0} % or more than each of them alone: {}.",
@@ -231,7 +242,7 @@ mod tests {
 
     #[test]
     fn the_findings_follow_from_the_numbers() {
-        let rated = |parts, speedups: [f64; 3], energy: f64, mm2| Rated {
+        let rated = |parts, speedups: [f64; 3], energy: f64, mm2| RatedDesign {
             parts,
             speedups: speedups.into(),
             energy: vec![energy; 3],

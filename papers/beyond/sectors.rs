@@ -21,12 +21,12 @@ const L2: usize = 2;
 const BOTH: usize = 3;
 
 /// Results of every kernel, by design.
-struct Found {
+struct SectorResults {
     kernels: Vec<(String, PathBuf)>,
     runs: Vec<Vec<RunMetrics>>,
 }
 
-impl Found {
+impl SectorResults {
     fn speedups(&self, design: usize) -> Vec<f64> {
         speedups(&self.runs[design], &self.runs[0])
     }
@@ -44,10 +44,10 @@ impl Found {
 pub(super) fn sectors(desk: &Session) -> Result<Page, FigureError> {
     let kernels = desk.suite()?;
     let runs = by_design(desk, &DESIGNS, &kernels)?;
-    Ok(draw(desk.is_quick, &Found { kernels, runs })?)
+    Ok(draw(desk.is_quick, &SectorResults { kernels, runs })?)
 }
 
-fn draw(is_quick: bool, found: &Found) -> Result<Page, Report> {
+fn draw(is_quick: bool, found: &SectorResults) -> Result<Page, Report> {
     let mut page = Page::new("beyond/sectors", is_quick, "Sectors against whole lines");
     page.text(&format!(
         "Caches that fetch only the sectors of 32 bytes that are asked for, against those that fetch whole lines of 128: of the L1 (`l1-sectored`),\n\
@@ -86,7 +86,7 @@ fn draw(is_quick: bool, found: &Found) -> Result<Page, Report> {
     Ok(page)
 }
 
-fn by_kernel(page: &mut Page, found: &Found) {
+fn by_kernel(page: &mut Page, found: &SectorResults) {
     page.text("## By kernel\nCycles with whole lines; for sectors of the L1, of the L2 and of both the speed-up, the bytes, and the hits.");
     let head = [
         "kernel",
@@ -114,7 +114,7 @@ fn by_kernel(page: &mut Page, found: &Found) {
     page.table(&head, rows.collect(), 1);
 }
 
-fn findings(found: &Found) -> String {
+fn findings(found: &SectorResults) -> String {
     let mut text = String::new();
     for (at, of) in [(L1, "the L1"), (L2, "the L2"), (BOTH, "both")] {
         let speedups = found.speedups(at);
@@ -161,7 +161,7 @@ mod tests {
         let lines = vec![one(100, 10, 100), one(100, 0, 100)];
         let sectored = vec![one(50, 10, 80), one(100, 0, 80)];
         let runs = vec![lines.clone(), lines.clone(), lines, sectored];
-        let page = draw(false, &Found { kernels, runs }).unwrap();
+        let page = draw(false, &SectorResults { kernels, runs }).unwrap();
         let text = &page.markdown;
         assert!(text.contains("Of 2 kernels that move 5 % fewer bytes with both, 1 are as much faster."), "{text}");
         assert!(text.contains("from 1.00 in `urng` to 2.00 in `vadd`"), "{text}");

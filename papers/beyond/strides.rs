@@ -27,14 +27,14 @@ const QUICK: usize = 4;
 const FILES: [&str; 2] = ["launch.toml", "padded.toml"];
 
 /// Results of every kernel with each design, on the plain and on the padded launch file.
-struct Found {
+struct StrideResults {
     /// Kernels, each with the path of its plain launch file.
     kernels: Vec<(String, PathBuf)>,
     plain: Vec<Vec<RunMetrics>>,
     padded: Vec<Vec<RunMetrics>>,
 }
 
-impl Found {
+impl StrideResults {
     /// Returns the speedups by padding without a scheme.
     fn padding(&self) -> Vec<f64> {
         speedups(&self.padded[0], &self.plain[0])
@@ -71,7 +71,7 @@ pub(super) fn strides(desk: &Session) -> Result<Page, FigureError> {
         kernels.iter().map(|(name, path)| (name.clone(), path.with_file_name(file))).collect()
     };
     let [plain, padded] = FILES.map(|file| by_design(desk, &DESIGNS, &of_file(file)));
-    Ok(draw(desk.is_quick, &Found { kernels, plain: plain?, padded: padded? })?)
+    Ok(draw(desk.is_quick, &StrideResults { kernels, plain: plain?, padded: padded? })?)
 }
 
 /// Returns every kernel that has both launch files; in quick mode, only those with the fewest threads.
@@ -97,7 +97,7 @@ fn threads(path: &Path) -> Result<u64, Report> {
     Ok(file.launches().map(|launch| count(&launch.grid) * count(&launch.block)).sum())
 }
 
-fn draw(is_quick: bool, found: &Found) -> Result<Page, Report> {
+fn draw(is_quick: bool, found: &StrideResults) -> Result<Page, Report> {
     let mut page = Page::new("beyond/strides", is_quick, "Padded rows against schemes");
     let which = if is_quick {
         format!(
@@ -155,7 +155,7 @@ fn draw(is_quick: bool, found: &Found) -> Result<Page, Report> {
     Ok(page)
 }
 
-fn by_kernel(page: &mut Page, found: &Found) {
+fn by_kernel(page: &mut Page, found: &StrideResults) {
     let schemes: Vec<_> = (1..DESIGNS.len()).collect();
     let names: Vec<_> = schemes.iter().map(|at| name(DESIGNS[*at])).collect();
     let head: Vec<_> = ["kernel", "padding"].into_iter().chain(names.iter().map(String::as_str)).collect();
@@ -184,7 +184,7 @@ fn by_kernel(page: &mut Page, found: &Found) {
     table(page, "## Gains on padded rows", &head, &|at| padded.iter().map(|of| shown(of[at])).collect());
 }
 
-fn findings(found: &Found) -> String {
+fn findings(found: &StrideResults) -> String {
     let mut text =
         format!("Padding alone makes the kernels {} times as fast, with no hardware.\n", in_words(&found.padding()));
     let mean = |at: &usize| geometric(&found.gains(*at));
@@ -254,7 +254,7 @@ mod tests {
         let mut padded = vec![vec![one(200), one(100)]; DESIGNS.len()];
         (plain[3], padded[3]) = (vec![one(100), one(100)], vec![one(100), one(100)]);
         let kernels = ["syrk", "vadd"].map(|name| (name.to_owned(), PathBuf::new())).into();
-        let page = draw(false, &Found { kernels, plain, padded }).unwrap();
+        let page = draw(false, &StrideResults { kernels, plain, padded }).unwrap();
         let text = &page.markdown;
         assert!(text.contains("Padding alone makes the kernels 1.414 (1.000 to 2.000) times as fast"), "{text}");
         assert!(

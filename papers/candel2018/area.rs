@@ -27,7 +27,7 @@ fn bank(technology: &Technology, design: &str, sets: &[&str]) -> Result<Block, R
 }
 
 /// FRC of one size, with the bank to which it is added.
-struct Added {
+struct FrcCost {
     entries: u32,
     /// Number of lines in the bank.
     lines: u32,
@@ -37,7 +37,7 @@ struct Added {
     twice_mm2: f64,
 }
 
-impl Added {
+impl FrcCost {
     /// Returns the area of a second bank divided by the area of the FRC.
     fn times(&self) -> f64 {
         self.twice_mm2 / self.mm2
@@ -72,7 +72,7 @@ impl Added {
     }
 }
 
-fn added(technology: &Technology) -> Result<Vec<Added>, Report> {
+fn added(technology: &Technology) -> Result<Vec<FrcCost>, Report> {
     let l2 = resolve_config(MACHINE, &["transient"], &[])?.config.l2;
     let single = bank(technology, "transient", &[])?;
     let twice = bank(technology, "transient", &[&format!("l2.sets={}", 2 * l2.sets)])?;
@@ -80,7 +80,7 @@ fn added(technology: &Technology) -> Result<Vec<Added>, Report> {
     let added = |entries: u32| {
         let with = bank(technology, "frc", &[&format!("l2.flow.frc.entries={entries}")])?;
         let bits = with.bits - single.bits;
-        Ok(Added { entries, lines: l2.ways * l2.sets, bits, mm2: mm2(&with), twice_mm2: mm2(&twice) })
+        Ok(FrcCost { entries, lines: l2.ways * l2.sets, bits, mm2: mm2(&with), twice_mm2: mm2(&twice) })
     };
     ENTRIES.into_iter().map(added).collect()
 }
@@ -95,14 +95,14 @@ pub(super) fn area() -> Result<Page, FigureError> {
          45 nm: what the design `frc` adds to a bank of `fermi` (128 KB, {lines} lines of 128 bytes) with the design `transient`, and what\n\
          twice its sets add (a set has 16 ways at most here). Tags, states and logic are in both."
     ));
-    let cells: Vec<_> = added.iter().map(Added::cells).collect();
+    let cells: Vec<_> = added.iter().map(FrcCost::cells).collect();
     page.table(&HEAD, cells.clone(), 0);
     page.text(
         "By structures an FRC is smaller by less than its lines are fewer, because a small memory has more around each bit (one of 16\n\
          lines or fewer is of flip-flops), a swap needs ports of its own, and tags and states are registers, which are searched in\n\
          place.",
     );
-    page.add_rows(added.iter().flat_map(Added::rows).collect());
+    page.add_rows(added.iter().flat_map(FrcCost::rows).collect());
     let names = ["entries", "lines_ratio", "bits", "frc_mm2", "bank_mm2", "times", "paper_lines_ratio"];
     page.csv = comma_separated(&names, &cells)?;
     Ok(page)

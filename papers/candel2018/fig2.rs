@@ -13,17 +13,17 @@ use tb::l2::figure2::{Replacement, Times, replacements};
 use waves::part_file::Scratch;
 
 /// Cycle that the text states, or that follows from the stated cycles.
-enum Published {
+enum PublishedCycle {
     Stated(u64),
     Follows(u64),
 }
 
-use Published::{Follows, Stated};
+use PublishedCycle::{Follows, Stated};
 
 /// Expected event of a request: name of the request, event, published cycle, and accessor of our cycle.
-type Known = (&'static str, &'static str, Published, fn(&Replacement) -> u64);
+type ExpectedEvent = (&'static str, &'static str, PublishedCycle, fn(&Replacement) -> u64);
 
-const CONVENTIONAL: [Known; 7] = [
+const CONVENTIONAL: [ExpectedEvent; 7] = [
     ("B", "attended to", Stated(10), |b| b.attended),
     ("B", "A gone, readable until then", Stated(90), |b| b.gone),
     ("B", "complete", Follows(200), |b| b.complete),
@@ -32,7 +32,7 @@ const CONVENTIONAL: [Known; 7] = [
     ("D", "attended to", Follows(410), |d| d.attended),
     ("D", "complete", Follows(600), |d| d.complete),
 ];
-const WITH_FRC: [Known; 9] = [
+const WITH_FRC: [ExpectedEvent; 9] = [
     ("B", "fetch starts", Stated(10), |b| b.attended),
     ("B", "complete", Follows(120), |b| b.complete),
     ("B", "entry free", Follows(200), |b| b.gone),

@@ -1,8 +1,8 @@
 //! candel2018 Figure 6: miss delaying latency in the L2.
 
 use super::{
-    App, BASELINE, FRC_4, FRC_8, FRC_64, FRC_512, L2S, LARGER, LEAST, Plot, Session, app, compared, listed, measured,
-    most,
+    App, BASELINE, FRC_4, FRC_8, FRC_64, FRC_512, L2S, LARGER, MIN_CHANGE, Plot, Session, app, compared, listed,
+    measured, most,
 };
 use crate::FigureError;
 use crate::chart::Chart;
@@ -19,7 +19,7 @@ pub(in super::super) fn fig6(desk: &Session) -> Result<Page, FigureError> {
     let mut claim = |class, what: &str, ours: &str, published: &str, passed| {
         rows.push(ComparisonRow::claim(class, what, ours, published, passed));
     };
-    let (count, is_most) = most(&apps, |app| app.delay[FRC_4] < (1.0 - LEAST) * app.delay[BASELINE]);
+    let (count, is_most) = most(&apps, |app| app.delay[FRC_4] < (1.0 - MIN_CHANGE) * app.delay[BASELINE]);
     claim(Class::Sign, "4 lines against the baseline", &count, "shorter for almost all", is_most);
     let (count, is_most) = most(&apps, |app| LARGER.iter().all(|&l2| app.delay[FRC_4] <= app.delay[l2]));
     claim(Class::Ordering, "4 lines against larger L2s", &count, "much shorter", is_most);
@@ -30,7 +30,7 @@ pub(in super::super) fn fig6(desk: &Session) -> Result<Page, FigureError> {
         let App { delay, .. } = app(&apps, name);
         let longest = (FRC_8 + 1..=FRC_512).map(|l2| delay[l2]).fold(0.0, f64::max);
         let ours = listed([("8 lines", delay[FRC_8]), ("more", longest)]);
-        claim(Class::Sign, name, &ours, "rises beyond about 8 lines", longest > (1.0 + LEAST) * delay[FRC_8]);
+        claim(Class::Sign, name, &ours, "rises beyond about 8 lines", longest > (1.0 + MIN_CHANGE) * delay[FRC_8]);
     }
     let chart = Chart::new("candel2018, Figure 6: miss delaying latency", "cycles");
     let plot = Plot { figure: "candel2018/fig6", chart, l2s: compared(), of: |app| app.delay };

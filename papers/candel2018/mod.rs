@@ -88,7 +88,7 @@ const FRC_512: usize = 8;
 const LARGER: [usize; 2] = [9, 10];
 
 /// Smallest relative change that counts as a rise or a fall.
-const LEAST: f64 = 0.02;
+const MIN_CHANGE: f64 = 0.02;
 /// Fraction that counts as negligible.
 const RARE: f64 = 0.01;
 /// Value of [`RARE`] in percent.

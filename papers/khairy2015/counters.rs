@@ -19,14 +19,14 @@ const VICTIMS: u32 = 16 * 48;
 const NEGLIGIBLE: f64 = 10.0;
 
 /// Structures that a design adds to the machine.
-struct Added {
+struct AddedStructures {
     design: &'static str,
     bits: u64,
     flops: u64,
     um2: f64,
 }
 
-impl Added {
+impl AddedStructures {
     fn new(technology: &Technology, design: &'static str) -> Result<Self, Report> {
         let [with, without] = [design, "baseline"].map(|design| block(technology, MACHINE, &[design], &[]));
         let (with, without) = (with?, without?);
@@ -48,7 +48,7 @@ impl Added {
 
 pub(in super::super) fn counters() -> Result<Page, FigureError> {
     let technology = Technology::built_in().into_diagnostic()?;
-    let (dwt, ccws) = (Added::new(technology, "dwt-cs")?, Added::new(technology, "ccws")?);
+    let (dwt, ccws) = (AddedStructures::new(technology, "dwt-cs")?, AddedStructures::new(technology, "ccws")?);
     let about = format!(
         "The paper holds that DWT-CS needs negligible hardware to detect thrashing, two counters a core and a few registers for the best\n\
          numbers of warps, where CCWS needs victim tag arrays of {VICTIMS} tags a core (Table 4). Here by structures: what `dwt-cs` and `ccws` add to `fermi`,\n\
@@ -61,7 +61,7 @@ pub(in super::super) fn counters() -> Result<Page, FigureError> {
     Ok(page)
 }
 
-fn rows(dwt: &Added, ccws: &Added) -> Result<Vec<ComparisonRow>, Report> {
+fn rows(dwt: &AddedStructures, ccws: &AddedStructures) -> Result<Vec<ComparisonRow>, Report> {
     let with_ccws = counts(MACHINE, &["ccws"], &[])?;
     let tags = counted_scope(&with_ccws, "sm0.l1.victims")?.arrays.iter().find(|array| array.name == "tags");
     let (victims, victim_bits) = tags.map_or((0, 0), |tags| (tags.rows * tags.columns, tags.bits()));

@@ -11,7 +11,7 @@ use crate::{FigureError, Session, index_of};
 use warpsieve::run::ratio;
 
 /// Applications that lose more than 80 % of their misses.
-const MOST: [&str; 4] = ["3DS", "KM", "SYRK", "GESUMMV"];
+const MOST_REDUCED: [&str; 4] = ["3DS", "KM", "SYRK", "GESUMMV"];
 /// Applications that lose up to 60 % of their misses.
 const SOME: [&str; 3] = ["2DCONV", "MM", "IIX"];
 /// Applications whose miss rate is close to that of unbounded caches.
@@ -35,7 +35,7 @@ pub(in super::super) fn fig10(desk: &Session) -> Result<Page, FigureError> {
          bounds (`unbounded`) cut that. Of the last rows the published number is ours of unbounded caches. {METHOD}"
     );
     let mut rows: Vec<ComparisonRow> =
-        MOST.map(|name| most(name, cuts.each_ref().map(|cuts| cuts[index_of(&apps, name)]))).into();
+        MOST_REDUCED.map(|name| most(name, cuts.each_ref().map(|cuts| cuts[index_of(&apps, name)]))).into();
     rows.extend(SOME.map(|name| {
         ComparisonRow::sign(
             &format!("{name}, misses cut by percent"),

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use golden::untimed::{CLASS_NAMES, CLASSES, LocalityCounts, Reached};
+use golden::untimed::{AccessCounts, CLASS_NAMES, CLASSES, LocalityCounts};
 use serde::{Deserialize, Serialize};
 
 use super::{APPS, App, KERNELS, Kind, MACHINE, STREAMING};
@@ -13,7 +13,7 @@ use crate::page::Page;
 use crate::runs::{Point, RunFailure};
 use crate::sheet::Table;
 use crate::{FigureError, Session, index_of};
-use warpsieve::config::Resolved;
+use warpsieve::config::ResolvedMachine;
 use warpsieve::run::{locality, ratio};
 
 /// Caches, in the order of the counts.
@@ -43,8 +43,8 @@ struct Count {
     found: [u64; CLASSES],
 }
 
-impl From<Reached> for Count {
-    fn from(Reached { requests, found }: Reached) -> Self {
+impl From<AccessCounts> for Count {
+    fn from(AccessCounts { requests, found }: AccessCounts) -> Self {
         Self { requests, found }
     }
 }
@@ -81,7 +81,7 @@ impl Shares {
 fn counted(desk: &Session, apps: &[&App], sets: &[&str]) -> Result<Vec<Shares>, FigureError> {
     let points: Vec<_> =
         apps.iter().map(|app| Point::new(&desk.launch(app.kernel, app.size), MACHINE, &[], sets)).collect();
-    let done = desk.runner.measure("locality", &points, &|launch: &Path, resolved: &Resolved| {
+    let done = desk.runner.measure("locality", &points, &|launch: &Path, resolved: &ResolvedMachine| {
         let LocalityCounts { l1, l1_unbounded, l2, l2_unbounded } = locality(launch, &resolved.config)?;
         Ok::<_, RunFailure>([l1_unbounded, l1, l2_unbounded, l2].map(Count::from))
     })?;
@@ -99,7 +99,7 @@ pub(in super::super) fn fig3(desk: &Session) -> Result<Page, FigureError> {
          gives way; both L2s are behind the L1 of the machine. Caches are those of `fermi` in the model without time, which runs the warps of an SM in\n\
          turn. {KERNELS}"
     );
-    let held = Held { apps: &apps, shares: &shares };
+    let held = CheckedShares { apps: &apps, shares: &shares };
     let rows = held.rows(&spread);
     let mut page = Page::with_comparison(
         "khairy2015/fig3",
@@ -126,7 +126,7 @@ pub(in super::super) fn fig3(desk: &Session) -> Result<Page, FigureError> {
 }
 
 /// Applications and their hit shares, which are checked against the statements of section 3.2.
-struct Held<'a> {
+struct CheckedShares<'a> {
     apps: &'a [&'a App],
     shares: &'a [Shares],
 }
@@ -135,7 +135,7 @@ fn says(what: &str, ours: &str, published: &str, passed: bool) -> ComparisonRow 
     ComparisonRow::claim(Class::Sign, what, ours, published, passed)
 }
 
-impl Held<'_> {
+impl CheckedShares<'_> {
     fn of(&self, name: &str) -> &Shares {
         &self.shares[index_of(self.apps, name)]
     }

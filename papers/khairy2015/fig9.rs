@@ -15,9 +15,9 @@ const NAMES: [&str; 4] = ["baseline", "DWT-PRIC", "CCWS", "MRPB"];
 
 /// Class of applications, with the published gains of DWT-PRIC over CCWS and over MRPB and the order of the
 /// three that follows.
-type Published = (&'static str, &'static [Kind], [f64; 2], [usize; 3]);
+type PublishedGains = (&'static str, &'static [Kind], [f64; 2], [usize; 3]);
 
-const PUBLISHED: [Published; 4] = [
+const PUBLISHED: [PublishedGains; 4] = [
     ("contention", &CONTENTION, [1.7, 1.5], [1, 3, 2]),
     ("conflict", &[Kind::Conflict], [2.1, 1.37], [1, 3, 2]),
     ("thrashing", &[Kind::Thrashing], [1.02, 1.25], [1, 2, 3]),
@@ -27,7 +27,7 @@ const PUBLISHED: [Published; 4] = [
 const TITLE: &str = "khairy2015, Figure 9: DWT-PRIC, CCWS and MRPB";
 
 /// Runs of the applications, and their IPC relative to the baseline on each of [`MACHINES`].
-struct Found {
+struct GainResults {
     apps: Vec<&'static App>,
     done: Vec<Vec<RunResult>>,
     gains: [Vec<f64>; 4],
@@ -36,7 +36,7 @@ struct Found {
 pub(in super::super) fn fig9(desk: &Session) -> Result<Page, FigureError> {
     let apps = apps(&CONTENTION);
     let done = measured(desk, &apps, &MACHINES.map(with))?;
-    let found = Found { gains: [0, 1, 2, 3].map(|machine| relative(&done, machine, 0)), apps, done };
+    let found = GainResults { gains: [0, 1, 2, 3].map(|machine| relative(&done, machine, 0)), apps, done };
     let about = format!(
         "IPC in parts of the baseline's, of the applications that contend for the L1. *DWT-PRIC*: designs `dwt-pric` and `streaming-l2`; *CCWS*:\n\
          `ccws`; *MRPB*: `mrpb`. {METHOD}"
@@ -51,10 +51,10 @@ pub(in super::super) fn fig9(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-impl Found {
+impl GainResults {
     /// Compares the gains of DWT-PRIC over CCWS and MRPB in a class, and the order of the three schemes
     /// there.
-    fn of_class(&self, &(name, kinds, published, order): &Published) -> [ComparisonRow; 3] {
+    fn of_class(&self, &(name, kinds, published, order): &PublishedGains) -> [ComparisonRow; 3] {
         let Self { apps, gains, .. } = self;
         let over = |(scheme, published): (usize, f64)| {
             let ratios: Vec<_> = gains[1].iter().zip(&gains[scheme]).map(|(ours, theirs)| ours / theirs).collect();

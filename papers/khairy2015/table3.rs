@@ -19,7 +19,7 @@ use warpsieve::text::format_thousands;
 const PUBLISHED: [(&str, u8, u8); 6] =
     [("SpMV", 1, 1), ("KM", 1, 1), ("BFS", 5, 7), ("IIX", 2, 2), ("SYRK", 2, 2), ("GESUMMV", 1, 1)];
 /// Maximum number of warps per scheduler.
-const MOST: u8 = 24;
+const MAX_WARPS: u8 = 24;
 /// Application whose thrashing varies over time.
 const UNSTEADY: &str = "BFS";
 /// Allowed difference between the limits of [`UNSTEADY`].
@@ -35,7 +35,7 @@ impl Search {
     /// Returns the limit with the highest IPC; the lowest of several equal ones.
     fn best(&self) -> u8 {
         let best = (0..self.ipc.len()).rev().max_by(|one, other| self.ipc[*one].total_cmp(&self.ipc[*other]));
-        best.map_or(MOST, |at| at as u8 + 1)
+        best.map_or(MAX_WARPS, |at| at as u8 + 1)
     }
 
     fn ipc(&self, limit: u8) -> f64 {
@@ -53,7 +53,7 @@ fn holds_back(run: &RunResult) -> bool {
 fn searched(desk: &Session, apps: &[&App]) -> Result<Vec<Search>, FigureError> {
     let mut found: Vec<Search> = apps.iter().map(|_| Search { ipc: Vec::new() }).collect();
     let mut open: Vec<usize> = (0..apps.len()).collect();
-    for limit in 1..=MOST {
+    for limit in 1..=MAX_WARPS {
         let tried: Vec<&App> = open.iter().map(|at| apps[*at]).collect();
         let set = format!("sm.warp_limit={limit}");
         let done = measured(desk, &tried, &[(&["pric"], &[&set])])?;
@@ -117,7 +117,7 @@ fn why(search: &Search, dwt: Option<u8>, run: &RunResult, sample: Option<&[u64]>
 }
 
 /// Results of one application.
-struct Settled<'a> {
+struct LimitResults<'a> {
     app: &'a App,
     search: Search,
     /// Runs with DWT-CS, first as published, then with periods that continue in the next launch of a kernel.
@@ -130,7 +130,7 @@ fn shown(limit: Option<u8>) -> String {
     limit.map_or("none".to_owned(), |limit| limit.to_string())
 }
 
-impl Settled<'_> {
+impl LimitResults<'_> {
     /// Returns the limit that DWT-CS found on a machine variant; for several kernels, the first limit found.
     fn limit(&self, machine: usize) -> Option<u8> {
         self.runs[machine].warp_limits.first().map(|(_, limit)| *limit)
@@ -165,7 +165,7 @@ impl Settled<'_> {
     fn series(&self) -> Series {
         let Search { ipc } = &self.search;
         let best = self.search.ipc(self.search.best());
-        let values = (0..usize::from(MOST)).map(|at| ipc.get(at).map(|ipc| ipc / best));
+        let values = (0..usize::from(MAX_WARPS)).map(|at| ipc.get(at).map(|ipc| ipc / best));
         Series { name: self.app.name.to_owned(), values: values.collect() }
     }
 }
@@ -179,10 +179,10 @@ pub(in super::super) fn table3(desk: &Session) -> Result<Page, FigureError> {
     let done = measured(desk, &apps, &[with(DWT_PRIC), (DWT_PRIC, &persist)])?;
     let found = apps.into_iter().zip(PUBLISHED).zip(searched.into_iter().zip(done));
     let found =
-        found.map(|((app, (_, swt, dwt)), (search, runs))| Settled { app, search, runs, published: (swt, dwt) });
+        found.map(|((app, (_, swt, dwt)), (search, runs))| LimitResults { app, search, runs, published: (swt, dwt) });
     let found: Vec<_> = found.collect();
     let about = format!(
-        "The limit of warps a scheduler with the highest IPC, searched from 1 up to the first that holds nobody back or {MOST} (`sm.warp_limit`, with\n\
+        "The limit of warps a scheduler with the highest IPC, searched from 1 up to the first that holds nobody back or {MAX_WARPS} (`sm.warp_limit`, with\n\
          design `pric`), and the one that DWT-CS settles on (`dwt-pric` and `streaming-l2`); *IPC* is that of the search at this limit, in parts of its\n\
          best. *Kept*: what DWT-CS finds if it goes on counting in the next launch of a kernel (`throttle.persist = \"kernel\"`). {METHOD}"
     );
@@ -197,12 +197,12 @@ pub(in super::super) fn table3(desk: &Session) -> Result<Page, FigureError> {
     let mut page = Page::with_comparison("khairy2015/table3", desk.is_quick, TITLE, &about, rows);
     let head = ["app", "SWT, published", "SWT", "DWT-CS, published", "DWT-CS", "IPC", "kept", "cycles"];
     page.text("## Applications");
-    page.numbers(&head, found.iter().map(Settled::cells).collect(), 1)?;
+    page.numbers(&head, found.iter().map(LimitResults::cells).collect(), 1)?;
     page.chart(
         "",
         &Chart {
-            groups: (1..=MOST).map(|limit| limit.to_string()).collect(),
-            series: found.iter().map(Settled::series).collect(),
+            groups: (1..=MAX_WARPS).map(|limit| limit.to_string()).collect(),
+            series: found.iter().map(LimitResults::series).collect(),
             form: Form::Lines,
             ..Chart::new("IPC by the limit of warps a scheduler", "IPC, in parts of the best")
         },

@@ -12,7 +12,7 @@ use crate::runs::RunFailure;
 use crate::sheet::row;
 use crate::structures::{block, scope};
 use crate::{FigureError, Session, index_of};
-use warpsieve::config::Resolved;
+use warpsieve::config::ResolvedMachine;
 use warpsieve::estimate::{Activity, Block, Energy};
 use warpsieve::run::{Outcome, RunOptions, run};
 
@@ -65,7 +65,7 @@ fn energies(desk: &Session) -> Result<Vec<[f64; 2]>, FigureError> {
     let points: Vec<_> =
         apps.flat_map(|app| [app.point(desk, &[], &[]), app.point(desk, &["decoupled"], &[])]).collect();
     let options = RunOptions { structures: true, ..RunOptions::default() };
-    desk.runner.measure("energies", &points, &|launch: &Path, resolved: &Resolved| {
+    desk.runner.measure("energies", &points, &|launch: &Path, resolved: &ResolvedMachine| {
         let report = run(launch, &resolved.config, &options, &mut |_| {})?;
         match (&report.outcome, Activity::of(&report)) {
             (Outcome::Finished, Some(activity)) => {

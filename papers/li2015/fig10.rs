@@ -35,7 +35,7 @@ fn average(values: &[f64]) -> f64 {
 }
 
 /// Metrics of the applications with each of [`SHOWN`].
-struct Found<'a> {
+struct SchemeMetrics<'a> {
     schemes: &'a Schemes,
     hits: [Vec<f64>; SHOWN.len()],
     l2: [Vec<f64>; SHOWN.len()],
@@ -51,7 +51,7 @@ pub(in super::super) fn fig10(desk: &Session) -> Result<Page, FigureError> {
     let schemes = Schemes::measure(desk, &[Kind::Unfriendly])?;
     let [hits, all, l2, dram] =
         [hits_through, all_hits, to_l2, to_dram].map(|of| SHOWN.map(|scheme| schemes.values(scheme, of)));
-    let found = Found { schemes: &schemes, hits, l2, dram };
+    let found = SchemeMetrics { schemes: &schemes, hits, l2, dram };
     let about = format!("{READING}\n{}", schemes.text());
     let title = "li2015, Figure 10: hits in the L1, and traffic below it";
     let mut page = Page::with_comparison("li2015/fig10", desk.is_quick, title, &about, found.rows());
@@ -73,7 +73,7 @@ pub(in super::super) fn fig10(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-impl Found<'_> {
+impl SchemeMetrics<'_> {
     fn rows(&self) -> Vec<ComparisonRow> {
         let mut rows: Vec<ComparisonRow> = self.over_plain().into();
         rows.extend(OVER_PDP.map(|(app, published)| self.over_pdp(app, published)));

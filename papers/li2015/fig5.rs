@@ -26,7 +26,7 @@ pub(in super::super) fn fig5(desk: &Session) -> Result<Page, FigureError> {
     let apps = apps(&[Kind::Unfriendly, Kind::Friendly]);
     let done = measured(desk, &apps, &[(vec![], vec![])])?;
     let [hits, of_stores] = [all_hits, of_stores].map(|of| done.iter().map(|runs| of(&runs[0])).collect::<Vec<_>>());
-    let once: Vec<_> = counted(desk, &apps)?.iter().map(super::reuse::Counted::once).collect();
+    let once: Vec<_> = counted(desk, &apps)?.iter().map(super::reuse::ReuseCounts::once).collect();
     let about = format!(
         "Hits of loads and stores in the L1 of `fermi` with `li2015-clocks`, in percent of both; a load that finds its line on the way is no hit.\n\
          Requests of lines that an SM asks for once in a launch, in percent of all, whatever the cache. {KERNELS}"

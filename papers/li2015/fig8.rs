@@ -12,7 +12,7 @@ const BAND: f64 = 0.05;
 
 pub(in super::super) fn fig8(desk: &Session) -> Result<Page, FigureError> {
     let schemes = Schemes::measure(desk, &[Kind::Unfriendly])?;
-    let found = Found { relative: Scheme::ALL.map(|scheme| schemes.relative(scheme)), schemes: &schemes };
+    let found = RelativeIpcs { relative: Scheme::ALL.map(|scheme| schemes.relative(scheme)), schemes: &schemes };
     let about = format!("IPC in parts of the baseline's. {}", schemes.text());
     let title = "li2015, Figure 8: the unfriendly applications";
     let mut page = Page::with_comparison("li2015/fig8", desk.is_quick, title, &about, found.rows());
@@ -26,13 +26,13 @@ pub(in super::super) fn fig8(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-struct Found<'a> {
+struct RelativeIpcs<'a> {
     schemes: &'a Schemes,
     /// IPC with each scheme, relative to the baseline.
     relative: [Vec<f64>; Scheme::ALL.len()],
 }
 
-impl Found<'_> {
+impl RelativeIpcs<'_> {
     fn mean(&self, scheme: Scheme) -> f64 {
         mean_of(Kind::Unfriendly, &self.schemes.apps, &self.relative[scheme as usize])
     }

@@ -13,20 +13,20 @@ use crate::judge::{Class, ComparisonRow};
 use crate::page::Page;
 use crate::runs::{Point, RunFailure, resolve_config};
 use crate::{FigureError, Session, index_of};
-use warpsieve::config::Resolved;
+use warpsieve::config::ResolvedMachine;
 use warpsieve::run::{ratio, reuse};
 use warpsieve::text::format_thousands;
 
 /// Reuse statistics of an application's requests.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Counted {
+pub(super) struct ReuseCounts {
     lines: [u64; REFERENCES],
     requests: u64,
     once: u64,
     distances: [u64; DISTANCES],
 }
 
-impl Counted {
+impl ReuseCounts {
     /// Returns the requests for lines that are referenced only once, in percent.
     pub(super) fn once(&self) -> f64 {
         100.0 * ratio(self.once, self.requests)
@@ -39,11 +39,13 @@ impl Counted {
 }
 
 /// Counts references and reuse distances of applications on the untimed model.
-pub(super) fn counted(desk: &Session, apps: &[&App]) -> Result<Vec<Counted>, FigureError> {
+pub(super) fn counted(desk: &Session, apps: &[&App]) -> Result<Vec<ReuseCounts>, FigureError> {
     let points: Vec<_> = apps.iter().map(|app| Point::new(&app.launch(desk), MACHINE, &[DESIGN], &[])).collect();
-    desk.runner.measure("reuse", &points, &|launch: &Path, resolved: &Resolved| -> Result<Counted, RunFailure> {
+    desk.runner.measure("reuse", &points, &|launch: &Path,
+                                            resolved: &ResolvedMachine|
+     -> Result<ReuseCounts, RunFailure> {
         let Reuse { lines, requests, once, distances } = reuse(launch, &resolved.config)?;
-        Ok(Counted { lines, requests, once, distances })
+        Ok(ReuseCounts { lines, requests, once, distances })
     })
 }
 
@@ -66,7 +68,7 @@ const METHOD: &str = "Requests are those that the coalescer makes of loads, stor
 runs the warps of an SM; each SM and each launch counts for itself, as their L1s do.";
 
 /// Explains the number of references per line in BH.
-fn nodes(desk: &Session, counted: &Counted) -> Result<String, Report> {
+fn nodes(desk: &Session, counted: &ReuseCounts) -> Result<String, Report> {
     let (nodes, warps) = walk(desk)?;
     let sms = resolve_config(MACHINE, &[DESIGN], &[])?.config.num_sms;
     Ok(format!(
@@ -81,7 +83,7 @@ pub(in super::super) fn fig3(desk: &Session) -> Result<Page, FigureError> {
     let apps = apps(&[Kind::Unfriendly]);
     let counted = counted(desk, &apps)?;
     let nodes = nodes(desk, &counted[index_of(&apps, "BH")])?;
-    let row = |(app, counted): (&&App, &Counted)| {
+    let row = |(app, counted): (&&App, &ReuseCounts)| {
         let is_stated_often = matches!(app.name, "PTF" | "SSSP");
         let published = if is_stated_often { "most three times or more" } else { "most fewer than three times" };
         let few = counted.at_most_twice();
@@ -106,8 +108,8 @@ pub(in super::super) fn fig3(desk: &Session) -> Result<Page, FigureError> {
 /// Returns the percentages of each application, with one column per class.
 fn columns<const N: usize, T: Into<String>>(
     names: impl IntoIterator<Item = T>,
-    counted: &[Counted],
-    of: fn(&Counted) -> [u64; N],
+    counted: &[ReuseCounts],
+    of: fn(&ReuseCounts) -> [u64; N],
 ) -> impl Iterator<Item = (T, Vec<f64>)> {
     let share = move |class: usize| counted.iter().map(move |counted| percentages(of(counted))[class]).collect();
     names.into_iter().zip((0..N).map(share))
@@ -126,7 +128,7 @@ pub(super) fn class_of(distance: usize) -> usize {
 pub(in super::super) fn fig4(desk: &Session) -> Result<Page, FigureError> {
     let apps = apps(&[Kind::Unfriendly]);
     let counted = counted(desk, &apps)?;
-    let beyond = |counted: &Counted, distance: usize| -> f64 {
+    let beyond = |counted: &ReuseCounts, distance: usize| -> f64 {
         percentages(counted.distances)[class_of(distance)..].iter().sum()
     };
     let far: Vec<f64> = counted.iter().map(|counted| beyond(counted, L1_LINES)).collect();

@@ -13,7 +13,7 @@ use warpsieve::run::ratio;
 /// Protecting distances of the initial search.
 const DISTANCES: [u32; 12] = [4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 255];
 /// Maximum protecting distance, limited by the counter of a line.
-const MOST: u32 = 255;
+const MAX_DISTANCE: u32 = 255;
 /// Profile thresholds to try.
 pub(super) const THRESHOLDS: [u32; 7] = [1, 2, 3, 4, 6, 8, 16];
 
@@ -141,7 +141,7 @@ impl Schemes {
             "*BL*: the plain L1 of `fermi` with `li2015-clocks`. *BALL*: `bypass-all`. *MRPB*: `mrpb-all`. *Profiled*: `profiled` with a threshold\n\
              of {}, which is best of {THRESHOLDS:?} on the geometric mean of the unfriendly. *PDP-best*: `pdp` with the distance that\n\
              is best for the application: of {DISTANCES:?}, then by halves between the best and its neighbours.\n\
-             It is {}. At the small sizes, where all from 1 to {MOST} were tried, such a search gets\n\
+             It is {}. At the small sizes, where all from 1 to {MAX_DISTANCE} were tried, such a search gets\n\
              at least {:.1} % of the best IPC of each.\n\
              *Decoupled*: `decoupled`, a threshold of 2 in every SM: a line enters at its third request, the second that finds its tag.\n\
              *Second request*: the same, but the first request counts too (`{FIRST_COUNTS}`). *Dueling*: `decoupled-dueling`. {KERNELS}",
@@ -208,7 +208,7 @@ fn searched(desk: &Session, apps: &[&App]) -> Result<Vec<BTreeMap<u32, RunResult
 fn share_found(desk: &Session, apps: &[&App]) -> Result<f64, FigureError> {
     let small: Vec<_> = apps.iter().map(|app| App { size: "small", ..**app }).collect();
     let small: Vec<_> = small.iter().collect();
-    let all = protected(desk, &small, &vec![(1..=MOST).collect(); small.len()])?;
+    let all = protected(desk, &small, &vec![(1..=MAX_DISTANCE).collect(); small.len()])?;
     let best = |tried: &BTreeMap<u32, RunResult>| tried.values().map(ipc).fold(0.0, f64::max);
     let shares =
         searched(desk, &small)?.iter().zip(&all).map(|(found, all)| best(found) / best(all)).collect::<Vec<_>>();
@@ -222,7 +222,7 @@ fn ipcs(tried: &BTreeMap<u32, RunResult>) -> BTreeMap<u32, f64> {
 /// Returns the shortest distance with the highest value.
 fn best_distance(tried: &BTreeMap<u32, f64>) -> u32 {
     let at = fastest(tried.values().copied());
-    tried.keys().nth(at).copied().unwrap_or(MOST)
+    tried.keys().nth(at).copied().unwrap_or(MAX_DISTANCE)
 }
 
 /// Returns the shortest distance with the highest hit rate.
@@ -245,7 +245,7 @@ pub(super) fn common_distance(desk: &Session) -> Result<u32, FigureError> {
 fn halfway(tried: &BTreeMap<u32, f64>) -> Vec<u32> {
     let best = best_distance(tried);
     let below = tried.range(..best).next_back().map_or(0, |(distance, _)| *distance);
-    let above = tried.range(best + 1..).next().map_or(MOST + 1, |(distance, _)| *distance);
+    let above = tried.range(best + 1..).next().map_or(MAX_DISTANCE + 1, |(distance, _)| *distance);
     [below.midpoint(best), best.midpoint(above)]
         .into_iter()
         .filter(|next| *next > 0 && !tried.contains_key(next))
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn a_single_peak_is_found_wherever_it_is() {
-        for peak in 1..=MOST {
+        for peak in 1..=MAX_DISTANCE {
             let (found, tried) = search(|distance| -f64::from(distance.abs_diff(peak)));
             assert!(found == peak && tried <= 28, "{peak}: {found} after {tried}");
         }

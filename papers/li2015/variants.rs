@@ -14,14 +14,14 @@ use warpsieve::text::format_thousands;
 struct Variant(&'static str, &'static [&'static str], &'static [&'static str]);
 
 /// Results of the unfriendly applications on several machines.
-struct Measured {
+struct VariantResults {
     apps: Vec<&'static App>,
     names: Vec<&'static str>,
     /// Runs by application and machine.
     done: Vec<Vec<RunResult>>,
 }
 
-impl Measured {
+impl VariantResults {
     fn new(desk: &Session, variants: &[Variant]) -> Result<Self, FigureError> {
         let apps = apps(&[Kind::Unfriendly]);
         let machines: Vec<_> =
@@ -85,7 +85,7 @@ pub(in super::super) fn fig12(desk: &Session) -> Result<Page, FigureError> {
         Variant("SHiP", &["ship"], &[]),
         Variant("Decoupled + LRU", &["decoupled"], &[]),
     ];
-    let measured = Measured::new(desk, &VARIANTS)?;
+    let measured = VariantResults::new(desk, &VARIANTS)?;
     let about = format!(
         "IPC in parts of that of the plain L1 with LRU replacement, on `fermi` with `li2015-clocks`. *SRRIP*: `srrip`. *SHiP*: `ship`, which the\n\
          paper names beside RRIP and does not show. *Decoupled + LRU*: `decoupled`. {KERNELS}"
@@ -154,7 +154,7 @@ const TWO: usize = 9;
 const FIRST: usize = 12;
 
 pub(in super::super) fn fig13(desk: &Session) -> Result<Page, FigureError> {
-    let measured = Measured::new(desk, &tags())?;
+    let measured = VariantResults::new(desk, &tags())?;
     let about = format!(
         "IPC of the decoupled L1 on `fermi` with `li2015-clocks`. *Tags*: in one set with 128 lines, in parts of that with 256. *Ways*: of the tags\n\
          of each of 32 sets with 4 lines, in parts of the plain L1 of 4 ways. *Threshold*: in parts of that with 1. The paper shows its\n\
@@ -191,7 +191,7 @@ pub(in super::super) fn fig13(desk: &Session) -> Result<Page, FigureError> {
 }
 
 /// Checks the best number of tags, and the number of tags per set.
-fn of_tags(measured: &Measured) -> [ComparisonRow; 2] {
+fn of_tags(measured: &VariantResults) -> [ComparisonRow; 2] {
     let best = measured.best(&[0, 1, 2, 3]);
     let over = |entries: usize| format!("{:.3}", measured.mean(entries, TWO_A_LINE));
     let number = ComparisonRow::claim(
@@ -206,7 +206,7 @@ fn of_tags(measured: &Measured) -> [ComparisonRow; 2] {
 }
 
 /// Explains why more ways do not help.
-fn farther(measured: &Measured) -> String {
+fn farther(measured: &VariantResults) -> String {
     let evictions = |machine: usize| format_thousands(measured.of("PTF", machine).counters.totals().l1.evictions);
     format!(
         "PTF most of all: with more tags in a set, lines whose requests lie farther apart get to the threshold and push others out: {} \
@@ -217,7 +217,7 @@ fn farther(measured: &Measured) -> String {
 }
 
 /// Checks which threshold is best.
-fn of_thresholds(measured: &Measured) -> [ComparisonRow; 2] {
+fn of_thresholds(measured: &VariantResults) -> [ComparisonRow; 2] {
     let best = measured.best(&[8, 9, 10, 11]);
     let near = |app: usize| {
         let best = (ONE..FIRST).map(|at| measured.ipc(app, at)).fold(0.0, f64::max);
@@ -243,7 +243,7 @@ fn of_thresholds(measured: &Measured) -> [ComparisonRow; 2] {
 }
 
 /// Explains the hit rates of BH with the 64 KB L1s of Figure 14.
-fn of_walks(measured: &Measured, nodes: usize) -> String {
+fn of_walks(measured: &VariantResults, nodes: usize) -> String {
     let [plain, decoupled] = [4, 5].map(|machine| hits(measured.of("BH", machine)));
     format!(
         "of the loads of BH ({} nodes) the plain L1 of 64 KB hits with {plain:.0} %; the decoupled one lets the first two loads of a line \
@@ -263,7 +263,7 @@ pub(in super::super) fn fig14(desk: &Session) -> Result<Page, FigureError> {
         Variant("BL 128 KB", &[], &["l1.sets=256"]),
         Variant("Decoupled 128 KB", &["decoupled"], &["l1.sets=256"]),
     ];
-    let measured = Measured::new(desk, &VARIANTS)?;
+    let measured = VariantResults::new(desk, &VARIANTS)?;
     let about = format!(
         "IPC in parts of that of the plain L1 of 16 KB, on `fermi` with `li2015-clocks`; sets of 4 lines, and of 8 tags in the decoupled L1.\n{KERNELS}"
     );
@@ -292,7 +292,7 @@ pub(in super::super) fn fig15(desk: &Session) -> Result<Page, FigureError> {
         Variant("GTO", &[], &[]),
         Variant("GTO, Decoupled", &["decoupled"], &[]),
     ];
-    let measured = Measured::new(desk, &VARIANTS)?;
+    let measured = VariantResults::new(desk, &VARIANTS)?;
     let about = format!("IPC in parts of that of the plain L1 under GTO, on `fermi` with `li2015-clocks`. {KERNELS}");
     let gto = 4;
     let plain = |(at, name): (usize, &str)| {

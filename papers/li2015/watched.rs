@@ -15,12 +15,12 @@ use crate::page::Page;
 use crate::runs::{Point, RunFailure, RunResult};
 use crate::sheet::Table;
 use crate::{FigureError, Session, index_of};
-use warpsieve::config::Resolved;
+use warpsieve::config::ResolvedMachine;
 use warpsieve::run::{Outcome, RunOptions, Verdict, ratio, run};
 
 /// Statistics of the loads that did not bypass the L1s.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Watched {
+struct LoadStatistics {
     /// Loads of previously referenced lines, by the number of loads in between.
     distances: [u64; DISTANCES],
     /// Number of distinct lines, summed over SMs and launches.
@@ -28,14 +28,14 @@ struct Watched {
 }
 
 /// Runs points with the golden models as checkers, which collect the statistics.
-fn watched(desk: &Session, points: &[Point]) -> Result<Vec<Watched>, FigureError> {
+fn watched(desk: &Session, points: &[Point]) -> Result<Vec<LoadStatistics>, FigureError> {
     let options = RunOptions { check: true, ..RunOptions::default() };
-    desk.runner.measure("watched", points, &|launch: &Path, resolved: &Resolved| {
+    desk.runner.measure("watched", points, &|launch: &Path, resolved: &ResolvedMachine| {
         let report = run(launch, &resolved.config, &options, &mut |_| {})?;
         match (report.outcome, report.verdict, report.reuse) {
             (Outcome::Finished, Verdict::Passed, Some([_, through])) => {
                 let Histograms { distances, .. } = through;
-                Ok(Watched { distances, lines: through.footprint() })
+                Ok(LoadStatistics { distances, lines: through.footprint() })
             }
             (outcome, verdict, _) => Err(RunFailure::Failed(format!("{outcome:?}, {verdict:?}"))),
         }
@@ -115,7 +115,7 @@ fn change(ours: u64, base: u64) -> f64 {
 
 /// Returns the changes from the plain L1 to a machine, by application and in percent: footprint, stalled
 /// cycles, and misses.
-fn changes(runs: &[Vec<RunResult>], watched: &[Watched], machine: usize) -> [Vec<f64>; 3] {
+fn changes(runs: &[Vec<RunResult>], watched: &[LoadStatistics], machine: usize) -> [Vec<f64>; 3] {
     let lines = watched.chunks(MACHINES).map(|of| change(of[machine].lines, of[0].lines)).collect();
     let [fails, misses] =
         [refused, missed].map(|count| runs.iter().map(|of| change(count(&of[machine]), count(&of[0]))).collect());

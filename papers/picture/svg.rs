@@ -42,9 +42,9 @@ pub fn svg(picture: &Picture) -> String {
 }
 
 type Area<'b> = DrawingArea<SVGBackend<'b>, plotters::coord::Shift>;
-type Failed<'b> = DrawingAreaErrorKind<<SVGBackend<'b> as DrawingBackend>::ErrorType>;
+type DrawError<'b> = DrawingAreaErrorKind<<SVGBackend<'b> as DrawingBackend>::ErrorType>;
 
-fn draw<'b>(area: &Area<'b>, shape: &Shape, hatches: &mut Vec<Hatch>) -> Result<(), Failed<'b>> {
+fn draw<'b>(area: &Area<'b>, shape: &Shape, hatches: &mut Vec<Hatch>) -> Result<(), DrawError<'b>> {
     let all = |places: &[Point]| places.iter().map(|place| units(*place)).collect::<Vec<_>>();
     match shape {
         Shape::Rect { from, to, colour, hatch } => {

@@ -9,18 +9,18 @@ use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
 /// Measurements of one launch file on a GPU.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Measured {
+pub(super) struct GpuMeasurement {
     /// Number of launches.
     pub launches: u32,
     /// Core cycles of all launches, without the time of an empty launch.
     pub cycles: f64,
     /// Profiler counters; `None` if the profiler did not run.
-    pub counted: Option<Counted>,
+    pub counted: Option<ProfilerCounters>,
 }
 
 /// Nsight Compute counters, summed over all launches of a file.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counted {
+pub(super) struct ProfilerCounters {
     /// Sectors that global loads looked up in the L1s, followed by those that hit.
     pub l1: [f64; 2],
     /// Sectors that loads of the L1s looked up in the L2, followed by those that hit.
@@ -83,7 +83,7 @@ const UNPROFILED: [&str; 7] = ["gaussian", "gramschmidt", "lud", "myocyte", "nw"
 ///
 /// # Errors
 /// If a table is missing or lacks an expected column.
-pub(super) fn measured(folder: &Path) -> Result<BTreeMap<String, Measured>, Report> {
+pub(super) fn measured(folder: &Path) -> Result<BTreeMap<String, GpuMeasurement>, Report> {
     let path = folder.join("floor.json");
     let floor = read_text(&path).into_diagnostic().wrap_err_with(|| path.display().to_string())?;
     let floor = serde_json::from_str::<BTreeMap<String, f64>>(&floor).into_diagnostic().wrap_err("floor.json")?;
@@ -91,7 +91,7 @@ pub(super) fn measured(folder: &Path) -> Result<BTreeMap<String, Measured>, Repo
     let launches = Table::read(&folder.join("suite.csv"), false)?;
     let profiled = Table::read(&folder.join("ncu.csv"), true)?;
     let mut profiled_rows = profiled.rows.iter();
-    let mut files: BTreeMap<String, Measured> = BTreeMap::new();
+    let mut files: BTreeMap<String, GpuMeasurement> = BTreeMap::new();
     for row in &launches.rows {
         let file = launches.text(row, "file")?;
         let kernel = launches.text(row, "kernel")?;

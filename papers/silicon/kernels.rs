@@ -7,7 +7,7 @@ use rtl::l2::L2Stats;
 use warpsieve::run::Counters;
 use warpsieve::text::format_thousands;
 
-use super::gpu::{Counted, Measured, measured};
+use super::gpu::{GpuMeasurement, ProfilerCounters, measured};
 use crate::apart::Deviation;
 use crate::judge::mean;
 use crate::page::{Drawing, Page};
@@ -36,7 +36,7 @@ runs by the driver's activity records, less those of an empty kernel, at the clo
 /// Results of a launch file on the GPU and on our machine.
 struct Pair {
     name: String,
-    gpu: Measured,
+    gpu: GpuMeasurement,
     ours: Ours,
 }
 
@@ -44,7 +44,7 @@ struct Pair {
 #[derive(Clone, Copy)]
 struct Ours {
     cycles: f64,
-    counted: Counted,
+    counted: ProfilerCounters,
 }
 
 impl Ours {
@@ -52,7 +52,7 @@ impl Ours {
         let l1 = |count: fn(&L1Stats) -> u64| counters.l1.iter().map(count).sum::<u64>() as f64;
         let l2 = |count: fn(&L2Stats) -> u64| counters.l2.iter().map(count).sum::<u64>() as f64;
         let reads = counters.dram.iter().map(|Counts { reads, .. }| reads).sum::<u64>() as f64;
-        let counted = Counted {
+        let counted = ProfilerCounters {
             l1: [l1(|l1| l1.hits + l1.hit_pending + l1.misses + l1.sector_misses), l1(|l1| l1.hits + l1.hit_pending)],
             l2: [l2(|l2| l2.hits + l2.hit_pending + l2.misses), l2(|l2| l2.hits + l2.hit_pending)],
             dram_read: reads * f64::from(burst_bytes),
@@ -69,7 +69,7 @@ fn percent([all, had]: [f64; 2]) -> Option<f64> {
 
 pub(super) fn draw(desk: &Session) -> Result<Page, FigureError> {
     let folder = desk.kernels.join("../silicon/data").join(GPU);
-    let mut gpu: Vec<(String, Measured)> = measured(&folder)?.into_iter().collect();
+    let mut gpu: Vec<(String, GpuMeasurement)> = measured(&folder)?.into_iter().collect();
     gpu.retain(|(name, _)| !name.starts_with(TENSOR));
     if desk.is_quick {
         gpu.sort_by(|(_, one), (_, other)| one.cycles.total_cmp(&other.cycles));
@@ -150,7 +150,8 @@ fn cells(pair: &Pair) -> Vec<String> {
     let kilobytes =
         |bytes: Option<f64>| bytes.map_or("-".to_owned(), |bytes| format_thousands((bytes / 1024.0).round() as u64));
     let cycles = [gpu.cycles, ours.cycles].map(|cycles| format_thousands(cycles.round() as u64));
-    let both = |of: fn(&Counted) -> [f64; 2]| [rate(gpu.counted.as_ref().map(of)), rate(Some(of(&ours.counted)))];
+    let both =
+        |of: fn(&ProfilerCounters) -> [f64; 2]| [rate(gpu.counted.as_ref().map(of)), rate(Some(of(&ours.counted)))];
     let dram = [kilobytes(gpu.counted.map(|counted| counted.dram_read)), kilobytes(Some(ours.counted.dram_read))];
     let start = [name.clone(), gpu.launches.to_string()].into_iter().chain(cycles).chain([ratio, instructions]);
     start.chain(both(|counted| counted.l1)).chain(both(|counted| counted.l2)).chain(dram).collect()
@@ -158,7 +159,7 @@ fn cells(pair: &Pair) -> Vec<String> {
 
 /// Describes the mean difference of the hit rates.
 fn hits(pairs: &[Pair]) -> Option<String> {
-    let off = |of: fn(&Counted) -> [f64; 2]| {
+    let off = |of: fn(&ProfilerCounters) -> [f64; 2]| {
         let points = pairs.iter().filter_map(|pair| {
             let theirs = percent(of(pair.gpu.counted.as_ref()?))?;
             Some((percent(of(&pair.ours.counted))? - theirs).abs())

@@ -16,7 +16,7 @@ use crate::page::Page;
 use crate::runs::{Point, RunFailure, RunResult};
 use crate::{Figure, FigureError};
 use reference::{Reference, references};
-use warpsieve::config::Resolved;
+use warpsieve::config::ResolvedMachine;
 use warpsieve::kernels::name_of;
 use warpsieve::run::l2;
 use warpsieve::run::{profile, ratio};
@@ -41,14 +41,14 @@ struct Job<'a> {
 struct Row<'a> {
     kernel: String,
     file: String,
-    untimed: Untimed,
-    clocked: Option<Shown>,
+    untimed: UntimedResults,
+    clocked: Option<ClockedResults>,
     reference: Option<&'a Reference>,
 }
 
 /// Loads and cache accesses on untimed caches.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Untimed {
+struct UntimedResults {
     warp_instructions: u64,
     /// Number of warp instructions that load.
     loads: u64,
@@ -62,7 +62,7 @@ struct Untimed {
 }
 
 /// Results on the clocked machine. Rates are fractions of 1, and `None` without accesses.
-struct Shown {
+struct ClockedResults {
     cycles: u64,
     ipc: f64,
     warp_instructions: u64,
@@ -86,7 +86,13 @@ pub(super) fn suite(desk: &Session) -> Result<Page, FigureError> {
     for (job, untimed) in jobs.into_iter().zip(untimed) {
         let Job { kernel, path, is_clocked, reference } = job;
         let clocked = if is_clocked { clocked.next() } else { None };
-        rows.push(Row { kernel, file: name_of(&path), untimed, clocked: clocked.as_ref().map(Shown::new), reference });
+        rows.push(Row {
+            kernel,
+            file: name_of(&path),
+            untimed,
+            clocked: clocked.as_ref().map(ClockedResults::new),
+            reference,
+        });
     }
     let markdown = page::markdown(&rows, desk.is_quick);
     Ok(Page { name: Page::name("suite", desk.is_quick), markdown, csv: page::csv(&rows)?, ..Page::default() })
@@ -109,7 +115,7 @@ fn jobs<'a>(desk: &Session, references: &'a [Reference]) -> Result<Vec<Job<'a>>,
     Ok(jobs)
 }
 
-fn untimed(launch: &Path, resolved: &Resolved) -> Result<Untimed, RunFailure> {
+fn untimed(launch: &Path, resolved: &ResolvedMachine) -> Result<UntimedResults, RunFailure> {
     let mut all = Profile::default();
     let mut loads = Load::default();
     for kernel in profile(launch, None, &resolved.config)? {
@@ -118,7 +124,7 @@ fn untimed(launch: &Path, resolved: &Resolved) -> Result<Untimed, RunFailure> {
         all.add(&kernel);
     }
     let l2 = l2(&all);
-    Ok(Untimed {
+    Ok(UntimedResults {
         warp_instructions: all.warp_instructions,
         loads: loads.warps,
         lines: loads.transactions,
@@ -129,7 +135,7 @@ fn untimed(launch: &Path, resolved: &Resolved) -> Result<Untimed, RunFailure> {
     })
 }
 
-impl Shown {
+impl ClockedResults {
     fn new(clocked: &RunResult) -> Self {
         let counters = &clocked.counters;
         let l1 = |count: fn(&rtl::l1::stats::L1Stats) -> u64| counters.l1.iter().map(count).sum::<u64>();

@@ -12,7 +12,7 @@ use crate::runs::Point;
 use crate::{Figure, FigureError, Session};
 
 use design::Design;
-use page::Found;
+use page::PageResults;
 
 /// Figures about the V100.
 pub(super) const FIGURES: &[Figure] = &[Figure {
@@ -47,5 +47,5 @@ fn volta(desk: &Session) -> Result<Page, FigureError> {
     let mut done = done.chunks(kernels.len().max(1)).map(<[_]>::to_vec);
     let mut next = || done.next().unwrap_or_default();
     let runs = designs.iter().map(|&design| Runs { design, volta: next(), fermi: next() }).collect();
-    page::draw(desk.is_quick, &Found { kernels, left_out, runs })
+    page::draw(desk.is_quick, &PageResults { kernels, left_out, runs })
 }

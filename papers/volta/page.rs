@@ -16,7 +16,7 @@ use crate::structures::block;
 use warpsieve::text::format_thousands;
 
 /// All results; the first runs are those of the baseline.
-pub(super) struct Found {
+pub(super) struct PageResults {
     pub kernels: Vec<Kernel>,
     /// Kernels without a launch file of [`SIZE`].
     pub left_out: Vec<String>,
@@ -46,7 +46,7 @@ impl Runs {
     }
 }
 
-impl Found {
+impl PageResults {
     fn named(&self, name: &str) -> Option<&Runs> {
         self.runs.iter().find(|runs| runs.design.name == name)
     }
@@ -95,7 +95,7 @@ fn geometric(values: &[f64]) -> f64 {
     geometric_mean(values).unwrap_or(f64::NAN)
 }
 
-pub(super) fn draw(is_quick: bool, found: &Found) -> Result<Page, FigureError> {
+pub(super) fn draw(is_quick: bool, found: &PageResults) -> Result<Page, FigureError> {
     let mut page = Page::new("volta", is_quick, "The papers' designs on a V100");
     page.text(&about(is_quick, found));
     evidence(&mut page, found);
@@ -112,8 +112,8 @@ pub(super) fn draw(is_quick: bool, found: &Found) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-fn about(is_quick: bool, found: &Found) -> String {
-    let Found { kernels, left_out, runs } = found;
+fn about(is_quick: bool, found: &PageResults) -> String {
+    let PageResults { kernels, left_out, runs } = found;
     let which = if is_quick {
         format!("They run their small files, which fit the caches of `{VOLTA}`: this page shows that everything runs.")
     } else {
@@ -136,7 +136,7 @@ fn about(is_quick: bool, found: &Found) -> String {
 }
 
 /// Adds the section on evidence, with the evictions of both machines without a design.
-fn evidence(page: &mut Page, found: &Found) {
+fn evidence(page: &mut Page, found: &PageResults) {
     let named = |are_evidence| found.kernels(are_evidence).map(|(_, kernel)| kernel.name.as_str()).collect::<Vec<_>>();
     let (counted, others) = (named(true), named(false));
     page.text(&format!(
@@ -168,7 +168,7 @@ fn listed(names: &[impl AsRef<str>]) -> String {
 }
 
 /// Describes which designs pay on which machine.
-fn answer(found: &Found) -> String {
+fn answer(found: &PageResults) -> String {
     let ideas = || found.runs.iter().filter(|runs| !runs.design.paper.is_empty());
     let percent = 100.0 * PAYS;
     let mut text = format!(
@@ -216,7 +216,7 @@ fn answer(found: &Found) -> String {
 }
 
 /// Adds the table and the chart of all designs' speedups.
-fn answers(page: &mut Page, found: &Found) {
+fn answers(page: &mut Page, found: &PageResults) {
     let head = [
         "design",
         "paper",
@@ -274,7 +274,7 @@ fn by_design(page: &mut Page, suffix: &str, chart: Chart, designs: &[Runs], of: 
 }
 
 /// Lists the kernels that profit from a design on either machine, each with its best design.
-fn gains(found: &Found) -> String {
+fn gains(found: &PageResults) -> String {
     let best = |at: usize, on| {
         // The first of several equal designs wins, because it is the simplest. `max_by` returns the last,
         // hence the reversal.
@@ -306,7 +306,7 @@ fn gains(found: &Found) -> String {
 }
 
 /// Adds the table and the chart of each kernel's speedups on the V100.
-fn kernels(page: &mut Page, found: &Found) {
+fn kernels(page: &mut Page, found: &PageResults) {
     page.text(&format!("## Kernels\nHits of the L1 without a design, then speed-ups on `{VOLTA}`."));
     let compared = &found.runs[1..];
     let speedups: Vec<_> = compared.iter().map(|runs| found.speedups(runs, Volta)).collect();
@@ -328,7 +328,7 @@ fn kernels(page: &mut Page, found: &Found) {
 }
 
 /// Adds the section on hit rates, DRAM traffic and energy.
-fn memory(page: &mut Page, found: &Found) {
+fn memory(page: &mut Page, found: &PageResults) {
     page.text(&format!(
         "## Hits, traffic, energy\n\
          Mean hit rate of the L1s, pending hits included. Bytes over the DRAM's buses and energy at {} nm\n\
@@ -352,7 +352,7 @@ fn memory(page: &mut Page, found: &Found) {
 }
 
 /// Adds the table of the area that each design adds.
-fn area(page: &mut Page, found: &Found) -> Result<(), Report> {
+fn area(page: &mut Page, found: &PageResults) -> Result<(), Report> {
     let technology = Technology::built_in().into_diagnostic()?;
     page.text(&format!(
         "## Area\nWhat a machine with the design has more than one without, at {} nm, and relative to all L1s.",
@@ -386,7 +386,7 @@ fn refusals(page: &mut Page) {
 }
 
 /// Formats all measurements as CSV.
-fn numbers(found: &Found) -> Result<String, Report> {
+fn numbers(found: &PageResults) -> Result<String, Report> {
     let head = [&["machine", "design", "kernel"][..], &RunMetrics::HEAD, &["l1_evictions", "l2_evictions"]].concat();
     let mut rows = Vec::new();
     for runs in &found.runs {
@@ -424,14 +424,14 @@ mod tests {
     }
 
     /// Two kernels, and designs with the given cycles of each kernel on the two machines.
-    fn found(of: &[(&str, [u64; 2], [u64; 2])]) -> Found {
+    fn found(of: &[(&str, [u64; 2], [u64; 2])]) -> PageResults {
         let runs = of.iter().map(|(name, fermi, volta)| {
             let design = DESIGNS.iter().find(|design| design.name == *name).unwrap();
             Runs { design, volta: volta.map(measured).into(), fermi: fermi.map(measured).into() }
         });
         let kernel = |name: &str| Kernel { name: name.to_owned(), path: PathBuf::new() };
         let kernels = ["vadd", "syrk"].map(kernel).into();
-        Found { kernels, left_out: vec!["lud".to_owned()], runs: runs.collect() }
+        PageResults { kernels, left_out: vec!["lud".to_owned()], runs: runs.collect() }
     }
 
     #[test]
@@ -471,7 +471,7 @@ mod tests {
     #[test]
     fn a_kernel_without_evictions_on_either_machine_is_named_and_in_no_mean() {
         let mut found = found(&[(BASELINE, [100, 100], [100, 100]), ("pric", [50, 100], [50, 100])]);
-        let speedup = |found: &Found| found.speedup(&found.runs[1], Volta);
+        let speedup = |found: &PageResults| found.speedup(&found.runs[1], Volta);
         assert!((speedup(&found) - 2_f64.sqrt()).abs() < 1e-9);
         found.runs[0].fermi[0].l2_evictions = 0;
         assert_eq!(speedup(&found), 1.0);

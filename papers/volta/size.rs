@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use miette::Report;
 
-use warpsieve::kernels::{name_of, sorted};
+use warpsieve::kernels::{list_folder, name_of};
 
 /// Name of the launch files whose data are several times as large as the L2 and as all L1s of a modern GPU.
 pub(super) const SIZE: &str = "modern";
@@ -20,7 +20,7 @@ pub(super) struct Kernel {
 pub(super) fn kernels(folder: &Path, is_quick: bool) -> Result<(Vec<Kernel>, Vec<String>), Report> {
     let size = if is_quick { "small" } else { SIZE };
     let (mut kernels, mut left_out) = (Vec::new(), Vec::new());
-    for folder in sorted(folder)? {
+    for folder in list_folder(folder)? {
         let name = name_of(&folder);
         if folder.join(format!("{SIZE}.toml")).is_file() {
             kernels.push(Kernel { name, path: folder.join(format!("{size}.toml")) });

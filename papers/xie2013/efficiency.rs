@@ -10,8 +10,8 @@ use crate::Session;
 use crate::judge::{Class, ComparisonRow};
 use crate::page::{Page, comma_separated};
 use crate::progress::progress_bar;
-use warpsieve::config::Resolved;
-use warpsieve::optimize::{Optimised, Subject};
+use warpsieve::config::ResolvedMachine;
+use warpsieve::optimize::{Optimization, Subject};
 use warpsieve::run::{Stopwatch, open};
 
 /// Number of loads of the kernel in the paper's introduction.
@@ -28,7 +28,7 @@ text. They are processor seconds of all threads together: one core alone takes n
 two cores less. They depend on the host and are rounded up to 1, 2, 5, 10, 20, 30 or 60.";
 
 /// Optimization result of one benchmark.
-struct Found {
+struct OptimizationResult {
     benchmark: &'static Benchmark,
     loads: usize,
     runs: usize,
@@ -44,28 +44,28 @@ pub(in super::super) fn efficiency(desk: &Session) -> Result<Page, FigureError> 
         bar.inc(1);
         found
     };
-    let found: Vec<Found> = BENCHMARKS.iter().map(one).collect::<Result<_, _>>()?;
+    let found: Vec<OptimizationResult> = BENCHMARKS.iter().map(one).collect::<Result<_, _>>()?;
     bar.finish_and_clear();
     draw(desk.is_quick, &found)
 }
 
-fn optimised(desk: &Session, benchmark: &'static Benchmark) -> Result<Found, Report> {
+fn optimised(desk: &Session, benchmark: &'static Benchmark) -> Result<OptimizationResult, Report> {
     let point = benchmark.point(desk, &SIZES[0]);
-    let resolved = Resolved::new(&point.request)?;
+    let resolved = ResolvedMachine::new(&point.request)?;
     let stopwatch = Stopwatch::start();
     let subject = Subject::new(open(&point.launch, None)?, &resolved.config)?;
     let profile = desk.runner.pool().install(|| subject.characterise(&|| ()));
-    let optimised = Optimised::new(&subject, profile, BypassTrafficModel::Uniform);
+    let optimised = Optimization::new(&subject, profile, BypassTrafficModel::Uniform);
     let decisions = optimised.decisions(Method::Heuristic).map_err(|why| miette!("{why}"))?;
     optimised.text(&decisions)?;
     let seconds = stopwatch.time().cpu.as_secs_f64();
     let seconds = STEPS.into_iter().find(|step| seconds <= *step as f64);
-    Ok(Found { benchmark, loads: optimised.graph.len(), runs: subject.runs(), seconds })
+    Ok(OptimizationResult { benchmark, loads: optimised.graph.len(), runs: subject.runs(), seconds })
 }
 
-fn draw(quick: bool, found: &[Found]) -> Result<Page, FigureError> {
+fn draw(quick: bool, found: &[OptimizationResult]) -> Result<Page, FigureError> {
     let told = |seconds: Option<u64>| seconds.map_or(format!("more than {FEW}"), |seconds| seconds.to_string());
-    let longest = |found: &mut dyn Iterator<Item = &Found>| {
+    let longest = |found: &mut dyn Iterator<Item = &OptimizationResult>| {
         let seconds = found.map(|found| found.seconds.unwrap_or(u64::MAX)).max().unwrap_or_default();
         (seconds <= FEW).then_some(seconds)
     };
@@ -80,7 +80,7 @@ fn draw(quick: bool, found: &[Found]) -> Result<Page, FigureError> {
     ];
     let title = "xie2013, section 6: seconds to optimise a kernel";
     let mut page = Page::with_comparison("xie2013/efficiency", quick, title, TEXT, rows);
-    let cells = |found: &Found| {
+    let cells = |found: &OptimizationResult| {
         let Benchmark { theirs, kernel, .. } = found.benchmark;
         vec![format!("{kernel} ({theirs})"), found.loads.to_string(), found.runs.to_string(), told(found.seconds)]
     };
@@ -89,7 +89,9 @@ fn draw(quick: bool, found: &[Found]) -> Result<Page, FigureError> {
         found.iter().map(cells).collect(),
         1,
     );
-    let numbers = |found: &Found| vec![found.benchmark.theirs.to_owned(), found.loads.to_string(), told(found.seconds)];
+    let numbers = |found: &OptimizationResult| {
+        vec![found.benchmark.theirs.to_owned(), found.loads.to_string(), told(found.seconds)]
+    };
     page.csv =
         comma_separated(&["benchmark", "loads", "seconds_at_most"], &found.iter().map(numbers).collect::<Vec<_>>())?;
     Ok(page)

@@ -12,7 +12,7 @@ use crate::FigureError;
 use crate::Session;
 use crate::judge::{Class, ComparisonRow};
 use crate::page::{Page, comma_separated};
-use warpsieve::config::Resolved;
+use warpsieve::config::ResolvedMachine;
 use warpsieve::optimize::{Clocked, Subject};
 use warpsieve::run::{RunError, open};
 use warpsieve::text::format_thousands;
@@ -27,7 +27,7 @@ The paper's kernel has 14 loads; ours are three kernels with the same steps.";
 
 /// Results of all subsets of bypassed loads.
 #[derive(Clone, Serialize, Deserialize)]
-struct Found {
+struct SubsetResults {
     candidates: Vec<Candidate>,
     /// Subsets from no bypassed candidate to all candidates bypassed.
     sets: Vec<Set>,
@@ -57,7 +57,7 @@ pub(in super::super) fn fig2(desk: &Session) -> Result<Page, FigureError> {
     draw(desk.is_quick, found)
 }
 
-fn measure(launch: &Path, machine: &Resolved) -> Result<Found, RunError> {
+fn measure(launch: &Path, machine: &ResolvedMachine) -> Result<SubsetResults, RunError> {
     let config = &machine.config;
     let subject = Subject::new(open(launch, None)?, config)?;
     let asked = subject.lines_asked();
@@ -77,11 +77,11 @@ fn measure(launch: &Path, machine: &Resolved) -> Result<Found, RunError> {
         let found = &subject.loads[load];
         Candidate { load, line: found.line, kernel: found.function.clone(), text: found.text.replace('\t', " ") }
     };
-    Ok(Found { candidates: loads.iter().map(candidate).collect(), sets })
+    Ok(SubsetResults { candidates: loads.iter().map(candidate).collect(), sets })
 }
 
-fn draw(quick: bool, found: &Found) -> Result<Page, FigureError> {
-    let Found { candidates, sets } = found;
+fn draw(quick: bool, found: &SubsetResults) -> Result<Page, FigureError> {
+    let SubsetResults { candidates, sets } = found;
     let of = |at: Option<&Set>| at.map_or(0, |set| set.cycles);
     let (all_cached, all_bypassed) = (of(sets.first()), of(sets.last()));
     let least = of(sets.iter().min_by_key(|set| set.cycles));

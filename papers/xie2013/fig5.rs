@@ -13,9 +13,9 @@ use crate::FigureError;
 use crate::Session;
 use crate::judge::{Class, ComparisonRow, Effect};
 use crate::page::{Page, comma_separated};
-use warpsieve::config::Resolved;
+use warpsieve::config::ResolvedMachine;
 use warpsieve::launch::LaunchFile;
-use warpsieve::optimize::{Clocked, Optimised, Subject};
+use warpsieve::optimize::{Clocked, Optimization, Subject};
 use warpsieve::run::{RunError, open};
 use warpsieve::text::format_thousands;
 
@@ -29,7 +29,7 @@ that the kernel takes. At full size a run of KMI and one of MGR would take two m
 
 /// Results of a benchmark at one L1 size.
 #[derive(Clone, Serialize, Deserialize)]
-struct Found {
+struct BenchmarkResults {
     launch: String,
     loads: usize,
     /// Number of loads that the heuristic caches.
@@ -40,7 +40,7 @@ struct Found {
     cycles: [u64; 3],
 }
 
-impl Found {
+impl BenchmarkResults {
     /// Returns the speedups over bypassing every load, in percent.
     fn gains(&self) -> [f64; 3] {
         self.cycles.map(|cycles| gain(self.bypass_all, cycles))
@@ -58,16 +58,16 @@ pub(in super::super) fn fig5(desk: &Session) -> Result<Page, FigureError> {
     draw(desk, &bars)
 }
 
-fn measure(launch: &Path, machine: &Resolved) -> Result<Found, RunError> {
+fn measure(launch: &Path, machine: &ResolvedMachine) -> Result<BenchmarkResults, RunError> {
     let config = &machine.config;
     let subject = Subject::new(open(launch, None)?, config)?;
-    let optimised = Optimised::new(&subject, subject.characterise(&|| ()), BypassTrafficModel::Uniform);
+    let optimised = Optimization::new(&subject, subject.characterise(&|| ()), BypassTrafficModel::Uniform);
     let all: BTreeSet<usize> = optimised.graph.loads().iter().copied().collect();
     let heuristic = chosen(&optimised, Method::Heuristic, launch)?;
     let (loads, cached) = (all.len(), heuristic.len());
     let sets = [BTreeSet::new(), all, heuristic, chosen(&optimised, Method::Ilp, launch)?];
     let [bypass_all, cycles @ ..] = cycles(&Clocked { subject: &subject, launch, config }, &sets)?;
-    Ok(Found { launch: geometry(launch)?, loads, cached, bypass_all, cycles })
+    Ok(BenchmarkResults { launch: geometry(launch)?, loads, cached, bypass_all, cycles })
 }
 
 /// Returns the number of CTAs and the threads per CTA of the largest launch.
@@ -85,13 +85,13 @@ fn geometry(launch: &Path) -> Result<String, RunError> {
 struct Bar<'a> {
     size: usize,
     benchmark: &'a Benchmark,
-    found: &'a Found,
+    found: &'a BenchmarkResults,
 }
 
 impl Bar<'_> {
     fn cells(&self) -> Vec<String> {
         let Benchmark { theirs, kernel, geometry: (ctas, threads), .. } = self.benchmark;
-        let Found { launch, loads, cached, bypass_all, .. } = self.found;
+        let BenchmarkResults { launch, loads, cached, bypass_all, .. } = self.found;
         let name = format!("{kernel} ({theirs})");
         let [loads, cached] = [loads, cached].map(usize::to_string);
         let cells = [name, launch.clone(), format!("{ctas} x {threads}"), loads, cached, format_thousands(*bypass_all)];
@@ -99,7 +99,7 @@ impl Bar<'_> {
     }
 
     fn numbers(&self) -> Vec<String> {
-        let Found { bypass_all, cycles: [cache_all, heuristic, ilp], .. } = self.found;
+        let BenchmarkResults { bypass_all, cycles: [cache_all, heuristic, ilp], .. } = self.found;
         let names = [SIZES[self.size].kilobytes.to_string(), self.benchmark.theirs.to_owned()];
         let cycles = [bypass_all, cache_all, heuristic, ilp].map(u64::to_string);
         names.into_iter().chain(cycles).collect()
@@ -143,7 +143,7 @@ fn draw(desk: &Session, bars: &[Bar<'_>]) -> Result<Page, FigureError> {
 }
 
 /// Highest speedup in the paper, which does not name the benchmark.
-const MOST: f64 = 2.62;
+const PUBLISHED_MAX: f64 = 2.62;
 /// Benchmark that makes caching all loads slower on average at 16 KB.
 const LOSING: &str = "SRR";
 /// Design with a hashed L1 set index.
@@ -157,7 +157,7 @@ struct CachedAll {
     without_way: u64,
 }
 
-fn cache_all(launch: &Path, machine: &Resolved) -> Result<CachedAll, RunError> {
+fn cache_all(launch: &Path, machine: &ResolvedMachine) -> Result<CachedAll, RunError> {
     let config = &machine.config;
     let subject = Subject::new(open(launch, None)?, config)?;
     let all = subject.lines_asked().into_keys().collect();
@@ -199,7 +199,7 @@ fn most(bars: &[Bar<'_>]) -> ComparisonRow {
     let (times, name) = most.map_or((f64::NAN, ""), |bar| (1.0 + gain(bar) / 100.0, bar.benchmark.theirs));
     let others = bars.iter().filter(|bar| bar.benchmark.theirs != name).map(gain);
     let next = 1.0 + others.fold(f64::NEG_INFINITY, f64::max) / 100.0;
-    ComparisonRow::factor("heuristic over bypass all, most of all", times, MOST, 1.0)
+    ComparisonRow::factor("heuristic over bypass all, most of all", times, PUBLISHED_MAX, 1.0)
         .with_reason(&format!("{name}; {next:.2} without it"))
 }
 

@@ -14,8 +14,8 @@ use crate::FigureError;
 use crate::Session;
 use crate::judge::{Class, ComparisonRow, Effect};
 use crate::page::{Page, comma_separated};
-use warpsieve::config::Resolved;
-use warpsieve::optimize::{Clocked, Optimised, Subject};
+use warpsieve::config::ResolvedMachine;
+use warpsieve::optimize::{Clocked, Optimization, Subject};
 use warpsieve::run::{RunError, open, ratio};
 use warpsieve::text::format_thousands;
 
@@ -31,7 +31,7 @@ nobody to hide behind while each word comes from the L2.";
 
 /// Results at one L1 size.
 #[derive(Clone, Serialize, Deserialize)]
-struct Found {
+struct SizeResults {
     loads: Vec<Load>,
     /// Cycles with all loads bypassed, by the rule, with all loads cached, and by the heuristic.
     cycles: [u64; 4],
@@ -65,7 +65,7 @@ pub(in super::super) fn mrq(desk: &Session) -> Result<Page, FigureError> {
 }
 
 /// Explains why MRQ gains much more here than in the paper.
-fn waits(found: &Found, warps: u64) -> String {
+fn waits(found: &SizeResults, warps: u64) -> String {
     let cached = found.loads.iter().filter(|load| load.is_cached);
     let lines = cached.map(|load| load.accesses).sum::<u64>() / warps;
     let [bypassed, _, _, cached] = found.cycles.map(|cycles| ratio(cycles, lines));
@@ -76,10 +76,10 @@ fn waits(found: &Found, warps: u64) -> String {
     )
 }
 
-fn measure(launch: &Path, machine: &Resolved) -> Result<Found, RunError> {
+fn measure(launch: &Path, machine: &ResolvedMachine) -> Result<SizeResults, RunError> {
     let config = &machine.config;
     let subject = Subject::new(open(launch, None)?, config)?;
-    let optimised = Optimised::new(&subject, subject.characterise(&|| ()), BypassTrafficModel::Uniform);
+    let optimised = Optimization::new(&subject, subject.characterise(&|| ()), BypassTrafficModel::Uniform);
     let heuristic = chosen(&optimised, Method::Heuristic, launch)?;
     let of_kernel =
         optimised.kernels.iter().flat_map(|kernel| kernel.loads.iter().enumerate().map(move |at| (kernel, at)));
@@ -101,16 +101,16 @@ fn measure(launch: &Path, machine: &Resolved) -> Result<Found, RunError> {
         all.iter().zip(&loads).filter(|(_, load)| load.is_cached_by_rule).map(|(number, _)| *number).collect();
     let sets = [BTreeSet::new(), by_rule, all, heuristic];
     let cycles = cycles(&Clocked { subject: &subject, launch, config }, &sets)?;
-    Ok(Found { loads, cycles })
+    Ok(SizeResults { loads, cycles })
 }
 
-fn draw(quick: bool, found: &[Found], warps: u64) -> Result<Page, FigureError> {
-    let gains = |found: &Found| {
+fn draw(quick: bool, found: &[SizeResults], warps: u64) -> Result<Page, FigureError> {
+    let gains = |found: &SizeResults| {
         let [bypass_all, others @ ..] = found.cycles;
         others.map(|cycles| gain(bypass_all, cycles))
     };
     let list = |numbers: &mut dyn Iterator<Item = f64>| numbers.map(percent).collect::<Vec<_>>().join(", ");
-    let [rule, _, heuristic] = [0, 1, 2].map(|which| move |found: &Found| gains(found)[which]);
+    let [rule, _, heuristic] = [0, 1, 2].map(|which| move |found: &SizeResults| gains(found)[which]);
     let rows = vec![
         ComparisonRow::claim(
             Class::Sign,
@@ -130,7 +130,7 @@ fn draw(quick: bool, found: &[Found], warps: u64) -> Result<Page, FigureError> {
     ];
     let title = "xie2013, section 6: MRQ beside the rule of Jia et al.";
     let mut page = Page::with_comparison("xie2013/mrq", quick, title, TEXT, rows);
-    let row = |(size, found): (&Size, &Found)| {
+    let row = |(size, found): (&Size, &SizeResults)| {
         let kilobytes = format!("{} KB", size.kilobytes);
         let [rule, cache_all, heuristic] = gains(found).map(percent);
         vec![kilobytes, format_thousands(found.cycles[0]), rule, cache_all, heuristic, percent(size.mrq)]
@@ -147,7 +147,7 @@ fn draw(quick: bool, found: &[Found], warps: u64) -> Result<Page, FigureError> {
     };
     let loads = found.first().map_or(&[][..], |found| &found.loads);
     page.table(&LOADS, loads.iter().map(row).collect(), 2);
-    let numbers = |(size, found): (&Size, &Found)| {
+    let numbers = |(size, found): (&Size, &SizeResults)| {
         [vec![size.kilobytes.to_string()], found.cycles.map(|cycles| cycles.to_string()).to_vec()].concat()
     };
     let head = ["l1_kb", "bypass_all_cycles", "jia_cycles", "cache_all_cycles", "heuristic_cycles"];

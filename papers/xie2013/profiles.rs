@@ -12,8 +12,8 @@ use crate::FigureError;
 use crate::Session;
 use crate::page::{Page, comma_separated};
 use crate::runs::Point;
-use warpsieve::config::Resolved;
-use warpsieve::optimize::{Clocked, Optimised, Subject};
+use warpsieve::config::ResolvedMachine;
+use warpsieve::optimize::{Clocked, Optimization, Subject};
 use warpsieve::run::{RunError, open};
 use warpsieve::text::format_thousands;
 
@@ -35,7 +35,7 @@ on hardware; by default, `warpsieve optimize` does so without time, which takes 
 
 /// Results of one kernel with both profiles.
 #[derive(Clone, Serialize, Deserialize)]
-struct Found {
+struct KernelResults {
     loads: usize,
     runs: usize,
     /// Line requests of each load, summed over all loads.
@@ -55,16 +55,16 @@ pub(in super::super) fn profiles(desk: &Session) -> Result<Page, FigureError> {
     draw(desk.is_quick, &found)
 }
 
-fn measure(launch: &Path, machine: &Resolved) -> Result<Found, RunError> {
+fn measure(launch: &Path, machine: &ResolvedMachine) -> Result<KernelResults, RunError> {
     let config = &machine.config;
     let subject = Subject::new(open(launch, None)?, config)?;
     let clocked = Clocked { subject: &subject, launch, config };
     let hits = |kernels: &[KernelMetrics]| kernels.iter().flat_map(|kernel| &kernel.alone).map(|load| load.hits).sum();
-    let solved = |kernels| Optimised::new(&subject, kernels, BypassTrafficModel::Uniform);
+    let solved = |kernels| Optimization::new(&subject, kernels, BypassTrafficModel::Uniform);
     let both = [solved(subject.characterise(&|| ())), solved(clocked.characterise(&|| ())?)];
     let choice = |optimised| chosen(optimised, Method::Heuristic, launch);
     let sets = [BTreeSet::new(), choice(&both[0])?, choice(&both[1])?];
-    Ok(Found {
+    Ok(KernelResults {
         loads: both[0].graph.len(),
         runs: subject.runs(),
         accesses: both[0].kernels.iter().flat_map(|kernel| &kernel.alone).map(|load| load.accesses).sum(),
@@ -86,18 +86,18 @@ const HEAD: [&str; 9] = [
     "clocked, %",
 ];
 
-fn draw(quick: bool, found: &[Found]) -> Result<Page, FigureError> {
+fn draw(quick: bool, found: &[KernelResults]) -> Result<Page, FigureError> {
     let mut page = Page::new("xie2013/profiles", quick, "xie2013, section 4.3: profiles with and without time");
     page.text(TEXT);
-    let row = |((kernel, _), found): (&(&str, &str), &Found)| {
-        let Found { loads, runs, accesses, hits, differ, cycles: [bypass_all, chosen @ ..] } = found;
+    let row = |((kernel, _), found): (&(&str, &str), &KernelResults)| {
+        let KernelResults { loads, runs, accesses, hits, differ, cycles: [bypass_all, chosen @ ..] } = found;
         let counts = [*accesses, hits[0], hits[1]].map(format_thousands);
         let named = [(*kernel).to_owned(), loads.to_string(), runs.to_string()];
         let gains = chosen.map(|cycles| percent(gain(*bypass_all, cycles)));
         named.into_iter().chain(counts).chain([differ.to_string()]).chain(gains).collect()
     };
     page.table(&HEAD, SUBJECTS.iter().zip(found).map(row).collect(), 1);
-    let numbers = |((kernel, _), found): (&(&str, &str), &Found)| {
+    let numbers = |((kernel, _), found): (&(&str, &str), &KernelResults)| {
         let counts = [found.accesses, found.hits[0], found.hits[1]];
         let counts = counts.iter().chain(&found.cycles).map(u64::to_string);
         [(*kernel).to_owned()].into_iter().chain(counts).collect::<Vec<_>>()

@@ -8,7 +8,7 @@ use compiler::solve::Method;
 
 use crate::judge::geometric_mean;
 use crate::runs::Point;
-use warpsieve::optimize::{Clocked, Optimised};
+use warpsieve::optimize::{Clocked, Optimization};
 use warpsieve::run::{RunError, ratio};
 
 use crate::Session;
@@ -89,7 +89,7 @@ pub(super) fn cycles<const N: usize>(clocked: &Clocked<'_>, sets: &[BTreeSet<usi
 }
 
 /// Returns the loads that a method caches.
-pub(super) fn chosen(optimised: &Optimised<'_>, method: Method, launch: &Path) -> Result<BTreeSet<usize>, RunError> {
+pub(super) fn chosen(optimised: &Optimization<'_>, method: Method, launch: &Path) -> Result<BTreeSet<usize>, RunError> {
     let choice = optimised.solution(method).choice.as_ref();
     let choice = choice.map_err(|why| RunError::Input { path: launch.to_owned(), reason: why.clone() })?;
     let cached = optimised.graph.loads().iter().zip(&choice.cached).filter(|(_, cached)| **cached);

@@ -22,7 +22,7 @@ impl RoundRobin {
     /// If there are no lines or more than 256: the wiring of the machine is wrong.
     #[must_use]
     pub fn new(inputs: u32) -> Self {
-        let most = Wide::MOST;
+        let most = Wide::MAX;
         assert!(
             (1..=most).contains(&inputs),
             "an arbiter with {inputs} inputs, expected 1 to {most}: one bit per input"

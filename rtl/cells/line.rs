@@ -64,7 +64,7 @@ pub fn bytes_of_sectors(sectors: u8) -> u128 {
 
 /// Returns the mask of the sectors that contain at least one byte of `byte_mask`.
 #[must_use]
-pub fn sectors_touched(byte_mask: u128) -> u8 {
+pub fn touched_sectors(byte_mask: u128) -> u8 {
     let touched = (0..SECTORS).filter(|sector| (byte_mask >> (SECTOR_BYTES * sector)) as u32 != 0);
     touched.fold(0, |sectors, sector| sectors | 1 << sector)
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::{Describe, FieldsExt};
 
-/// Mask with one bit for each of up to [`Lines::MOST`] lines.
+/// Mask with one bit for each of up to [`Lines::MAX`] lines.
 pub trait Lines:
     Copy
     + Eq
@@ -21,7 +21,7 @@ pub trait Lines:
     + DeserializeOwned
 {
     /// Maximum number of lines.
-    const MOST: u32;
+    const MAX: u32;
     /// Empty mask.
     const NONE: Self;
 
@@ -42,7 +42,7 @@ pub trait Lines:
 macro_rules! lines {
     ($($word:ty),*) => {
         $(impl Lines for $word {
-            const MOST: u32 = Self::BITS;
+            const MAX: u32 = Self::BITS;
             const NONE: Self = 0;
 
             #[inline(always)]
@@ -87,7 +87,7 @@ pub struct Wide(u128, u128);
 const HALF: u32 = u128::BITS;
 
 impl Lines for Wide {
-    const MOST: u32 = 2 * HALF;
+    const MAX: u32 = 2 * HALF;
     const NONE: Self = Self(0, 0);
 
     fn line(line: u32) -> Self {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     fn holds_lines<M: Lines>() {
-        let some = [0, 1, M::MOST / 2 - 1, M::MOST / 2, M::MOST - 2, M::MOST - 1];
+        let some = [0, 1, M::MAX / 2 - 1, M::MAX / 2, M::MAX - 2, M::MAX - 1];
         let word: M = word_of(&some);
         assert_eq!(lines(word), some);
         for (at, &from) in some.iter().enumerate() {

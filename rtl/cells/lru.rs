@@ -38,9 +38,9 @@ impl Recency {
     /// Returns the stack after a use of `way`.
     #[must_use]
     pub fn promote(self, way: u32) -> Self {
-        let Self::Word(word) = self else { return self.touched_in_bytes(way) };
+        let Self::Word(word) = self else { return self.touch_in_bytes(way) };
         if way >= WORD_WAYS {
-            return self.touched_in_bytes(way);
+            return self.touch_in_bytes(way);
         }
         let shift = self.place_of(way) * 4;
         let front = word & ((1 << shift) - 1);
@@ -49,7 +49,7 @@ impl Recency {
     }
 
     #[inline(never)]
-    fn touched_in_bytes(self, way: u32) -> Self {
+    fn touch_in_bytes(self, way: u32) -> Self {
         let mut places: [u8; MAX_WAYS as usize] = std::array::from_fn(|place| self.way_at(place as u32) as u8);
         places.copy_within(0..self.place_of(way) as usize, 1);
         places[0] = way as u8;

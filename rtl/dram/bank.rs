@@ -48,7 +48,7 @@ impl Bank {
 
     /// Returns the number of column commands to the open row that overtook an older request to this bank.
     #[must_use]
-    pub fn overtaken(&self) -> u32 {
+    pub fn overtake_count(&self) -> u32 {
         u32::from(self.overtaken)
     }
 
@@ -187,9 +187,9 @@ mod tests {
         bank.use_row(true);
         bank.use_row(false);
         bank.use_row(true);
-        assert_eq!(bank.overtaken(), 2);
+        assert_eq!(bank.overtake_count(), 2);
         bank.precharge(40, &t);
         bank.activate(52, 8, &t);
-        assert_eq!((bank.overtaken(), bank.was_served()), (0, false));
+        assert_eq!((bank.overtake_count(), bank.was_served()), (0, false));
     }
 }

@@ -114,12 +114,12 @@ impl DramChannel {
     #[must_use]
     pub fn new(config: &DramConfig, path: &str) -> Self {
         let burst_bytes = config.burst_bytes();
-        Self::shared(config, path, Interleave::new(1, burst_bytes, burst_bytes))
+        Self::with_sharers(config, path, Interleave::new(1, burst_bytes, burst_bytes))
     }
 
     /// Creates a channel whose bursts are interleaved among several L2 banks.
     #[must_use]
-    pub fn shared(config: &DramConfig, path: &str, sharers: Interleave) -> Self {
+    pub fn with_sharers(config: &DramConfig, path: &str, sharers: Interleave) -> Self {
         Self {
             sharers,
             turn: RoundRobin::new(sharers.num_partitions),
@@ -173,7 +173,7 @@ impl DramChannel {
     #[must_use]
     pub fn counts(&self) -> Counts {
         let bursts = self.counts.reads + self.counts.writes;
-        let WaitIntegrals { requests, banks, cycles } = self.queue.waited(self.counted_to);
+        let WaitIntegrals { requests, banks, cycles } = self.queue.wait_integrals(self.counted_to);
         Counts {
             bytes: bursts * u64::from(self.config.burst_bytes()),
             bus_busy_cycles: bursts * u64::from(self.config.timing.burst),
@@ -187,7 +187,7 @@ impl DramChannel {
     /// True if no request waits and no read data are in flight.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.queue.occupied() == 0 && self.replies.is_empty()
+        self.queue.occupied_slots() == 0 && self.replies.is_empty()
     }
 
     /// Charges the cycles slept until `cycle` to the statistics.
@@ -214,7 +214,7 @@ impl DramChannel {
         if self.due() <= cycle {
             self.issue(at, reads);
         } else {
-            debug_assert_eq!(self.chosen(cycle, reads), [None; 2], "cycle {cycle}");
+            debug_assert_eq!(self.choose_commands(cycle, reads), [None; 2], "cycle {cycle}");
         }
         let [bus, column_bus] = &self.buses;
         let issued = bus.kind != CommandKind::Nop || column_bus.kind != CommandKind::Nop;
@@ -226,13 +226,13 @@ impl DramChannel {
             self.look_ahead(cycle + 1, !issued && !appeared);
         }
         // A command lasts one cycle: the bus must be shown idle in the next.
-        if issued || self.queue.has_room() && req.waiting(at) {
+        if issued || self.queue.has_room() && req.has_beat(at) {
             return Sleep::Next;
         }
         // Data that are due but were not sent wait for room in the reply link, which is an event.
         let data = self.replies.first_due();
         let data = if data > cycle || sent { data } else { u64::MAX };
-        until(self.due().min(self.refresher.due()).min(data), cycle)
+        sleep_until(self.due().min(self.refresher.due()).min(data), cycle)
     }
 
     /// Returns the cycle before which no command of a request is legal.
@@ -270,7 +270,7 @@ impl DramChannel {
         let Some(request) = req.peek(at) else { return false };
         if request.acknowledged {
             let mut rsp = rsp.at(from);
-            if !rsp.ready(at) {
+            if !rsp.is_ready(at) {
                 return false;
             }
             let &DramRequest { id, burst, tag, .. } = request;
@@ -320,7 +320,7 @@ impl DramChannel {
         if self.is_gated() {
             return self.choose_behind_gates(cycle, reads);
         }
-        self.view().choose(cycle, self.view().everyone(), reads)
+        self.view().choose(cycle, self.view().all_candidates(), reads)
     }
 
     /// Returns the next command from `cycle` on, if some requests may not be served.
@@ -332,7 +332,7 @@ impl DramChannel {
     /// Returns the next command of the bus for rows from `cycle` on.
     #[inline(never)]
     fn choose_row(&self, cycle: u64) -> Plan {
-        let candidates = if self.is_gated() { self.behind_gates(cycle) } else { self.view().everyone() };
+        let candidates = if self.is_gated() { self.behind_gates(cycle) } else { self.view().all_candidates() };
         self.view().choose_row(cycle, candidates)
     }
 
@@ -357,7 +357,10 @@ impl DramChannel {
         if self.plan.kind == CommandKind::Nop {
             self.plan_from(cycle, reads);
         }
-        debug_assert_eq!([&self.plan, &self.row_plan].map(|plan| plan.command_at(cycle)), self.chosen(cycle, reads));
+        debug_assert_eq!(
+            [&self.plan, &self.row_plan].map(|plan| plan.command_at(cycle)),
+            self.choose_commands(cycle, reads)
+        );
         debug_assert!(self.are_apart(cycle), "cycle {cycle}: two commands in one bank");
         if let Some((kind, slot)) = self.plan.command_at(cycle) {
             self.send(at, kind, slot);
@@ -372,7 +375,7 @@ impl DramChannel {
     }
 
     /// Returns the commands that would be chosen for `cycle`.
-    fn chosen(&self, cycle: u64, reads: bool) -> [Option<(CommandKind, usize)>; 2] {
+    fn choose_commands(&self, cycle: u64, reads: bool) -> [Option<(CommandKind, usize)>; 2] {
         let row = if self.is_dual { self.choose_row(cycle).command_at(cycle) } else { None };
         [self.choose(cycle, reads).command_at(cycle), row]
     }
@@ -451,7 +454,7 @@ impl DramChannel {
         self.banks[index % MAX].read(cycle, t);
         self.timing.read(cycle, index);
         self.counts.reads += 1;
-        self.counts.count_read_latency(due - self.queue.accepted(slot));
+        self.counts.count_read_latency(due - self.queue.accept_cycle(slot));
         let (store, &Entry { id, burst, tag, .. }) = (&self.store, self.queue.entry(slot));
         self.replies.insert(at, due, |reply| {
             (reply.id, reply.burst, reply.tag) = (id, burst, tag);
@@ -488,7 +491,7 @@ impl DramChannel {
                 bank.refresh(cycle, t);
             }
             self.timing.refresh(cycle);
-            self.refresher.done();
+            self.refresher.finish();
             self.counts.refreshes += 1;
         }
         self.buses[0] = Command { cycle, kind, ..Command::default() };
@@ -497,7 +500,7 @@ impl DramChannel {
 }
 
 /// Returns the sleep of a block that is due again in cycle `due`.
-fn until(due: u64, cycle: u64) -> Sleep {
+fn sleep_until(due: u64, cycle: u64) -> Sleep {
     match due {
         u64::MAX => Sleep::UntilEvent,
         due if due <= cycle + 1 => Sleep::Next,
@@ -521,8 +524,8 @@ impl DramChannel {
         (bus.kind, column_bus.kind) = (CommandKind::Nop, CommandKind::Nop);
         // Many edges only return the bus to idle after a command, or are earlier than necessary.
         let due = self.due().min(self.refresher.due()).min(self.replies.first_due());
-        if due > at.cycle() && !(self.queue.has_room() && io.req.waiting(at)) {
-            return until(due, at.cycle());
+        if due > at.cycle() && !(self.queue.has_room() && io.req.has_beat(at)) {
+            return sleep_until(due, at.cycle());
         }
         self.act(io, at)
     }

@@ -237,7 +237,7 @@ impl DramTiming {
         let most = (refi + u64::from(self.rfc)).checked_sub(busy + 1).filter(|&most| most > 0);
         let rfc = most.map(|most| Side::new("rfc", self.rfc, format!("{most} or less with refi = {refi}")));
         let why = "between two refreshes a row must be opened, read or written, and closed";
-        rules.between(refi > busy, [refresh].into_iter().chain(rfc), why);
+        rules.expect_relation(refi > busy, [refresh].into_iter().chain(rfc), why);
     }
 
     /// Checks distances against the shorter distances that they include, all in whole cycles.
@@ -391,7 +391,7 @@ pub(crate) fn reference() -> DramConfig {
 mod tests {
     use super::*;
 
-    fn broken(config: &DramConfig) -> Vec<String> {
+    fn violations(config: &DramConfig) -> Vec<String> {
         let mut rules = Rules::default();
         rules.group("dram", |rules| config.validate(rules));
         rules.into_violations().iter().map(ToString::to_string).collect()
@@ -400,7 +400,7 @@ mod tests {
     #[test]
     fn the_reference_channel_is_legal_and_holds_256_megabytes() {
         let config = reference();
-        assert_eq!(broken(&config), [""; 0]);
+        assert_eq!(violations(&config), [""; 0]);
         assert_eq!(config.bursts() * u64::from(config.burst_bytes()), 256 << 20);
     }
 
@@ -409,7 +409,7 @@ mod tests {
         for (bus_bits, least) in [(32, 8), (64, 4), (128, 2)] {
             for burst_length in 0..=17 {
                 let config = DramConfig { bus_bits, burst_length, ..reference() };
-                let broken = broken(&config);
+                let broken = violations(&config);
                 if burst_length == least || burst_length == 2 * least {
                     assert_eq!(broken, [""; 0], "{bus_bits} bits, {burst_length} beats");
                 } else {
@@ -428,7 +428,7 @@ mod tests {
         config.write_drain = WriteDrain::Watermarks { high: 17, low: 17, idle: 0 };
         config.timing.ccd_l = 1;
         assert_eq!(
-            broken(&config),
+            violations(&config),
             [
                 "dram.bus_bits is 256, expected 32, 64 or 128: a GDDR5 channel has one or two devices of 32 bits in \
                  lock-step, an HBM channel 64 or 128 wires",

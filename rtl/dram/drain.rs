@@ -72,7 +72,7 @@ impl Drain {
     #[must_use]
     pub fn turn(&self, cycle: u64, queue: &Queue) -> ServableSlots {
         let Some(Marks { idle, .. }) = self.marks else { return ServableSlots::ALL };
-        let reads = queue.occupied() & !queue.writes();
+        let reads = queue.occupied_slots() & !queue.writes();
         let first = if self.draining {
             queue.writes()
         } else if reads != 0 {
@@ -91,7 +91,8 @@ impl Drain {
         let Some(Marks { high, low, .. }) = self.marks else { return };
         let writes = queue.writes().count_ones();
         self.draining = if self.draining { writes > low } else { writes >= high };
-        self.quiet_since = if queue.occupied() & !queue.writes() == 0 { self.quiet_since.min(cycle) } else { u64::MAX };
+        self.quiet_since =
+            if queue.occupied_slots() & !queue.writes() == 0 { self.quiet_since.min(cycle) } else { u64::MAX };
     }
 
     /// Lists the registers.
@@ -117,7 +118,7 @@ mod tests {
     }
 
     /// Creates a queue with the given requests: `true` for a write, and a burst address.
-    fn filled(requests: &[(bool, u64)]) -> Queue {
+    fn queue_with(requests: &[(bool, u64)]) -> Queue {
         let (mut queue, mut wake) = (Queue::new(&reference(), "dram0"), Wake::new(&[1]));
         for (cycle, &(write, burst)) in (0..).zip(requests) {
             let request = DramRequest { write, burst, ..DramRequest::default() };
@@ -128,13 +129,13 @@ mod tests {
 
     #[test]
     fn without_a_policy_all_requests_are_in_turn() {
-        assert_eq!(Drain::new(&reference()).turn(5, &filled(&[(true, 1), (false, 2)])), ServableSlots::ALL);
+        assert_eq!(Drain::new(&reference()).turn(5, &queue_with(&[(true, 1), (false, 2)])), ServableSlots::ALL);
     }
 
     #[test]
     fn reads_go_until_writes_reach_the_high_mark_and_writes_until_they_are_down_to_the_low_one() {
         let mut drain = drain(3, 1, 0);
-        let mut queue = filled(&[(true, 1), (false, 2), (true, 3)]);
+        let mut queue = queue_with(&[(true, 1), (false, 2), (true, 3)]);
         drain.update(3, &queue);
         assert_eq!(drain.turn(3, &queue).slots, 0b010);
         let mut wake = Wake::new(&[1]);
@@ -153,7 +154,7 @@ mod tests {
     #[test]
     fn writes_go_when_no_read_has_waited_for_the_idle_time() {
         let mut drain = drain(8, 2, 20);
-        let mut queue = filled(&[(false, 1), (true, 2)]);
+        let mut queue = queue_with(&[(false, 1), (true, 2)]);
         drain.update(2, &queue);
         queue.release(9, 0);
         drain.update(10, &queue);
@@ -164,7 +165,7 @@ mod tests {
     #[test]
     fn a_write_that_a_read_of_its_burst_waits_for_is_in_turn_with_it() {
         let mut drain = drain(8, 2, 0);
-        let queue = filled(&[(true, 7), (true, 9), (false, 7)]);
+        let queue = queue_with(&[(true, 7), (true, 9), (false, 7)]);
         drain.update(3, &queue);
         assert_eq!(drain.turn(3, &queue).slots, 0b101);
     }

@@ -179,13 +179,13 @@ impl Queue {
 
     /// Returns all occupied slots.
     #[must_use]
-    pub fn occupied(&self) -> u64 {
+    pub fn occupied_slots(&self) -> u64 {
         self.occupied
     }
 
     /// Returns the integrals over time up to `cycle`.
     #[must_use]
-    pub(super) fn waited(&self, cycle: u64) -> WaitIntegrals {
+    pub(super) fn wait_integrals(&self, cycle: u64) -> WaitIntegrals {
         let sum = |level: u32, difference: u64| difference.wrapping_add(cycle * u64::from(level));
         WaitIntegrals {
             requests: sum(self.occupied.count_ones(), self.waited.requests),
@@ -213,7 +213,7 @@ impl Queue {
 
     /// Returns the slots that must wait for an older one to the same burst.
     #[must_use]
-    pub fn blocked(&self) -> u64 {
+    pub fn blocked_slots(&self) -> u64 {
         self.blocked
     }
 
@@ -261,7 +261,7 @@ impl Queue {
 
     /// Returns the cycle in which the request in a slot was accepted.
     #[must_use]
-    pub fn accepted(&self, slot: usize) -> u64 {
+    pub fn accept_cycle(&self, slot: usize) -> u64 {
         self.slots[slot % MAX].accepted
     }
 
@@ -454,7 +454,7 @@ mod tests {
     use super::*;
     use crate::kernel::{Edge, Wake};
 
-    fn filled(requests: &[(bool, u64)], open: Option<u32>) -> Queue {
+    fn queue_with(requests: &[(bool, u64)], open: Option<u32>) -> Queue {
         let (mut queue, mut wake) = (Queue::new(&reference(), "dram0"), Wake::new(&[1]));
         for (cycle, &(write, burst)) in requests.iter().enumerate() {
             let request = DramRequest { write, burst, ..DramRequest::default() };
@@ -470,7 +470,7 @@ mod tests {
 
     #[test]
     fn the_oldest_of_a_set_is_found_whatever_slot_it_has() {
-        let mut queue = filled(&[(false, 0), (false, 1), (false, 2)], None);
+        let mut queue = queue_with(&[(false, 0), (false, 1), (false, 2)], None);
         queue.release(9, 0);
         let mut wake = Wake::new(&[1]);
         queue.accept(&Edge::new(9, 9, &mut wake), &DramRequest::default(), |_| None);
@@ -481,17 +481,17 @@ mod tests {
 
     #[test]
     fn requests_to_one_burst_wait_for_each_other_in_turn() {
-        let mut queue = filled(&[(true, 5), (false, 5), (true, 5), (false, 6)], None);
-        assert_eq!(queue.blocked(), 0b0110);
+        let mut queue = queue_with(&[(true, 5), (false, 5), (true, 5), (false, 6)], None);
+        assert_eq!(queue.blocked_slots(), 0b0110);
         queue.release(9, 0);
-        assert_eq!(queue.blocked(), 0b0100);
+        assert_eq!(queue.blocked_slots(), 0b0100);
         queue.release(9, 1);
-        assert_eq!(queue.blocked(), 0);
+        assert_eq!(queue.blocked_slots(), 0);
     }
 
     #[test]
     fn opening_a_row_makes_its_requests_hits_until_it_closes() {
-        let mut queue = filled(&[(false, burst(3, 0)), (false, burst(4, 0)), (false, burst(3, 1))], Some(4));
+        let mut queue = queue_with(&[(false, burst(3, 0)), (false, burst(4, 0)), (false, burst(3, 1))], Some(4));
         assert_eq!(queue.hits(), 0b010);
         queue.close(0);
         assert_eq!(queue.hits(), 0);
@@ -503,7 +503,7 @@ mod tests {
     fn a_hit_overtakes_only_an_older_request_to_another_row_of_its_bank() {
         let other_bank = burst(4, 0) | 1 << 8;
         let queue =
-            filled(&[(false, burst(3, 0)), (false, other_bank), (false, burst(4, 0)), (false, burst(3, 1))], None);
+            queue_with(&[(false, burst(3, 0)), (false, other_bank), (false, burst(4, 0)), (false, burst(3, 1))], None);
         let mut queue = queue;
         queue.open(0, 3);
         assert!(!queue.overtakes(0));
@@ -514,7 +514,7 @@ mod tests {
 
     #[test]
     fn a_slot_read_in_a_cycle_can_be_refilled_in_it() {
-        let mut queue = filled(&[(true, 5)], None);
+        let mut queue = queue_with(&[(true, 5)], None);
         let mut wake = Wake::new(&[1]);
         let at = Edge::new(20, 20, &mut wake);
         assert_eq!(queue.data(&at, 0).byte_mask, 0);

@@ -52,13 +52,13 @@ impl ChannelPlace {
 
 /// Tags of one channel's memory.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Recorded {
+pub(super) struct ChannelTags {
     place: ChannelPlace,
     burst_bytes: u64,
     pages: BTreeMap<u64, Box<[[u8; WORDS]]>>,
 }
 
-impl Recorded {
+impl ChannelTags {
     pub(super) fn new(place: ChannelPlace, burst_bytes: usize) -> Self {
         Self { place, burst_bytes: burst_bytes as u64, pages: BTreeMap::new() }
     }
@@ -103,13 +103,13 @@ mod tests {
 
     const BURST: u64 = BURST_BYTES as u64;
 
-    fn memory() -> Recorded {
+    fn memory() -> ChannelTags {
         let rounds = |count| Interleave::new(count, 128, BURST_BYTES as u32);
         let channels = Channels { partitions: rounds(6), of_partition: rounds(1), of_channel: rounds(1) };
-        Recorded::new(ChannelPlace { channel: 2, channels }, BURST_BYTES)
+        ChannelTags::new(ChannelPlace { channel: 2, channels }, BURST_BYTES)
     }
 
-    fn word_of(memory: &Recorded, burst: u64, index: usize) -> u32 {
+    fn word_of(memory: &ChannelTags, burst: u64, index: usize) -> u32 {
         let mut data = [0; BURST_BYTES];
         memory.read(burst, &mut data);
         u32::from_le_bytes(data.as_chunks::<4>().0[index])

@@ -81,7 +81,7 @@ impl Refresher {
         if !reads {
             self.last &= queue.writes();
             // A write to the same burst behind such a read must wait as well.
-            self.last &= !queue.blocked();
+            self.last &= !queue.blocked_slots();
         }
     }
 
@@ -103,7 +103,7 @@ impl Refresher {
     }
 
     /// Ends the refresh after REF was issued.
-    pub fn done(&mut self) {
+    pub fn finish(&mut self) {
         self.draining = false;
         self.due += self.interval;
     }

@@ -87,7 +87,7 @@ impl Replies {
             at.cycle(),
             self.bursts.spec().path
         );
-        let row = self.wrapped(self.head + self.count);
+        let row = self.wrap(self.head + self.count);
         self.bursts.update(at, row, 0, form);
         self.due[row as usize % PLACES] = due;
         // All reads have the same latency.
@@ -104,18 +104,18 @@ impl Replies {
         let reply = self.bursts.read_cell(at, self.head, 0);
         let bank = if rsp.len() == 1 { 0 } else { sharers.partition(reply.burst) };
         let mut rsp = rsp.at(bank as usize);
-        if !rsp.ready(at) {
+        if !rsp.is_ready(at) {
             return false;
         }
         rsp.push_with(at, |beat| beat.clone_from(reply));
-        self.head = self.wrapped(self.head + 1);
+        self.head = self.wrap(self.head + 1);
         self.count -= 1;
         self.first_due = if self.count == 0 { NEVER } else { self.due[self.head as usize % PLACES] };
         true
     }
 
     /// Wraps a position in the ring that exceeds its end at most once.
-    fn wrapped(&self, place: u32) -> u32 {
+    fn wrap(&self, place: u32) -> u32 {
         if place < self.entries { place } else { place - self.entries }
     }
 

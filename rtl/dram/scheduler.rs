@@ -111,10 +111,10 @@ impl Plan {
 impl View<'_> {
     /// Returns the candidates without restrictions and without capped banks.
     #[must_use]
-    pub fn everyone(self) -> Candidates {
+    pub fn all_candidates(self) -> Candidates {
         let queue = self.queue;
-        let columns = queue.hits() & !queue.blocked();
-        Candidates { slots: queue.occupied(), columns, rows: queue.banks() & !queue.hit_banks(), from: u64::MAX }
+        let columns = queue.hits() & !queue.blocked_slots();
+        Candidates { slots: queue.occupied_slots(), columns, rows: queue.banks() & !queue.hit_banks(), from: u64::MAX }
     }
 
     /// Returns the next command from cycle `from` on: the first one that becomes legal, with priority for
@@ -222,7 +222,7 @@ impl Scheduler {
     /// Returns the slots that the policy can choose from, among those that may be served.
     #[must_use]
     pub fn eligible(&self, queue: &Queue, turn: ServableSlots) -> u64 {
-        let slots = queue.occupied() & turn.slots;
+        let slots = queue.occupied_slots() & turn.slots;
         match self.policy {
             _ if slots == 0 => 0,
             Policy::FrFcfs => slots,
@@ -250,13 +250,13 @@ impl Scheduler {
             Policy::FrFcfs => queue.banks_of(slots) & !(hit_banks & !capped),
             Policy::Fcfs => queue.banks_of(slots & !hits),
         };
-        Candidates { slots, columns: hits & gates.columns & !queue.blocked(), rows, from: gates.turn.from }
+        Candidates { slots, columns: hits & gates.columns & !queue.blocked_slots(), rows, from: gates.turn.from }
     }
 
     /// True if the hits of a bank have overtaken an older request to another row as often as the cap allows.
     #[must_use]
     pub fn is_capped(&self, bank: &Bank) -> bool {
-        self.hit_cap != 0 && bank.overtaken() >= self.hit_cap
+        self.hit_cap != 0 && bank.overtake_count() >= self.hit_cap
     }
 
     /// Lists the logic.

@@ -14,7 +14,7 @@ use thiserror::Error;
 
 use super::config::DramConfig;
 use super::message::BURST_BYTES;
-use super::recorded::{ChannelPlace, Recorded};
+use super::recorded::{ChannelPlace, ChannelTags};
 use crate::kernel::Digest;
 
 /// Number of bursts per page: one bit each in a host word.
@@ -42,7 +42,7 @@ pub struct Store {
     #[serde(with = "pages")]
     tables: Tables,
     /// Memory behind a trace, which replaces the tables.
-    recorded: Option<Box<Recorded>>,
+    recorded: Option<Box<ChannelTags>>,
 }
 
 /// Error of an access to memory that does not exist.
@@ -100,7 +100,7 @@ impl Store {
     /// Turns this into the memory of a trace, to which nothing has been stored yet.
     pub(super) fn record(&mut self, place: ChannelPlace) {
         self.tables = Box::default();
-        self.recorded = Some(Box::new(Recorded::new(place, self.burst_bytes)));
+        self.recorded = Some(Box::new(ChannelTags::new(place, self.burst_bytes)));
     }
 
     /// Maps a range of bursts and fills them with zeros; bursts already mapped keep their contents.

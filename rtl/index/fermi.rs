@@ -38,6 +38,6 @@ impl Function for Fermi {
             sides.push(Side::new("super.line_bytes", line_bytes, legal));
         }
         let is_known = matches!(sets, 32 | 64) && line_bytes == LINE_BYTES;
-        rules.between(is_known, sides, "the hash is known only for these sizes");
+        rules.expect_relation(is_known, sides, "the hash is known only for these sizes");
     }
 }

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::describe::{Unfit, misfit};
+use super::describe::{OverflowingField, misfit};
 use super::{AnyEdge, Edge, Fields, Payload, digest_of, width_of};
 
 /// Circuit that stores the cells, for structure counts.
@@ -99,7 +99,7 @@ pub struct Accesses {
 
 /// Ports still free at a tick, and uses of all ports since reset.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Used {
+struct PortUse {
     tick: Cell<u64>,
     reads_left: Cell<u32>,
     writes_left: Cell<u32>,
@@ -117,7 +117,7 @@ pub struct Array<T: Payload> {
     cells: Box<[T]>,
     /// Tick and row of the last access, if it forbids another access to the same row in that tick.
     touched: Cell<(u64, u32)>,
-    used: Used,
+    used: PortUse,
     /// True if more than port uses must be observed: conflicting accesses or recorded contents.
     watched: bool,
     /// True if the digest is maintained, or if reads of cells that were never written are detected.
@@ -137,7 +137,11 @@ impl<T: Payload> Array<T> {
         let cells = vec![T::default(); spec.rows as usize * spec.columns as usize].into_boxed_slice();
         Self {
             touched: Cell::new((0, NO_ROW)),
-            used: Used { reads_left: Cell::new(spec.reads), writes_left: Cell::new(spec.writes), ..Used::default() },
+            used: PortUse {
+                reads_left: Cell::new(spec.reads),
+                writes_left: Cell::new(spec.writes),
+                ..PortUse::default()
+            },
             watched: spec.collide != Collide::New,
             recorded: false,
             digest: None,
@@ -192,7 +196,7 @@ impl<T: Payload> Array<T> {
     /// If fewer than `count` read ports are left in this cycle.
     #[inline]
     pub fn take_reads(&self, at: &impl AnyEdge, count: u32) {
-        let Used { reads, reads_left, .. } = &self.used;
+        let PortUse { reads, reads_left, .. } = &self.used;
         reads.set(reads.get() + u64::from(count));
         if at.is_checked() {
             self.renew(at);
@@ -233,7 +237,7 @@ impl<T: Payload> Array<T> {
     /// If fewer than `count` write ports are left in this cycle.
     #[inline(always)]
     pub fn take_writes(&mut self, at: &impl AnyEdge, count: u32) {
-        let Used { writes, writes_left, .. } = &self.used;
+        let PortUse { writes, writes_left, .. } = &self.used;
         writes.set(writes.get() + u64::from(count));
         if at.is_checked() {
             self.renew(at);
@@ -288,7 +292,7 @@ impl<T: Payload> Array<T> {
     /// Returns all cells for modification through ports already used by [`Self::take_writes`], without checks
     /// of field widths. `None` while every modification must be observed, as [`Self::change`] does.
     #[inline(always)]
-    pub fn unwatched(&mut self, at: &impl AnyEdge) -> Option<&mut [T]> {
+    pub fn unobserved_cells_mut(&mut self, at: &impl AnyEdge) -> Option<&mut [T]> {
         if self.watches(at) { None } else { Some(&mut self.cells) }
     }
 
@@ -401,7 +405,7 @@ impl<T: Payload> Array<T> {
     /// Frees all ports at the first access of a cycle.
     #[inline]
     fn renew(&self, at: &impl AnyEdge) {
-        let Used { tick, reads_left, writes_left, .. } = &self.used;
+        let PortUse { tick, reads_left, writes_left, .. } = &self.used;
         if tick.get() != at.tick() {
             tick.set(at.tick());
             reads_left.set(self.spec.reads);
@@ -413,7 +417,7 @@ impl<T: Payload> Array<T> {
     fn use_write(&mut self, at: &impl AnyEdge, row: u32) {
         self.take_writes(at, 1);
         if self.watches(at) {
-            self.meet_write(at, row);
+            self.check_write_conflict(at, row);
         }
     }
 
@@ -451,7 +455,7 @@ impl<T: Payload> Array<T> {
     /// digest.
     #[inline(always)]
     fn watch_change(&self, at: &impl AnyEdge, row: u32, index: usize) -> u64 {
-        self.meet_write(at, row);
+        self.check_write_conflict(at, row);
         if self.recorded { self.cell_digest(index) } else { 0 }
     }
 
@@ -482,15 +486,15 @@ impl<T: Payload> Array<T> {
     #[inline(always)]
     fn watch_read(&self, at: &impl AnyEdge, row: u32, columns: Range<u32>) {
         if self.spec.collide != Collide::New {
-            self.meet(at, row, "read", self.spec.collide == Collide::Forbidden);
+            self.check_row_conflict(at, row, "read", self.spec.collide == Collide::Forbidden);
         }
         if self.recorded {
-            self.must_be_written(at, row, columns);
+            self.check_written(at, row, columns);
         }
     }
 
     #[inline(never)]
-    fn must_be_written(&self, at: &impl AnyEdge, row: u32, columns: Range<u32>) {
+    fn check_written(&self, at: &impl AnyEdge, row: u32, columns: Range<u32>) {
         let Some(written) = &self.written else { return };
         for column in columns {
             let index = self.index(row, column);
@@ -503,21 +507,21 @@ impl<T: Payload> Array<T> {
     /// Checks a write for conflicting accesses. With [`Collide::Old`] it may follow a read, which has
     /// returned the old cell.
     #[inline(always)]
-    fn meet_write(&self, at: &impl AnyEdge, row: u32) {
+    fn check_write_conflict(&self, at: &impl AnyEdge, row: u32) {
         match self.spec.collide {
             Collide::Old => self.touched.set((at.tick(), row)),
             Collide::New => {}
-            Collide::Forbidden => self.meet(at, row, "written", true),
+            Collide::Forbidden => self.check_row_conflict(at, row, "written", true),
         }
     }
 
     /// Rejects an access to the row that was last touched in this cycle. `touches` is true if this access
     /// also counts as one.
     #[inline(always)]
-    fn meet(&self, at: &impl AnyEdge, row: u32, how: &str, touches: bool) {
+    fn check_row_conflict(&self, at: &impl AnyEdge, row: u32, how: &str, touches: bool) {
         let (tick, last) = self.touched.get();
         if tick == at.tick() && last == row {
-            self.meets(at, row, how);
+            self.report_conflict(at, row, how);
         }
         if touches {
             self.touched.set((at.tick(), row));
@@ -526,7 +530,7 @@ impl<T: Payload> Array<T> {
 
     #[cold]
     #[inline(never)]
-    fn meets(&self, at: &impl AnyEdge, row: u32, how: &str) -> ! {
+    fn report_conflict(&self, at: &impl AnyEdge, row: u32, how: &str) -> ! {
         self.breach(at, &format!("row {row} {how} in the cycle of another access to it"))
     }
 
@@ -548,7 +552,7 @@ fn must_fit<T: Payload>(value: &T, shape: &T::Shape, at: &impl AnyEdge, spec: &A
 
 #[cold]
 #[inline(never)]
-fn does_not_fit(at: &Edge<'_>, spec: &ArraySpec, field: &Unfit) -> ! {
+fn does_not_fit(at: &Edge<'_>, spec: &ArraySpec, field: &OverflowingField) -> ! {
     refuse(at, spec, &field.to_string())
 }
 

@@ -155,14 +155,14 @@ impl<T: Payload> Chan<T> {
 
     /// Returns the beat sent at a tick, if there was one: for outside observers, before the next tick.
     #[must_use]
-    pub fn sent_at(&self, tick: u64) -> Option<&T> {
+    pub fn beat_sent_at(&self, tick: u64) -> Option<&T> {
         (self.pushed_at == tick).then(|| &self.slot(self.pushed - 1).beat)
     }
 
     /// Returns the beat taken at a tick, if there was one: for outside observers, before the next tick reuses
     /// its slot.
     #[must_use]
-    pub fn taken_at(&self, tick: u64) -> Option<&T> {
+    pub fn beat_taken_at(&self, tick: u64) -> Option<&T> {
         (self.popped_at == tick).then(|| &self.slot(self.popped - 1).beat)
     }
 
@@ -186,7 +186,7 @@ impl<T: Payload> Chan<T> {
     /// # Panics
     /// If an end has run beyond the tick at which it should have seen an action that it receives only now.
     #[inline]
-    pub(crate) fn meet(&mut self, receiver: &mut Self, senders: &mut Simulator, receivers: &mut Simulator) {
+    pub(crate) fn synchronize(&mut self, receiver: &mut Self, senders: &mut Simulator, receivers: &mut Simulator) {
         if self.pushed != receiver.pushed || self.popped != receiver.popped {
             self.exchange(receiver, senders, receivers);
         }
@@ -199,7 +199,7 @@ impl<T: Payload> Chan<T> {
             self.check_not_late(sent.from, receivers);
             receiver.visible_from = receiver.visible_from.min(sent.from);
             receiver.slot_mut(number).clone_from(sent);
-            let (wake, last) = receivers.told();
+            let (wake, last) = receivers.wake_and_last_tick();
             wake.deliver(last, self.spec.to, sent.from);
         }
         let was_full = self.room_from == NEVER;
@@ -211,7 +211,7 @@ impl<T: Payload> Chan<T> {
         (self.popped, receiver.pushed) = (receiver.popped, self.pushed);
         if was_full && !self.is_full() {
             self.room_from = self.next_free_from();
-            let (wake, last) = senders.told();
+            let (wake, last) = senders.wake_and_last_tick();
             wake.at_tick(last, self.spec.from, self.room_from);
         }
         (self.visible_from, self.popped_at) = (receiver.visible_from, receiver.popped_at);
@@ -224,7 +224,7 @@ impl<T: Payload> Chan<T> {
 
     /// Panics if an end has run beyond tick `from`, from which it should have seen the action received now.
     fn check_not_late(&self, from: u64, end: &Simulator) {
-        let now = end.reached();
+        let now = end.reached_tick();
         assert!(from >= now, "{}: message for tick {from} at tick {now}, which is too late", self.spec.path);
     }
 
@@ -235,7 +235,7 @@ impl<T: Payload> Chan<T> {
         // Only pushes and pops change the contents, and readers look after the tick: the last such tick
         // identifies the contents.
         let version = self.pushed_at.wrapping_add(1).max(self.popped_at.wrapping_add(1));
-        if !to.wanted() || to.has_seen(version) {
+        if !to.is_scope_read() || to.has_seen(version) {
             return to.leave();
         }
         to.channel(name, self.spec.depth, width_of::<T>(&self.shape));
@@ -285,7 +285,7 @@ impl<T: Payload> Chan<T> {
     }
 
     #[inline]
-    fn visible(&self, tick: u64) -> bool {
+    fn is_visible(&self, tick: u64) -> bool {
         self.visible_from <= tick && self.popped_at != tick
     }
 
@@ -319,14 +319,14 @@ pub struct Tx<'a, T: Payload>(&'a mut Chan<T>);
 impl<T: Payload> Tx<'_, T> {
     /// True if a beat may be sent at this edge.
     #[inline]
-    pub fn ready(&mut self, at: &mut impl AnyEdge) -> bool {
-        self.0.pushed_at != at.tick() && !self.blocked(at)
+    pub fn is_ready(&mut self, at: &mut impl AnyEdge) -> bool {
+        self.0.pushed_at != at.tick() && !self.is_blocked(at)
     }
 
     /// True if the sender sees a full channel; it may then sleep, and is woken when it sees a free slot.
     /// False immediately after a push means that the next edge can push again.
     #[inline]
-    pub fn blocked(&mut self, at: &mut impl AnyEdge) -> bool {
+    pub fn is_blocked(&mut self, at: &mut impl AnyEdge) -> bool {
         let chan = &*self.0;
         let full = chan.room_from > at.tick();
         if full && chan.room_from != NEVER {
@@ -395,14 +395,14 @@ impl<T: Payload> Rx<'_, T> {
     #[inline]
     pub fn peek(&self, at: &impl AnyEdge) -> Option<&T> {
         // A visible beat is always in its slot.
-        if self.0.visible(at.tick()) { Some(&self.0.slot(self.0.popped).beat) } else { None }
+        if self.0.is_visible(at.tick()) { Some(&self.0.slot(self.0.popped).beat) } else { None }
     }
 
     /// True if a beat is visible now, or will be at the next edge because this edge took another one. A block
     /// may sleep until an event only while this is false. Beats in flight wake the receiver themselves.
     #[must_use]
     #[inline]
-    pub fn waiting(&self, at: &impl AnyEdge) -> bool {
+    pub fn has_beat(&self, at: &impl AnyEdge) -> bool {
         self.0.visible_from <= at.tick()
     }
 
@@ -423,7 +423,7 @@ impl<T: Payload> Rx<'_, T> {
     pub fn drop_head(&mut self, at: &mut impl AnyEdge) {
         let chan = &mut *self.0;
         if at.is_checked() {
-            if !chan.visible(at.tick()) {
+            if !chan.is_visible(at.tick()) {
                 chan.refuse_pop(at.tick(), at.cycle());
             }
             if chan.history.is_some() {
@@ -496,8 +496,8 @@ impl<'a, T: Payload> RxBank<'a, T> {
     /// True if a beat is visible at any end now or will be in the next cycle.
     #[must_use]
     #[inline]
-    pub fn waiting(&mut self, at: &impl AnyEdge) -> bool {
-        (0..self.0.len()).any(|i| self.at(i).waiting(at))
+    pub fn has_beat(&mut self, at: &impl AnyEdge) -> bool {
+        (0..self.0.len()).any(|i| self.at(i).has_beat(at))
     }
 }
 
@@ -618,9 +618,9 @@ mod tests {
     }
 
     /// A simulation without blocks.
-    struct Nobody;
+    struct NoBlocks;
 
-    impl Blocks for Nobody {
+    impl Blocks for NoBlocks {
         fn population(&self) -> Vec<u8> {
             vec![0]
         }
@@ -631,24 +631,24 @@ mod tests {
     }
 
     /// Creates a simulator of one end that has reached a tick.
-    fn come_to(tick: u64) -> Simulator {
-        let mut sim = Simulator::new(&[1], &Nobody, Mode::default());
+    fn simulator_at(tick: u64) -> Simulator {
+        let mut sim = Simulator::new(&[1], &NoBlocks, Mode::default());
         sim.jump(tick);
         sim
     }
 
     /// Actions of the ends of a link in each tick.
     #[derive(Debug, PartialEq, Default)]
-    struct Seen {
+    struct LinkActions {
         sent: Vec<bool>,
         taken: Vec<Option<u64>>,
     }
 
-    impl Seen {
+    impl LinkActions {
         fn send(&mut self, tick: u64, link: &mut Chan<Word>, wishes: bool) {
             let mut wake = Wake::new(&[1]);
             let mut at = Edge::new(tick, tick, &mut wake);
-            let ready = wishes && link.tx().ready(&mut at);
+            let ready = wishes && link.tx().is_ready(&mut at);
             if ready {
                 link.tx().push(&mut at, word(tick % 251));
             }
@@ -671,7 +671,7 @@ mod tests {
             (random >> 33) % of
         };
         for (depth, latency, credit) in [(2, 4, 4), (3, 7, 3), (12, 5, 5), (20, 3, 9), (6, 1, 1)] {
-            let (mut together, mut apart) = (Seen::default(), Seen::default());
+            let (mut together, mut apart) = (LinkActions::default(), LinkActions::default());
             let mut link = chan(depth, latency, credit);
             let (mut sender, mut receiver) = (link.clone(), link.clone());
             let distance = latency.min(credit);
@@ -684,7 +684,7 @@ mod tests {
                 apart.take(tick, &mut receiver, takes);
                 apart.send(tick, &mut sender, sends);
                 if tick == meeting {
-                    sender.meet(&mut receiver, &mut come_to(tick + 1), &mut come_to(tick + 1));
+                    sender.synchronize(&mut receiver, &mut simulator_at(tick + 1), &mut simulator_at(tick + 1));
                     assert_eq!((receiver.len(), receiver.oldest()), (link.len(), link.oldest()), "tick {tick}");
                     meeting += 1 + draw(distance);
                 }
@@ -697,36 +697,36 @@ mod tests {
 
     #[test]
     fn a_meeting_wakes_who_has_not_heard_of_a_beat_or_of_room() {
-        let (mut seen, mut sender) = (Seen::default(), chan(2, 6, 6));
+        let (mut seen, mut sender) = (LinkActions::default(), chan(2, 6, 6));
         let mut receiver = sender.clone();
         seen.send(10, &mut sender, true);
         seen.send(11, &mut sender, true);
-        let (mut senders, mut receivers) = (come_to(12), come_to(12));
-        sender.meet(&mut receiver, &mut senders, &mut receivers);
+        let (mut senders, mut receivers) = (simulator_at(12), simulator_at(12));
+        sender.synchronize(&mut receiver, &mut senders, &mut receivers);
         assert_eq!((senders.next_tick(), receivers.next_tick()), (None, Some(16)));
         seen.take(17, &mut receiver, true);
-        let mut senders = come_to(18);
-        sender.meet(&mut receiver, &mut senders, &mut come_to(18));
+        let mut senders = simulator_at(18);
+        sender.synchronize(&mut receiver, &mut senders, &mut simulator_at(18));
         assert_eq!(senders.next_tick(), Some(23));
     }
 
     #[test]
     #[should_panic(expected = "sm3.l1.mshr.replay: message for tick 16 at tick 17, which is too late")]
     fn a_receiver_that_has_run_past_a_beat_is_a_breach() {
-        let (mut seen, mut sender) = (Seen::default(), chan(2, 6, 6));
+        let (mut seen, mut sender) = (LinkActions::default(), chan(2, 6, 6));
         let mut receiver = sender.clone();
         seen.send(10, &mut sender, true);
-        sender.meet(&mut receiver, &mut come_to(12), &mut come_to(17));
+        sender.synchronize(&mut receiver, &mut simulator_at(12), &mut simulator_at(17));
     }
 
     #[test]
     #[should_panic(expected = "message for tick 17 at tick 18, which is too late")]
     fn a_sender_that_has_run_past_a_credit_is_a_breach() {
-        let (mut seen, mut sender) = (Seen::default(), chan(2, 1, 6));
+        let (mut seen, mut sender) = (LinkActions::default(), chan(2, 1, 6));
         seen.send(10, &mut sender, true);
         let mut receiver = sender.clone();
         seen.take(11, &mut receiver, true);
-        sender.meet(&mut receiver, &mut come_to(18), &mut come_to(12));
+        sender.synchronize(&mut receiver, &mut simulator_at(18), &mut simulator_at(12));
     }
 
     #[test]
@@ -744,8 +744,8 @@ mod tests {
         chan.tx().push(&mut Edge::new(0, 0, &mut wake), word(1));
         chan.tx().push(&mut Edge::new(1, 1, &mut wake), word(2));
         assert_eq!(chan.rx().pop(&mut Edge::new(2, 2, &mut wake)), word(1));
-        assert!(!chan.tx().ready(&mut Edge::new(2, 2, &mut wake)));
-        assert!(chan.tx().ready(&mut Edge::new(3, 3, &mut wake)));
+        assert!(!chan.tx().is_ready(&mut Edge::new(2, 2, &mut wake)));
+        assert!(chan.tx().is_ready(&mut Edge::new(3, 3, &mut wake)));
     }
 
     #[test]
@@ -765,8 +765,8 @@ mod tests {
         chan.tx().push(&mut Edge::new(1, 1, &mut wake), word(2));
         chan.rx().pop(&mut Edge::new(4, 4, &mut wake));
         chan.rx().pop(&mut Edge::new(5, 5, &mut wake));
-        assert!(!chan.tx().ready(&mut Edge::new(9, 9, &mut wake)));
-        assert!(chan.tx().ready(&mut Edge::new(10, 10, &mut wake)));
+        assert!(!chan.tx().is_ready(&mut Edge::new(9, 9, &mut wake)));
+        assert!(chan.tx().is_ready(&mut Edge::new(10, 10, &mut wake)));
     }
 
     #[test]
@@ -798,7 +798,7 @@ mod tests {
         while let Some(tick) = wake.next_tick() {
             wake.take(0, tick);
         }
-        assert!(chan.tx().blocked(&mut Edge::new(3, 3, &mut wake)));
+        assert!(chan.tx().is_blocked(&mut Edge::new(3, 3, &mut wake)));
         assert!(wake.take(0, 7).is_some_and(|(cycle, due)| (cycle, due.bits()) == (7, 1)));
     }
 
@@ -810,7 +810,7 @@ mod tests {
         chan.tx().push(&mut Edge::new(1, 1, &mut wake), word(2));
         assert!(chan.tx().is_full());
         chan.rx().pop(&mut Edge::new(2, 2, &mut wake));
-        assert!(!chan.tx().is_full() && !chan.tx().ready(&mut Edge::new(3, 3, &mut wake)));
+        assert!(!chan.tx().is_full() && !chan.tx().is_ready(&mut Edge::new(3, 3, &mut wake)));
     }
 
     #[test]

@@ -86,8 +86,8 @@ impl AnyEdge for FastEdge<'_> {
 mod tests {
     use super::*;
     use crate::kernel::{
-        Accesses, Array, ArraySpec, ArrayView, BlockId, Blocks, Collide, Describe, Due, Mode, Payload, Seats,
-        Simulator, Sleep, Storage, Wake,
+        Accesses, Array, ArraySpec, ArrayView, BlockId, Blocks, Collide, Describe, Due, Mode, Payload, Simulator,
+        Sleep, SlotMask, Storage, Wake,
     };
 
     #[derive(Clone, Debug, Default, Hash, serde::Serialize, serde::Deserialize, Payload)]
@@ -143,7 +143,7 @@ mod tests {
         }
         fn eval_due_fast(&mut self, due: &mut Due, at: &mut FastEdge<'_>) {
             self.note(at);
-            due.once_more(Seats::of(0, 1), 1);
+            due.once_more(SlotMask::of(0, 1), 1);
         }
         fn describe(&self, _: BlockId, _: &mut dyn Describe) {}
     }

@@ -103,7 +103,7 @@ pub enum Value<'a> {
 
 /// Kind of scope that is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Opened {
+pub enum ScopeKind {
     /// Group of a component that the machine lacks. A reader that lists only what exists skips its contents.
     Absent,
     /// Group of keys.
@@ -117,7 +117,7 @@ pub enum Opened {
 /// Reader of counters.
 pub trait CounterReader {
     /// Opens a group. False if the reader skips the group, which must then be neither listed nor closed.
-    fn enter(&mut self, key: &Key, opened: Opened) -> bool;
+    fn enter(&mut self, key: &Key, opened: ScopeKind) -> bool;
     /// Closes the innermost open group.
     fn leave(&mut self);
     /// Reads a counter, or another value.
@@ -201,7 +201,7 @@ pub fn count_by<R: Reason>(
     counts: &[u64],
     has: &dyn Fn(R) -> bool,
 ) {
-    if to.enter(key, if is_there { Opened::Group } else { Opened::Absent }) {
+    if to.enter(key, if is_there { ScopeKind::Group } else { ScopeKind::Absent }) {
         for (reason, count) in R::zip(counts) {
             count_if(to, &reason.key(key.unit), has(reason), count);
         }
@@ -216,7 +216,7 @@ pub fn count_classes(to: &mut dyn CounterReader, key: &Key, is_there: bool, coun
 
 /// Lists a group of counters; absent if `counters` is `None`.
 pub fn count_group<C: Counted>(to: &mut dyn CounterReader, key: &Key, counters: Option<&C>, has: &C::Has) {
-    if to.enter(key, if counters.is_some() { Opened::Group } else { Opened::Absent }) {
+    if to.enter(key, if counters.is_some() { ScopeKind::Group } else { ScopeKind::Absent }) {
         counters.copied().unwrap_or_default().list(has, to);
         to.leave();
     }
@@ -224,11 +224,11 @@ pub fn count_group<C: Counted>(to: &mut dyn CounterReader, key: &Key, counters: 
 
 /// Lists the units of one kind as a list with one element per unit.
 pub fn count_units<C: Counted>(to: &mut dyn CounterReader, key: &Key, units: &[C], has: &C::Has) {
-    if to.enter(key, Opened::List) {
+    if to.enter(key, ScopeKind::List) {
         let any = [C::default()];
         let units = if to.lists_all() { &any } else { units };
         for unit in units {
-            if to.enter(key, Opened::Element) {
+            if to.enter(key, ScopeKind::Element) {
                 unit.list(has, to);
                 to.leave();
             }
@@ -245,8 +245,8 @@ struct Tally {
 }
 
 impl CounterReader for Tally {
-    fn enter(&mut self, _: &Key, opened: Opened) -> bool {
-        opened == Opened::Group
+    fn enter(&mut self, _: &Key, opened: ScopeKind) -> bool {
+        opened == ScopeKind::Group
     }
     fn leave(&mut self) {}
     fn counter(&mut self, _: &Key, value: Value<'_>) {
@@ -264,8 +264,8 @@ struct Signals<'a> {
 }
 
 impl CounterReader for Signals<'_> {
-    fn enter(&mut self, key: &Key, opened: Opened) -> bool {
-        let is_listed = opened == Opened::Group;
+    fn enter(&mut self, key: &Key, opened: ScopeKind) -> bool {
+        let is_listed = opened == ScopeKind::Group;
         if is_listed {
             self.group = Some(key.name);
         }
@@ -303,11 +303,11 @@ impl Paths {
 }
 
 impl CounterReader for Paths {
-    fn enter(&mut self, key: &Key, opened: Opened) -> bool {
-        if opened == Opened::Group {
+    fn enter(&mut self, key: &Key, opened: ScopeKind) -> bool {
+        if opened == ScopeKind::Group {
             self.open.push(key.name);
         }
-        opened == Opened::Group
+        opened == ScopeKind::Group
     }
 
     fn leave(&mut self) {
@@ -383,9 +383,9 @@ mod tests {
     struct Lines(Vec<String>);
 
     impl CounterReader for Lines {
-        fn enter(&mut self, key: &Key, opened: Opened) -> bool {
+        fn enter(&mut self, key: &Key, opened: ScopeKind) -> bool {
             self.0.push(format!("{} {opened:?}", key.name));
-            opened != Opened::Absent
+            opened != ScopeKind::Absent
         }
         fn leave(&mut self) {
             self.0.push("leave".to_owned());

@@ -155,16 +155,16 @@ impl Fields for WidthSum {
 
 /// Returns a field of a payload whose value does not fit its width, if there is one.
 #[inline]
-pub(super) fn misfit<T: Payload>(value: &T, shape: &T::Shape) -> Option<Unfit> {
-    let mut excess = Excess(0);
+pub(super) fn misfit<T: Payload>(value: &T, shape: &T::Shape) -> Option<OverflowingField> {
+    let mut excess = ExcessBits(0);
     value.fields(shape, &mut excess);
     if excess.0 == 0 { None } else { Some(find_misfit(value, shape)) }
 }
 
 /// Reader that ORs the bits of all fields above their widths.
-struct Excess(u64);
+struct ExcessBits(u64);
 
-impl Fields for Excess {
+impl Fields for ExcessBits {
     #[inline]
     fn field(&mut self, field: Field) {
         self.0 |= if field.width < 64 { field.value >> field.width } else { 0 };
@@ -174,17 +174,17 @@ impl Fields for Excess {
 }
 
 #[cold]
-fn find_misfit<T: Payload>(value: &T, shape: &T::Shape) -> Unfit {
+fn find_misfit<T: Payload>(value: &T, shape: &T::Shape) -> OverflowingField {
     let mut check = Misfit(None);
     value.fields(shape, &mut check);
     let Some(field) = check.0 else { unreachable!("some field has excess bits") };
-    Unfit(field)
+    OverflowingField(field)
 }
 
 /// Field whose value needs more bits than its width.
-pub(super) struct Unfit(Field);
+pub(super) struct OverflowingField(Field);
 
-impl fmt::Display for Unfit {
+impl fmt::Display for OverflowingField {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Field { name, width, value, names: _ } = &self.0;
         write!(f, "{name} is {value:#x}, which needs more than its {width} bits")
@@ -295,7 +295,7 @@ pub trait Describe: Fields {
     fn leave(&mut self);
     /// False if this reader has no use for the contents of the innermost open scope, which may then be closed
     /// at once.
-    fn wanted(&self) -> bool {
+    fn is_scope_read(&self) -> bool {
         true
     }
     /// Marks the innermost open scope, although numbered, as one of a few components and not an entry of a
@@ -309,7 +309,7 @@ pub trait Describe: Fields {
     }
     /// True if this reader has no use for the next `entries` scopes, all entries of one table. It has then
     /// skipped them, and they must not be listed.
-    fn passes(&mut self, entries: usize) -> bool {
+    fn skip_scopes(&mut self, entries: usize) -> bool {
         let _ = entries;
         false
     }
@@ -337,7 +337,7 @@ pub trait DescribeExt: Describe {
     /// Describes a component in a scope of its own.
     fn part(&mut self, name: &'static str, describe: impl FnOnce(&mut Self)) {
         self.enter(name, None);
-        if self.wanted() {
+        if self.is_scope_read() {
             describe(self);
         }
         self.leave();
@@ -346,7 +346,7 @@ pub trait DescribeExt: Describe {
     /// Describes one of several components of the same name.
     fn parts(&mut self, name: &'static str, index: u32, describe: impl FnOnce(&mut Self)) {
         self.enter(name, Some(index));
-        if self.wanted() {
+        if self.is_scope_read() {
             describe(self);
         }
         self.leave();
@@ -360,7 +360,7 @@ pub trait DescribeExt: Describe {
         mut describe: impl FnMut(T, &mut Self),
     ) {
         let entries = entries.into_iter();
-        if !self.passes(entries.len()) {
+        if !self.skip_scopes(entries.len()) {
             for (index, entry) in (0..).zip(entries) {
                 self.parts(name, index, |to| describe(entry, to));
             }

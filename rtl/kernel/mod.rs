@@ -38,7 +38,7 @@ pub use array::{Access, Accesses, Array, ArraySpec, ArrayView, Collide, Storage}
 pub use chan::{Chan, ChanSpec, Ends, Rx, RxBank, Tx, TxBank, link};
 pub use contract::{AnyEdge, FastEdge};
 pub use counters::{
-    Counted, CounterReader, Key, Opened, Paths, Quantity, Reason, Value, count_by, count_classes, count_group,
+    Counted, CounterReader, Key, Paths, Quantity, Reason, ScopeKind, Value, count_by, count_classes, count_group,
     count_if, count_units,
 };
 pub use derive::{Counted, Encoding, Kinds, Links, Payload, Ports, Reason};
@@ -46,15 +46,15 @@ pub(crate) use describe::AsProbes;
 pub use describe::{Describe, DescribeExt, Encoding, Field, Fields, FieldsExt, Logic, Payload, bits_of, width_of};
 pub use digest::{Digest, digest_of};
 pub use net::{
-    AnyPool, AnyPort, BlockRange, Bundle, Carries, Crossing, Extra, Family, Group, HasPorts, In, Islands, Kind, Link,
-    LinkSpec, Links, MOST_OF_A_KIND, Many, Net, Of, Out, Outline, Path, Pool, Port, PortVisitor, Ports, Receives,
-    Sends, State, Unit, Wired,
+    AnyPool, AnyPort, BlockRange, BlockWithPorts, Bundle, Carries, Crossing, Extra, Family, Group, HasPorts, In,
+    Islands, Kind, Link, LinkSpec, Links, MAX_PER_KIND, Many, Net, Of, Out, Outline, Path, Pool, Port, PortVisitor,
+    Ports, Receives, Sends, State, Unit,
 };
 pub use regs::Regs;
-pub use sim::{Apart, Blocks, Due, Mode, Seats, Simulator};
+pub use sim::{Blocks, Due, IndependentBlocks, Mode, Simulator, SlotMask};
 pub use time::{ClockError, Clocks};
 pub use turn::PortOrder;
-pub use wake::{BlockId, DOMAINS as MOST_DOMAINS, Edge, Wake};
+pub use wake::{BlockId, DOMAINS as MAX_DOMAINS, Edge, Wake};
 
 /// Next clock edge at which a block must be evaluated, decided from its new state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

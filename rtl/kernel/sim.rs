@@ -58,7 +58,7 @@ pub trait Blocks {
     fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep;
     /// Executes one edge of all blocks of a domain that are due.
     fn eval_due(&mut self, due: &mut Due, at: &mut Edge<'_>) {
-        for half in [0, 64].map(|first| Seats::of(first, 64)) {
+        for half in [0, 64].map(|first| SlotMask::of(first, 64)) {
             let mut left = due.among(half);
             while left != 0 {
                 let bit = left.trailing_zeros();
@@ -81,19 +81,19 @@ pub trait Blocks {
 }
 
 /// Blocks that run independently of the others for a while.
-pub trait Apart {
+pub trait IndependentBlocks {
     /// Executes one edge of the due blocks of a domain; breaks if they must not run on.
     fn eval(&mut self, due: &mut Due, at: &mut impl AnyEdge) -> ControlFlow<()>;
 }
 
 /// Adjacent slots in one word of a domain's block set, as a mask for frequent tests of which are due.
 #[derive(Clone, Copy, Debug)]
-pub struct Seats {
+pub struct SlotMask {
     word: u8,
     mask: u64,
 }
 
-impl Seats {
+impl SlotMask {
     /// Selects `count` slots from `first` on, all in the same half of the 128 slots.
     #[must_use]
     pub fn of(first: u8, count: u8) -> Self {
@@ -114,7 +114,7 @@ pub struct Due {
 impl Due {
     /// Selects one block.
     #[must_use]
-    pub fn one(block: BlockId) -> Self {
+    pub fn from_block(block: BlockId) -> Self {
         let mut blocks = BlockSet::EMPTY;
         blocks.insert(block.slot);
         Self { domain: block.domain, blocks, again: BlockSet::EMPTY }
@@ -136,29 +136,29 @@ impl Due {
     /// Returns the slots that are due, one bit per slot of the word.
     #[must_use]
     #[inline(always)]
-    pub fn among(&self, seats: Seats) -> u64 {
+    pub fn among(&self, seats: SlotMask) -> u64 {
         self.blocks.word(seats.word) & seats.mask
     }
 
     /// Returns the id of a block, given its bit in a word.
-    fn block(&self, seats: Seats, bit: u32) -> BlockId {
+    fn block(&self, seats: SlotMask, bit: u32) -> BlockId {
         BlockId { domain: self.domain, slot: seats.word * 64 + bit as u8 }
     }
 
     /// Marks blocks of a word as due again at the next edge.
     #[inline(always)]
-    pub fn once_more(&mut self, seats: Seats, blocks: u64) {
+    pub fn once_more(&mut self, seats: SlotMask, blocks: u64) {
         self.again.add(seats.word, blocks);
     }
 
     /// Schedules a block of a word for a later cycle.
     #[inline(always)]
-    pub fn later(&self, seats: Seats, bit: u32, cycle: u64, at: &mut impl AnyEdge) {
-        self.wish(seats.word * 64 + bit as u8, cycle, at);
+    pub fn later(&self, seats: SlotMask, bit: u32, cycle: u64, at: &mut impl AnyEdge) {
+        self.request_wake(seats.word * 64 + bit as u8, cycle, at);
     }
 
     #[inline]
-    fn wish(&self, slot: u8, cycle: u64, at: &mut impl AnyEdge) {
+    fn request_wake(&self, slot: u8, cycle: u64, at: &mut impl AnyEdge) {
         let block = BlockId { domain: self.domain, slot };
         at.with_edge(|at| at.wake.at_cycle(at.tick, block, cycle.max(at.cycle + 1)));
     }
@@ -261,7 +261,7 @@ impl Simulator {
     /// Runs blocks moved by [`Self::separate`] through all their edges before `until`, or up to an edge at
     /// which they break off.
     #[inline(always)]
-    pub fn run(&mut self, until: u64, blocks: &mut impl Apart) {
+    pub fn run(&mut self, until: u64, blocks: &mut impl IndependentBlocks) {
         if self.checked {
             self.run_edges(until, |due, mut at| blocks.eval(due, &mut at));
         } else {
@@ -282,7 +282,7 @@ impl Simulator {
                 if flow.is_break() {
                     return self.wake.end(domain, tick, due.again);
                 }
-                let Some(next) = self.wake.go_on(domain, tick, due.again, until) else { break };
+                let Some(next) = self.wake.finish_edge(domain, tick, due.again, until) else { break };
                 (tick, cycle, blocks) = next;
             }
         }
@@ -295,13 +295,13 @@ impl Simulator {
 
     /// Returns the tick that [`Self::run`] has reached: no block is due before it.
     #[must_use]
-    pub fn reached(&self) -> u64 {
+    pub fn reached_tick(&self) -> u64 {
         self.reached
     }
 
     /// Returns the wake wheels, and the tick from which a beat or credit of a link between both sides is
     /// scheduled.
-    pub(crate) fn told(&mut self) -> (&mut Wake, u64) {
+    pub(crate) fn wake_and_last_tick(&mut self) -> (&mut Wake, u64) {
         (&mut self.wake, self.reached.saturating_sub(1))
     }
 
@@ -317,13 +317,13 @@ impl Simulator {
 
     /// Returns the blocks of `domain` that were evaluated at the last tick, as a bit set.
     #[must_use]
-    pub fn evaluated(&self, domain: usize) -> u128 {
+    pub fn evaluated_blocks(&self, domain: usize) -> u128 {
         let (tick, blocks) = self.taken[domain];
         if tick == self.tick { blocks.bits() } else { 0 }
     }
 
     /// Returns the blocks of `domain` that were sent a beat since the previous call, as a bit set. Together
-    /// with [`Self::evaluated`], these are all blocks whose description can have changed.
+    /// with [`Self::evaluated_blocks`], these are all blocks whose description can have changed.
     pub fn take_touched(&mut self, domain: usize) -> u128 {
         self.wake.take_touched(domain).bits()
     }
@@ -478,7 +478,7 @@ pub(super) mod tests {
         fn eval(&mut self, (mut from, mut to): Self::Io<'_>, at: &mut Edge<'_>) -> Sleep {
             self.drift = self.drift.map(|drift| drift.wrapping_add(1));
             if let Some((due, hops)) = self.held {
-                if at.cycle >= due && to.ready(at) {
+                if at.cycle >= due && to.is_ready(at) {
                     if hops < 60 {
                         to.push(at, Token { hops: hops + 1 });
                         self.passed += 1;
@@ -493,7 +493,7 @@ pub(super) mod tests {
                 Some(_) if self.sleeps_wrongly => Sleep::UntilEvent,
                 Some((due, _)) if due > at.cycle => Sleep::At(due),
                 Some(_) => Sleep::UntilEvent,
-                None if from.waiting(at) => Sleep::Next,
+                None if from.has_beat(at) => Sleep::Next,
                 None => Sleep::UntilEvent,
             }
         }
@@ -642,7 +642,7 @@ pub(super) mod tests {
                 return Sleep::Next;
             }
             let mut from = self.0.rx();
-            if from.waiting(at) {
+            if from.has_beat(at) {
                 from.drop_head(at);
             }
             Sleep::UntilEvent

@@ -246,7 +246,7 @@ impl Domain {
     /// Schedules a block that requests a cycle that may be beyond the ring; it is then woken early.
     #[cold]
     #[inline(never)]
-    fn wish_beyond(&mut self, now: u64, cycle: u64, slot: u8) {
+    fn request_far_wake(&mut self, now: u64, cycle: u64, slot: u8) {
         self.catch_up(now);
         self.fill(cycle.min(self.base + SPAN - 1), slot);
     }
@@ -366,7 +366,7 @@ impl Wake {
     }
 
     /// Moves blocks, given as one set per domain, to separate wheels. From then on, neither side wakes blocks
-    /// of the other. The exchange between both sides does ([`Chan::meet`](super::Chan::meet)).
+    /// of the other. The exchange between both sides does ([`Chan::synchronize`](super::Chan::synchronize)).
     pub(super) fn separate(&mut self, theirs: [BlockSet; DOMAINS]) -> Self {
         let parted: [Domain; DOMAINS] = std::array::from_fn(|domain| self.domains[domain].separate(theirs[domain]));
         let is_here = |domain: &Domain| !domain.own.is_empty();
@@ -411,7 +411,7 @@ impl Wake {
         if domain.reaches(cycle) {
             domain.fill(cycle, block.slot);
         } else {
-            domain.wish_beyond(now, cycle, block.slot);
+            domain.request_far_wake(now, cycle, block.slot);
         }
     }
 
@@ -458,7 +458,13 @@ impl Wake {
     /// and due blocks. `None` if no block is due then, if it is not before `until`, or if another domain is
     /// due first.
     #[inline(always)]
-    pub(super) fn go_on(&mut self, domain: u8, tick: u64, again: BlockSet, until: u64) -> Option<(u64, u64, BlockSet)> {
+    pub(super) fn finish_edge(
+        &mut self,
+        domain: u8,
+        tick: u64,
+        again: BlockSet,
+        until: u64,
+    ) -> Option<(u64, u64, BlockSet)> {
         let tick_after = tick + self.domain(domain).period.get();
         let (first, second) = self.own;
         let other = first.wrapping_add(second).wrapping_sub(domain);
@@ -655,7 +661,7 @@ mod tests {
         wake.at_tick(0, block(0, 1), 5000);
         let (mut tick, mut due) = (10, wake.begin(0, 10).unwrap().1);
         let mut both = Vec::new();
-        while let Some((next, cycle, blocks)) = wake.go_on(0, tick, BlockSet::from(1), 6000) {
+        while let Some((next, cycle, blocks)) = wake.finish_edge(0, tick, BlockSet::from(1), 6000) {
             assert_eq!(next, 10 * cycle);
             (tick, due) = (next, blocks);
             if due.bits() != 1 {

@@ -42,11 +42,11 @@ use super::mshr::{Lookup, Mshr, MshrShape, WHOLE, Waiter};
 use super::pending::Pending;
 use super::replacement::Source;
 use super::sectors::{SectorStore, Sectors};
-use super::stats::{L1Has, L1Stats};
+use super::stats::{L1Features, L1Stats};
 use super::tag_store::TagStore;
 use super::tags::{LineUse, Probe, Victim};
 use super::ticket;
-use super::watch::{Fail, Outcome, Recalled};
+use super::watch::{Fail, Outcome, RecallEffect};
 use crate::cells::line::LineData;
 use crate::cells::line::{LINE_BYTES, SECTOR_BYTES, bytes_of_sectors, sectors_of};
 use crate::choice::CacheGeometry;
@@ -54,7 +54,7 @@ use crate::index::IndexUnit;
 use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Counted, Describe, DescribeExt, Logic, Storage};
 use crate::noc::packet::Reply;
 use crate::throttle::Losses;
-use crate::tracker::Found;
+use crate::tracker::ForwardResult;
 
 /// Number of caches of the LSU.
 pub const CACHES: usize = 3;
@@ -199,7 +199,7 @@ impl Cache {
 
     /// Test hook: stops invalidating fills that a store overtook, so that a test can show that the checker
     /// catches it.
-    pub fn keep_overtaken(&mut self) {
+    pub fn test_keep_overtaken_fills(&mut self) {
         self.keeps_overtaken = true;
     }
 
@@ -251,7 +251,9 @@ impl Cache {
 
     /// True if every reserved way has exactly one pending MSHR entry, and every line exactly one tag.
     pub fn is_consistent(&self) -> bool {
-        self.tags.reserved() == self.mshr.pending_lines() && self.tags.is_consistent() && self.has_consistent_sectors()
+        self.tags.count_reserved() == self.mshr.pending_lines()
+            && self.tags.is_consistent()
+            && self.has_consistent_sectors()
     }
 
     /// Returns the set of a line.
@@ -298,7 +300,7 @@ impl Cache {
     }
 
     /// True if a global store updates the copy.
-    pub fn updates(&self) -> bool {
+    pub fn updates_on_store(&self) -> bool {
         self.updates
     }
 
@@ -311,7 +313,7 @@ impl Cache {
     /// Returns the number of miss-queue entries that a miss takes: one for the read, and one for a victim's
     /// writeback or eviction notice.
     #[inline(always)]
-    fn needed(&self, victim: Option<Victim>) -> u32 {
+    fn needed_queue_entries(&self, victim: Option<Victim>) -> u32 {
         1 + u32::from(victim.is_some_and(|victim| victim.modified || self.notifies && victim.holds))
     }
 
@@ -381,7 +383,7 @@ impl Cache {
                     _ => self.victim(set, line),
                 };
                 let entry = self.mshr.free_for(line, WHOLE);
-                let needed = self.needed(victim);
+                let needed = self.needed_queue_entries(victim);
                 let queue_full = queue.room() < needed;
                 match (victim, entry) {
                     (Some(victim), Some(entry)) if !queue_full => {
@@ -409,7 +411,7 @@ impl Cache {
         let old = victim.holds.then(|| (self.tags.line_in(set, victim.way), victim.modified));
         if let Some((old, true)) = old {
             // Read the bytes of the victim now, before the fill overwrites them.
-            let here = self.sectors.as_ref().map(|store| bytes_of_sectors(store.look(set, victim.way).here));
+            let here = self.sectors.as_ref().map(|store| bytes_of_sectors(store.peek(set, victim.way).here));
             let data = &self.data.read(at, set_way)[0];
             self.banks = self.all_sectors;
             queue.push_with(|entry| {
@@ -435,7 +437,7 @@ impl Cache {
         self.stats.evictions += u64::from(victim.holds);
         if let Some(losses) = &mut self.losses {
             let gone = old.map(|(line, _)| line);
-            self.lost = losses.missed(at.edge(), (set, victim.way), gone, (warp, line));
+            self.lost = losses.on_miss(at.edge(), (set, victim.way), gone, (warp, line));
         }
         self.tags.claim(at, set, victim, Source { line, pc });
         if let Some(store) = &mut self.sectors {
@@ -524,7 +526,7 @@ impl Cache {
         if let Some(losses) = &mut self.losses
             && space == MemorySpace::Global
         {
-            losses.stored(at.edge(), line);
+            losses.on_store(at.edge(), line);
         }
         let (kind, ticket) = match kind {
             AccessKind::Atomic => (MissKind::Atomic, ticket::bypass(slot, lanes)),
@@ -545,17 +547,17 @@ impl Cache {
 
     /// Drops a line because an L2 bank evicts it. An in-flight fill may be newer than the recall. It is
     /// dropped anyway, at the cost of a miss: telling the two apart would need ordering across two networks.
-    pub fn recall(&mut self, at: &impl AnyEdge, line: u64) -> Recalled {
+    pub fn recall(&mut self, at: &impl AnyEdge, line: u64) -> RecallEffect {
         self.drop_line(at, line, Mshr::recall)
     }
 
     /// Drops a line because a coherent load bypasses all copies of it. Uses the access port, not the recall
     /// port.
-    pub fn drop_copy(&mut self, at: &impl AnyEdge, line: u64) -> Recalled {
+    pub fn drop_copy(&mut self, at: &impl AnyEdge, line: u64) -> RecallEffect {
         self.drop_line(at, line, Mshr::close)
     }
 
-    fn drop_line(&mut self, at: &impl AnyEdge, line: u64, close: fn(&mut Mshr, u16)) -> Recalled {
+    fn drop_line(&mut self, at: &impl AnyEdge, line: u64, close: fn(&mut Mshr, u16)) -> RecallEffect {
         let set = self.tags.set_of(line);
         let probe = self.tags.probe(at, set, line);
         if self.sectors.is_some() {
@@ -565,28 +567,28 @@ impl Cache {
             // The line belongs to one thread and is newer than the copy of the bank. No other thread reads
             // it. Writing it back first would deadlock: the bank would wait for requests that wait for the
             // bank.
-            Probe::Present { modified: true, .. } => Recalled::Kept,
+            Probe::Present { modified: true, .. } => RecallEffect::Kept,
             Probe::Present { way, .. } => {
                 self.tags.invalidate(at, set, way);
                 self.stats.recalls += 1;
-                Recalled::Dropped
+                RecallEffect::Dropped
             }
             Probe::Reserved { way } => {
                 self.overtake(at, (set, way), line, close);
                 self.stats.recalls += 1;
-                Recalled::Overtook
+                RecallEffect::Overtook
             }
             Probe::TagOnly { way } => {
                 self.tags.invalidate(at, set, way);
-                Recalled::Absent
+                RecallEffect::Absent
             }
-            Probe::Absent => Recalled::Absent,
+            Probe::Absent => RecallEffect::Absent,
         }
     }
 
     /// Looks a line up for another SM. Returns the bytes if the line is present and equal to memory.
     #[inline(never)]
-    pub fn supply(&mut self, at: &impl AnyEdge, line: u64, sectors: u8) -> (Found, Option<&[u8; LINE_BYTES]>) {
+    pub fn supply(&mut self, at: &impl AnyEdge, line: u64, sectors: u8) -> (ForwardResult, Option<&[u8; LINE_BYTES]>) {
         let set = self.tags.set_of(line);
         let probe = self.tags.probe(at, set, line);
         if self.sectors.is_some() {
@@ -595,10 +597,12 @@ impl Cache {
         match probe {
             Probe::Present { way, modified: false } => {
                 self.tags.touch(at, set, way, LineUse::Other);
-                (Found::Here, Some(&self.data.read(at, set * self.ways + way)[0].0))
+                (ForwardResult::Here, Some(&self.data.read(at, set * self.ways + way)[0].0))
             }
-            Probe::Reserved { .. } => (Found::Coming, None),
-            Probe::Present { modified: true, .. } | Probe::TagOnly { .. } | Probe::Absent => (Found::Gone, None),
+            Probe::Reserved { .. } => (ForwardResult::Coming, None),
+            Probe::Present { modified: true, .. } | Probe::TagOnly { .. } | Probe::Absent => {
+                (ForwardResult::Gone, None)
+            }
         }
     }
 
@@ -657,7 +661,8 @@ impl Cache {
             losses.describe(to);
         }
         // Decoupled tags list their promotions and demotions themselves.
-        let has = L1Has { stores: *id == CacheId::L1d, sectors: sectors.is_some(), decoupled: false, recalls: true };
+        let has =
+            L1Features { stores: *id == CacheId::L1d, sectors: sectors.is_some(), decoupled: false, recalls: true };
         stats.describe(&has, to);
     }
 }

@@ -178,7 +178,7 @@ impl Coalescer {
     #[must_use]
     pub fn has_more(&self) -> bool {
         let &WarpAccess { kind, space, .. } = &self.access;
-        self.busy() && kind == AccessKind::Load && matches!(space, MemorySpace::Global | MemorySpace::Local)
+        self.is_busy() && kind == AccessKind::Load && matches!(space, MemorySpace::Global | MemorySpace::Local)
     }
 
     /// Makes loads carry the result of a contention test.
@@ -200,19 +200,19 @@ impl Coalescer {
 
     /// True while an instruction has lanes without a request.
     #[must_use]
-    pub fn busy(&self) -> bool {
+    pub fn is_busy(&self) -> bool {
         self.waiting != 0
     }
 
     /// Accepts an instruction whose pending-table row is `slot`.
     pub fn take(&mut self, access: &WarpAccess, slot: u8) {
         debug_assert!(
-            !self.busy() && access.mask != 0,
+            !self.is_busy() && access.mask != 0,
             "an instruction is accepted only while idle, with an active lane"
         );
         self.waiting = access.mask;
         self.slot = slot;
-        self.in_order = in_order(&access.address, self.line_log2);
+        self.in_order = is_in_order(&access.address, self.line_log2);
         if !self.in_order || access.space == MemorySpace::Const {
             // Constant memory delivers a word per request, all other memory a line.
             let is_const = access.space == MemorySpace::Const;
@@ -273,13 +273,13 @@ impl Coalescer {
 
     /// True if lane `i` of the instruction names word `i` of one line, whether or not it is active.
     #[must_use]
-    pub fn in_order(&self) -> bool {
+    pub fn is_in_order(&self) -> bool {
         self.in_order
     }
 
     /// Writes the next line request into `request`, which holds an old one.
     pub fn emit(&mut self, request: &mut LineAccess) {
-        debug_assert!(self.busy());
+        debug_assert!(self.is_busy());
         let access = &self.access;
         let leader = self.waiting.trailing_zeros() as usize;
         let first = access.address[leader];
@@ -307,7 +307,7 @@ impl Coalescer {
                 request.byte_mask = 0;
                 request.data = [0; LINE_BYTES];
                 if self.by_sector {
-                    request.sectors = touched(&access.address, lanes, self.line_log2);
+                    request.sectors = touched_sectors(&access.address, lanes, self.line_log2);
                 }
             }
             AccessKind::Store if self.in_order && lanes == u32::MAX && access.size_log2 == 2 => {
@@ -435,7 +435,7 @@ impl Units {
 
 /// Returns the mask of the sectors that `lanes` name in their line. An aligned access lies in one sector.
 #[inline(never)]
-fn touched(address: &[u64; LANES], lanes: u32, line_log2: u32) -> u8 {
+fn touched_sectors(address: &[u64; LANES], lanes: u32, line_log2: u32) -> u8 {
     let within_line = (1 << line_log2) - 1;
     let sector = |lane: usize| (address[lane] & within_line) / u64::from(SECTOR_BYTES);
     (0..LANES).filter(|lane| lanes >> lane & 1 != 0).fold(0, |sectors, lane| sectors | 1 << sector(lane))
@@ -455,7 +455,7 @@ const WORDS: [u64; LANES] = {
 /// True if lane `i` names word `i` of one line.
 // Not inlined: next to the code of its caller, the compiler does not vectorize the loop.
 #[inline(never)]
-fn in_order(address: &[u64; LANES], line_log2: u32) -> bool {
+fn is_in_order(address: &[u64; LANES], line_log2: u32) -> bool {
     let in_line = (1 << line_log2) - 1;
     // Comparing all lanes, the first included, keeps the loop in whole vectors.
     let line = address[0] & !in_line;
@@ -530,7 +530,7 @@ mod tests {
         let mut coalescer = Coalescer::new(128, 25, true);
         coalescer.take(&access, 3);
         let mut lines = Vec::new();
-        while coalescer.busy() {
+        while coalescer.is_busy() {
             let mut line = LineAccess::default();
             coalescer.emit(&mut line);
             lines.push(line);

@@ -14,12 +14,12 @@ use crate::config::Rules;
 use crate::index::IndexConfig;
 
 /// Largest number of ways of a cache of an SM.
-pub(crate) const MOST_WAYS: u32 = 256;
+pub(crate) const MAX_WAYS: u32 = 256;
 /// Largest capacity in bytes of a cache of an SM: that of the design `unbounded`, 30 times that of today's
 /// GPU caches.
-const MOST_BYTES: u64 = 8 << 20;
+const MAX_BYTES: u64 = 8 << 20;
 /// Largest size in bytes of the tags of a cache; `TAG_BYTES` is the approximate size of one tag.
-const MOST_TAG_BYTES: u64 = 8 << 20;
+const MAX_TAG_BYTES: u64 = 8 << 20;
 const TAG_BYTES: u64 = 16;
 
 /// Order that selects the reported condition when several conditions refuse a load.
@@ -175,7 +175,7 @@ impl L1Config {
             let why = "each line of a set has a tag; the other tags have no line";
             rules.at_least(("decoupled.tag_ways", tags), &[("ways", self.ways, 1)], why);
             let why = "the host stores every tag";
-            rules.bytes(&[("decoupled.tag_ways", tags), ("sets", self.sets)], TAG_BYTES, MOST_TAG_BYTES, why);
+            rules.bytes(&[("decoupled.tag_ways", tags), ("sets", self.sets)], TAG_BYTES, MAX_TAG_BYTES, why);
         }
         rules.group("dueling", |rules| {
             self.dueling.validate(rules);
@@ -246,9 +246,9 @@ impl CacheConfig {
     /// Checks every field, for lines of `line_bytes`.
     pub fn validate(&self, line_bytes: u32, rules: &mut Rules) {
         rules.power_of_two("sets", u64::from(self.sets), 1..=4096, "the set index is a bit field");
-        rules.range("ways", u64::from(self.ways), 1..=MOST_WAYS.into(), "a set is read in one cycle");
+        rules.range("ways", u64::from(self.ways), 1..=MAX_WAYS.into(), "a set is read in one cycle");
         let lines = [("sets", self.sets), ("ways", self.ways)];
-        rules.bytes(&lines, line_bytes.into(), MOST_BYTES, "the host stores every line of the caches of all SMs");
+        rules.bytes(&lines, line_bytes.into(), MAX_BYTES, "the host stores every line of the caches of all SMs");
         rules.range("mshr_entries", u64::from(self.mshr_entries), 1..=512, "the search has one bit per entry");
         rules.range("mshr_merges", u64::from(self.mshr_merges), 1..=64, "at most one waiter slot per warp");
         if self.sets.is_power_of_two() {

@@ -190,13 +190,13 @@ impl Decoupled {
     #[inline(never)]
     pub fn probe(&self, at: &Edge<'_>, set: u32, line: u64) -> Probe {
         self.tags.take_reads(at, 1);
-        self.look(set, line)
+        self.peek(set, line)
     }
 
     /// Returns the result of this cycle's probe without using a read port. The probe itself may come later in
     /// the cycle.
     #[must_use]
-    pub fn look(&self, set: u32, line: u64) -> Probe {
+    pub fn peek(&self, set: u32, line: u64) -> Probe {
         let Some(found) = self.find(set, line) else { return Probe::Absent };
         let Tag { status, pos, .. } = self.tags.row(set)[found];
         let way = u32::from(pos);
@@ -377,7 +377,7 @@ impl Decoupled {
 
     /// Counts the reserved data ways, for invariants.
     #[must_use]
-    pub fn reserved(&self) -> u32 {
+    pub fn count_reserved(&self) -> u32 {
         self.rows().map(|row| row.iter().filter(|tag| tag.status == Status::Reserved).count() as u32).sum()
     }
 

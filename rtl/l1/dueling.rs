@@ -48,7 +48,7 @@ use crate::kernel::{
 };
 
 /// Largest interval [core cycles].
-const MOST_INTERVAL: u32 = 65_536;
+const MAX_INTERVAL: u32 = 65_536;
 
 /// Configuration of SM dueling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,21 +95,16 @@ impl DuelingConfig {
 
     /// Checks every field.
     pub fn validate(&self, rules: &mut Rules) {
-        rules.range(
-            "interval",
-            u64::from(self.interval),
-            2..=MOST_INTERVAL.into(),
-            "counters are as wide as the timer",
-        );
+        rules.range("interval", u64::from(self.interval), 2..=MAX_INTERVAL.into(), "counters are as wide as the timer");
         rules.range("margin", u64::from(self.margin), 0..=100, "the margin between two miss rates is in percent");
         let why = "an interval without accesses has no miss rate";
         let (least, interval) = (self.min_accesses, self.interval);
-        rules.range("min_accesses", u64::from(least), 1..=u64::from(MOST_INTERVAL), why);
+        rules.range("min_accesses", u64::from(least), 1..=u64::from(MAX_INTERVAL), why);
         if !rules.is_broken("interval") && !rules.is_broken("min_accesses") {
-            let longer = format!("{} to {MOST_INTERVAL} with min_accesses = {least}", least.max(2));
+            let longer = format!("{} to {MAX_INTERVAL} with min_accesses = {least}", least.max(2));
             let sides =
                 [Side::new("min_accesses", least, format!("1 to {interval}")), Side::new("interval", interval, longer)];
-            rules.between(least <= interval, sides, "there is at most one access per cycle");
+            rules.expect_relation(least <= interval, sides, "there is at most one access per cycle");
         }
     }
 
@@ -248,7 +243,7 @@ impl Block for Dueling {
                 let interval = u64::from(self.config.interval);
                 self.ends = Some((at.cycle / interval + 1) * interval);
             }
-            more |= seen.waiting(at);
+            more |= seen.has_beat(at);
         }
         match self.ends {
             _ if more => Sleep::Next,

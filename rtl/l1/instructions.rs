@@ -16,7 +16,7 @@ pub const FIRST_ID: u32 = 1 << 31;
 /// Message from core to LSU: request for an instruction line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = PacketShape)]
-pub struct LineWanted {
+pub struct InstructionLineRequest {
     /// Running number of the request, counted from [`FIRST_ID`].
     pub id: u32,
     /// Line address.
@@ -27,7 +27,7 @@ pub struct LineWanted {
 /// Message from LSU to core: instruction line.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = PacketShape)]
-pub struct LineBrought {
+pub struct InstructionLineReply {
     /// Number of the request that the line answers.
     pub id: u32,
     /// Line address.
@@ -39,7 +39,7 @@ pub struct LineBrought {
     pub data: [u8; LINE_BYTES],
 }
 
-impl Default for LineBrought {
+impl Default for InstructionLineReply {
     fn default() -> Self {
         Self { id: 0, line: 0, data: [0; LINE_BYTES] }
     }
@@ -48,15 +48,15 @@ impl Default for LineBrought {
 /// Channel ends of an instruction cache.
 pub struct FetchIo<'a> {
     /// Requests for lines that miss.
-    pub wanted: Tx<'a, LineWanted>,
+    pub wanted: Tx<'a, InstructionLineRequest>,
     /// Lines from the LSU.
-    pub brought: Rx<'a, LineBrought>,
+    pub brought: Rx<'a, InstructionLineReply>,
 }
 
 /// Channel ends of the LSU that serves an instruction cache.
 pub struct SupplierIo<'a> {
     /// Requests for lines that miss in the instruction cache.
-    pub wanted: Rx<'a, LineWanted>,
+    pub wanted: Rx<'a, InstructionLineRequest>,
     /// Lines for the instruction cache.
-    pub brought: Tx<'a, LineBrought>,
+    pub brought: Tx<'a, InstructionLineReply>,
 }

@@ -119,7 +119,7 @@ struct RunConstants {
 
 /// Values derived from the hardware state, cached for simulation speed.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Derived {
+struct DerivedState {
     /// Number of requests served in the same cycle as the last head.
     beside: u32,
     /// True if the head of the access queue bypasses the cache.
@@ -134,7 +134,7 @@ struct Derived {
 
 /// Statistics, waveform state, and the events that testbenches and golden twins check.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Observed {
+struct Observations {
     /// Statistics of each load instruction of the kernel, by program counter.
     loads: Vec<LoadStats>,
     stages: Stages,
@@ -147,8 +147,8 @@ struct Observed {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Lsu {
     constants: RunConstants,
-    derived: Derived,
-    observed: Observed,
+    derived: DerivedState,
+    observed: Observations,
     coalescer: Coalescer,
     pending: Pending,
     /// Line requests between the coalescer and the tags.
@@ -208,8 +208,8 @@ impl Lsu {
                 monitored: false,
                 place,
             },
-            derived: Derived::default(),
-            observed: Observed::default(),
+            derived: DerivedState::default(),
+            observed: Observations::default(),
             queue,
             probing: false,
             caches: [l1d, const_cache, texture_cache],
@@ -244,7 +244,7 @@ impl Lsu {
     /// miss is reported in the same cycle.
     pub fn eval_throttled(&mut self, io: LsuIo<'_>, side: L1Side<'_>, at: &mut impl AnyEdge) -> Sleep {
         let L1Side { mut misses, mut periods } = side;
-        let ended = periods.as_mut().filter(|periods| periods.waiting(at)).map(|periods| periods.pop(at).may_close);
+        let ended = periods.as_mut().filter(|periods| periods.has_beat(at)).map(|periods| periods.pop(at).may_close);
         if let Some(may_close) = ended {
             self.caches[CacheId::L1d as usize].end_period(at, may_close);
         }
@@ -255,7 +255,7 @@ impl Lsu {
         if let Some(miss) = self.missed.take() {
             misses.push(at, miss);
         }
-        if periods.is_some_and(|periods| periods.waiting(at)) { Sleep::Next } else { sleep }
+        if periods.is_some_and(|periods| periods.has_beat(at)) { Sleep::Next } else { sleep }
     }
 
     /// Step 5: the coalescer emits its next line request. The caller has checked that the queue has room.
@@ -270,7 +270,7 @@ impl Lsu {
     /// Step 5, continued: emits further requests, up to `lookups` in total. Entries freed at this edge do not
     /// count as room.
     #[inline(never)]
-    fn emit_beside(&mut self, at: &impl AnyEdge, left: bool) {
+    fn emit_extra(&mut self, at: &impl AnyEdge, left: bool) {
         let freed = if left { 1 + self.derived.beside as usize } else { 0 };
         let room = self.queue.room(self.coalescer.warp()).saturating_sub(freed);
         for _ in 0..room.min(self.constants.lookups as usize - 1) {
@@ -284,12 +284,12 @@ impl Lsu {
     /// Accepts an instruction from the core when the coalescer is idle and the pending table has a free row.
     #[inline(always)]
     fn take_instruction(&mut self, core_req: &mut Rx<'_, WarpAccess>, at: &mut impl AnyEdge) {
-        if self.coalescer.busy() {
+        if self.coalescer.is_busy() {
             return;
         }
         let (Some(access), Some(slot)) = (core_req.peek(at), self.pending.free()) else { return };
         self.coalescer.take(access, slot);
-        self.pending.alloc(slot, access, self.coalescer.in_order(), at.cycle());
+        self.pending.alloc(slot, access, self.coalescer.is_in_order(), at.cycle());
         core_req.drop_head(at);
         if let Some(watch) = &mut self.observed.watch {
             watch.taken = Some(slot);
@@ -316,17 +316,17 @@ impl Lsu {
         let sent = self.miss_queue.len() != queued;
         let (had_head, emits) = (self.queue.has_front(), self.can_emit());
         let changes = Changes { filled, freed, sent, recalled };
-        let left = !probing && !self.refused_again(&changes) && self.access(at, bypassed);
+        let left = !probing && !self.is_refused_again(&changes) && self.access(at, bypassed);
         if left {
             self.queue.drop_front();
             if let Some(duel) = &mut io.duel {
-                self.tell(duel, at);
+                self.report_to_dueling(duel, at);
             }
         }
         if emits {
             self.emit(at);
             if self.constants.lookups > 1 {
-                self.emit_beside(at, left);
+                self.emit_extra(at, left);
             }
         }
         if left || !had_head {
@@ -352,8 +352,8 @@ impl Block for Lsu {
     fn describe(&self, to: &mut dyn Describe) {
         let Self {
             constants: RunConstants { place, lookups, probes_twice, .. },
-            derived: Derived { beside, refused, .. },
-            observed: Observed { shown, .. },
+            derived: DerivedState { beside, refused, .. },
+            observed: Observations { shown, .. },
             coalescer,
             pending,
             queue,

@@ -129,13 +129,13 @@ pub struct Buffer {
     current: u6,
     /// Queue and cycle of the last push, until the request is visible.
     entering: Option<(u6, u64)>,
-    stored: Stored,
+    stored: StoreDataMemory,
 }
 
 /// Memory of the bytes to store, and their mask, of all queued requests: one row per queue entry. The model
 /// keeps the data in the requests and only counts the accesses of this memory.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Stored {
+struct StoreDataMemory {
     spec: ArraySpec,
     line_bytes: u32,
     accesses: Accesses,
@@ -175,7 +175,7 @@ impl ArrayView for StoredView<'_> {
 }
 
 /// True if the request carries bytes to store.
-fn brings(access: &LineAccess) -> bool {
+fn has_data(access: &LineAccess) -> bool {
     access.kind != AccessKind::Load
 }
 
@@ -196,7 +196,7 @@ impl AccessQueue {
                 latency: u64::from(mrpb.latency),
                 current: u6::default(),
                 entering: None,
-                stored: Stored {
+                stored: StoreDataMemory {
                     spec: ArraySpec {
                         path: format!("{path}.stored"),
                         storage: Storage::Sram,
@@ -265,7 +265,7 @@ impl AccessQueue {
             Self::Plain(queue) => queue.drop_front(),
             Self::Buffer(buffer) => {
                 let queue = &mut buffer.queues[buffer.current.as_usize()];
-                buffer.stored.accesses.reads += u64::from(queue.front().is_some_and(brings));
+                buffer.stored.accesses.reads += u64::from(queue.front().is_some_and(has_data));
                 queue.drop_front();
             }
         }
@@ -300,7 +300,7 @@ impl AccessQueue {
                 let mut has_bytes = false;
                 buffer.queues[queue.as_usize()].push_with(|access| {
                     form(access);
-                    has_bytes = brings(access);
+                    has_bytes = has_data(access);
                 });
                 buffer.stored.accesses.writes += u64::from(has_bytes);
                 buffer.entering = Some((queue, cycle));
@@ -321,7 +321,7 @@ impl AccessQueue {
     /// True if another request may be the head in the next cycle, whatever else happens.
     #[must_use]
     #[inline]
-    pub fn turns(&self) -> bool {
+    pub fn head_may_change(&self) -> bool {
         match self {
             Self::Plain(_) => false,
             Self::Buffer(buffer) => buffer.entering.is_some() || buffer.alternates(),
@@ -341,29 +341,29 @@ impl Buffer {
     fn select(&mut self, cycle: u64) -> bool {
         self.entering = self.entering.filter(|(_, pushed)| pushed + self.latency >= cycle);
         let before = self.current;
-        if !(self.greedy && self.seen(before) > 0) {
+        if !(self.greedy && self.visible_len(before) > 0) {
             self.current = self.next().unwrap_or(before);
         }
         self.current != before
     }
 
     fn next(&self) -> Option<u6> {
-        let holders = || (0..self.queues.len() as u8).map(u6::new).filter(|queue| self.seen(*queue) > 0);
+        let holders = || (0..self.queues.len() as u8).map(u6::new).filter(|queue| self.visible_len(*queue) > 0);
         match self.order {
             DrainOrder::Fixed => holders().next(),
             DrainOrder::RoundRobin => holders().find(|queue| *queue > self.current).or_else(|| holders().next()),
-            DrainOrder::LongestFirst => holders().rev().max_by_key(|queue| self.seen(*queue)),
+            DrainOrder::LongestFirst => holders().rev().max_by_key(|queue| self.visible_len(*queue)),
         }
     }
 
     /// Returns the number of visible requests of a queue.
-    fn seen(&self, queue: u6) -> usize {
+    fn visible_len(&self, queue: u6) -> usize {
         let entering = self.entering.is_some_and(|(into, _)| into == queue);
         self.queues[queue.as_usize()].len() - usize::from(entering)
     }
 
     fn front(&self) -> Option<&LineAccess> {
-        self.queues[self.current.as_usize()].front().filter(|_| self.seen(self.current) > 0)
+        self.queues[self.current.as_usize()].front().filter(|_| self.visible_len(self.current) > 0)
     }
 
     fn queue_of(&self, warp: u8) -> u6 {

@@ -291,7 +291,7 @@ mod tests {
 
     const SHAPE: AccessShape = AccessShape { addr_bits: 32, pc_bits: 8, halves: 1, counts_warps: false };
 
-    fn taken(pending: &mut Pending) -> WarpReply {
+    fn take_reply(pending: &mut Pending) -> WarpReply {
         let mut reply = WarpReply::default();
         pending.take(&mut reply);
         reply
@@ -313,7 +313,7 @@ mod tests {
         pending.deliver(0, 0b10, &line());
         assert!(!pending.has_done());
         pending.deliver(0, 0b01, &line());
-        let reply = taken(&mut pending);
+        let reply = take_reply(&mut pending);
         assert_eq!(reply.data[0][..2], [0x0706_0504, 0x0706_0504]);
         assert!(pending.is_empty());
     }
@@ -325,7 +325,7 @@ mod tests {
             let mut pending = Pending::new(1, 128, SHAPE);
             pending.alloc(0, &load(size_log2, 1, |_| 0x90), false, 0);
             pending.deliver(0, 1, &line());
-            let reply = taken(&mut pending);
+            let reply = take_reply(&mut pending);
             assert_eq!((reply.data[0][0], reply.data[1][0]), (low, high));
         }
     }
@@ -337,10 +337,10 @@ mod tests {
             pending.alloc(slot, &WarpAccess { warp: slot, ..load(2, 1, |_| 0) }, false, 0);
             pending.deliver(slot, 1, &line());
         }
-        let first = taken(&mut pending).warp;
+        let first = take_reply(&mut pending).warp;
         pending.alloc(1, &WarpAccess { warp: 9, ..load(2, 1, |_| 0) }, false, 0);
         pending.deliver(1, 1, &line());
-        let order: Vec<_> = (0..3).map(|_| taken(&mut pending).warp).collect();
+        let order: Vec<_> = (0..3).map(|_| take_reply(&mut pending).warp).collect();
         assert_eq!((first, order), (1, vec![2, 0, 9]));
     }
 }

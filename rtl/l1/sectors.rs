@@ -67,7 +67,7 @@ impl SectorStore {
     }
 
     /// Returns the states of a line in a set that is read in this cycle.
-    pub fn look(&self, set: u32, way: u32) -> Sectors {
+    pub fn peek(&self, set: u32, way: u32) -> Sectors {
         self.0.row(set)[way as usize]
     }
 

@@ -47,7 +47,7 @@ impl Stays {
 impl Stages {
     /// Returns each stage with its name.
     #[must_use]
-    pub fn named(&self) -> [(&'static str, &Stays); 5] {
+    pub fn named_stays(&self) -> [(&'static str, &Stays); 5] {
         let Self { tags, miss_queue, requests, l2, replies } = self;
         [("tags", tags), ("miss_queue", miss_queue), ("requests", requests), ("l2", l2), ("replies", replies)]
     }

@@ -7,7 +7,7 @@ use crate::kernel::{Counted, Reason};
 
 /// Optional features of a cache, which decide which counters it reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct L1Has {
+pub struct L1Features {
     /// True for an L1D, which has stores, atomics and bypasses; false for a read-only cache.
     pub stores: bool,
     /// True if misses fetch sectors one by one.
@@ -20,7 +20,7 @@ pub struct L1Has {
 
 /// Counters of one cache. They count accepted accesses, except the reservation fails, which count cycles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, Counted)]
-#[counted(has = L1Has)]
+#[counted(has = L1Features)]
 pub struct L1Stats {
     /// Loads accepted: hits, pending hits, misses and bypasses together.
     pub accesses: u64,

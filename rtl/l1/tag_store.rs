@@ -54,7 +54,7 @@ impl TagStore {
     }
 
     /// Returns the decoupled tags, or `None` if the tags are ordinary.
-    pub(super) fn decoupled(&self) -> Option<&Decoupled> {
+    pub(super) fn as_decoupled(&self) -> Option<&Decoupled> {
         match self {
             Self::Plain(_) => None,
             Self::Decoupled(tags) => Some(tags),
@@ -79,12 +79,12 @@ impl TagStore {
 
     /// True if decoupled tags admit every load and so behave like the baseline's.
     pub(super) fn is_original(&self) -> bool {
-        self.decoupled().is_some_and(Decoupled::is_original)
+        self.as_decoupled().is_some_and(Decoupled::is_original)
     }
 
     /// Returns the promotions and demotions so far; zero for ordinary tags.
     pub(super) fn moves(&self) -> Moves {
-        self.decoupled().map(Decoupled::moves).unwrap_or_default()
+        self.as_decoupled().map(Decoupled::moves).unwrap_or_default()
     }
 
     /// Invalidates every line and limits each set to `ways` ways.
@@ -114,10 +114,10 @@ impl TagStore {
     }
 
     /// Returns the result of a probe without using a port, for schemes and invariants.
-    pub(super) fn look(&self, set: u32, line: u64) -> Probe {
+    pub(super) fn peek(&self, set: u32, line: u64) -> Probe {
         match self {
-            Self::Plain(tags) => tags.look(set, line),
-            Self::Decoupled(tags) => tags.look(set, line),
+            Self::Plain(tags) => tags.peek(set, line),
+            Self::Decoupled(tags) => tags.peek(set, line),
         }
     }
 
@@ -217,15 +217,15 @@ impl TagStore {
         }
     }
 
-    pub(super) fn reserved(&self) -> u32 {
+    pub(super) fn count_reserved(&self) -> u32 {
         match self {
-            Self::Plain(tags) => tags.reserved(),
-            Self::Decoupled(tags) => tags.reserved(),
+            Self::Plain(tags) => tags.count_reserved(),
+            Self::Decoupled(tags) => tags.count_reserved(),
         }
     }
 
     pub(super) fn is_consistent(&self) -> bool {
-        self.decoupled().is_none_or(Decoupled::is_consistent)
+        self.as_decoupled().is_none_or(Decoupled::is_consistent)
     }
 
     pub(super) fn record(&mut self) {

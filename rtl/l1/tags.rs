@@ -21,7 +21,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::replacement::{InsertedLine, RankShape, Ranked, Replacement, ReplacementConfig, Source, describe_ranks};
+use super::replacement::{HasRank, InsertedLine, RankShape, Replacement, ReplacementConfig, Source, describe_ranks};
 use crate::choice::CacheGeometry;
 use crate::index::IndexUnit;
 use crate::kernel::{
@@ -78,7 +78,7 @@ pub struct TagShape {
     pub hollow: bool,
 }
 
-impl Ranked for TagEntry {
+impl HasRank for TagEntry {
     fn rank(&mut self) -> &mut u8 {
         &mut self.rank
     }
@@ -201,14 +201,14 @@ impl Tags {
     #[must_use]
     pub fn probe(&self, at: &impl AnyEdge, set: u32, line: u64) -> Probe {
         let _ = self.entries.read(at, set);
-        self.look(set, line)
+        self.peek(set, line)
     }
 
     /// Returns the result of this cycle's probe without using a read port. The probe itself may come later in
     /// the cycle.
     #[must_use]
     #[inline]
-    pub fn look(&self, set: u32, line: u64) -> Probe {
+    pub fn peek(&self, set: u32, line: u64) -> Probe {
         let tag = line >> self.index.bits();
         for (way, entry) in (0..).zip(self.entries.row(set)) {
             if entry.tag == tag && entry.status != Status::Invalid {
@@ -372,7 +372,7 @@ impl Tags {
 
     /// Counts the reserved ways, for invariants.
     #[must_use]
-    pub fn reserved(&self) -> u32 {
+    pub fn count_reserved(&self) -> u32 {
         let spec = self.entries.spec();
         let rows = (0..spec.rows).flat_map(|set| self.entries.row(set));
         rows.filter(|entry| entry.status == Status::Reserved).count() as u32

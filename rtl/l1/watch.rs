@@ -51,7 +51,7 @@ pub enum Outcome {
 
 /// Effect of a recall by the L2 on a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recalled {
+pub enum RecallEffect {
     /// No copy was found.
     Absent,
     /// The copy was dropped.
@@ -131,7 +131,7 @@ pub struct Watch {
     /// Fill of a line or of sectors: cache, line address, sectors, and the sectors that stay valid.
     pub fill: Option<(CacheId, u64, u8, u8)>,
     /// Recall by an L2 bank: line address, and the effect in each cache.
-    pub recall: Option<(u64, [Recalled; CACHES])>,
+    pub recall: Option<(u64, [RecallEffect; CACHES])>,
     /// Request to supply another SM: line address, sectors, and true if they were present.
     pub supply: Option<(u64, u8, bool)>,
     /// Waiter that left an MSHR: cache, line address and waiter.
@@ -140,7 +140,7 @@ pub struct Watch {
     pub original: Option<bool>,
     /// Coherent load that bypassed, so that no copy of its line may stay: line address, and the effect in
     /// each cache.
-    pub dropped: Option<(u64, [Recalled; CACHES])>,
+    pub dropped: Option<(u64, [RecallEffect; CACHES])>,
     /// First access at the tags.
     pub access: Option<Access>,
     /// Further accesses served in the same cycle, in order: hits of the same instruction.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bank::{Coherence, FetchUnit, OverlappedConfig, TransientConfig};
 use super::bypass::{L2Bypass, Scheme};
-use super::stats::L2Has;
+use super::stats::L2Features;
 use crate::cells::line::LINE_BYTES;
 use crate::cells::lru::MAX_WAYS;
 use crate::config::{Rules, Side};
@@ -16,7 +16,7 @@ use crate::noc::interleave::Interleave;
 use crate::noc::packet::PacketShape;
 
 /// Maximum size of the data of a bank in bytes: 64 banks of this size hold 1 GB.
-const MOST_BYTES: u64 = 16 << 20;
+const MAX_BYTES: u64 = 16 << 20;
 
 /// Miss flow: handling of the victim while the new line is in flight.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -100,26 +100,26 @@ pub struct BankPlace {
 impl L2Config {
     /// Returns the parameters of the transient flow, if the bank uses it.
     #[must_use]
-    pub fn transient(&self) -> Option<&TransientConfig> {
+    pub fn transient_config(&self) -> Option<&TransientConfig> {
         if let FlowConfig::Transient(config) = &self.flow { Some(config) } else { None }
     }
 
     /// True if the bank uses the transient flow, in which lines are evicted from their ways.
     #[must_use]
     pub fn is_transient(&self) -> bool {
-        self.transient().is_some()
+        self.transient_config().is_some()
     }
 
     /// Returns the number of entries of the Fetch and Replacement Cache; 0 without one.
     #[must_use]
     pub fn frc_entries(&self) -> u32 {
-        self.transient().map_or(0, |flow| flow.frc.entries)
+        self.transient_config().map_or(0, |flow| flow.frc.entries)
     }
 
     /// Returns the optional features of the banks, which decide the counters in their statistics.
     #[must_use]
-    pub fn has(&self) -> L2Has {
-        L2Has {
+    pub fn has(&self) -> L2Features {
+        L2Features {
             bypass: self.bypass.hardware().is_some(),
             transient: self.is_transient(),
             frc: self.frc_entries() > 0,
@@ -131,7 +131,7 @@ impl L2Config {
     /// True if memory acknowledges evictions.
     #[must_use]
     pub fn acknowledges(&self) -> bool {
-        self.transient().is_some_and(|flow| flow.acknowledged)
+        self.transient_config().is_some_and(|flow| flow.acknowledged)
     }
 
     /// True if a miss fetches sectors instead of a whole line.
@@ -143,7 +143,7 @@ impl L2Config {
     /// True if evicted lines are recalled from L1s first.
     #[must_use]
     pub fn recalls(&self) -> bool {
-        self.transient().is_some_and(|flow| flow.coherence == Coherence::Sharers)
+        self.transient_config().is_some_and(|flow| flow.coherence == Coherence::Sharers)
     }
 
     /// Checks the parameters, given the line size of the L1s and the size of a DRAM burst in bytes.
@@ -153,7 +153,7 @@ impl L2Config {
         rules.power_of_two("sets", self.sets.into(), 1..=65_536, "the index is a bit field");
         rules.range("ways", self.ways.into(), 1..=MAX_WAYS.into(), "the LRU order of a set has at most 5 bits per way");
         let lines = [("sets", self.sets), ("ways", self.ways)];
-        rules.bytes(&lines, line_bytes.into(), MOST_BYTES, "the host stores every line of the banks of all partitions");
+        rules.bytes(&lines, line_bytes.into(), MAX_BYTES, "the host stores every line of the banks of all partitions");
         rules.power_of_two("line_bytes", line_bytes.into(), 32..=max_line, "a line is a whole number of sectors");
         let sides = [
             Side::new("line_bytes", line_bytes, format!("at most {l1_line_bytes}")),
@@ -163,7 +163,7 @@ impl L2Config {
                 format!("{line_bytes} or more with l2.line_bytes = {line_bytes}"),
             ),
         ];
-        rules.between(line_bytes <= l1_line_bytes, sides, "an L1 line is one L2 line or several");
+        rules.expect_relation(line_bytes <= l1_line_bytes, sides, "an L1 line is one L2 line or several");
         rules.range(
             "split_requests",
             self.split_requests.into(),

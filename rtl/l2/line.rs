@@ -48,7 +48,7 @@ impl LineState {
 
     /// True if the line is being evicted.
     #[must_use]
-    pub fn is_leaving(self) -> bool {
+    pub fn is_evicting(self) -> bool {
         matches!(self, Self::Invalidating | Self::WritingBack)
     }
 }

@@ -38,4 +38,4 @@ pub use coherence::{Invalidate, InvalidateAck, RecallIo, RecallShape, RecalledIo
 pub use config::{BankPlace, FlowConfig, L2Config};
 pub use line::{LineState, Tag};
 pub use mshr::{Mshr, Waiter};
-pub use stats::{Delays, L2Has, L2Stats, Stall};
+pub use stats::{Delays, L2Features, L2Stats, Stall};

@@ -76,7 +76,7 @@ impl Default for Waiter {
 
 impl Waiter {
     /// Copies the fields of a request, in place because of their size.
-    fn stand_for(&mut self, request: &Request) {
+    fn copy_from(&mut self, request: &Request) {
         let &Request { kind, id, line: _, sm, partition: _, ticket, .. } = request;
         let &Request { atomic, sharing: _, sectors, byte_mask, ref data, stamps, .. } = request;
         (self.kind, self.id, self.sm, self.ticket) = (kind, id, sm, ticket);
@@ -257,7 +257,7 @@ impl Mshr {
         let line = request.line;
         self.entries[entry as usize] =
             MshrEntry { line, set, way, asked: bursts, awaited: bursts, count: 1, ..MshrEntry::default() };
-        self.put_down(at, (entry, 0), request, bursts);
+        self.write_waiter(at, (entry, 0), request, bursts);
     }
 
     /// Merges a request as another waiter, which needs `bursts` of the line.
@@ -270,12 +270,12 @@ impl Mshr {
         line.asked |= bursts;
         let last = u32::from(line.count);
         line.count += 1;
-        self.put_down(at, (entry, last), request, bursts);
+        self.write_waiter(at, (entry, last), request, bursts);
     }
 
     #[inline(always)]
-    fn put_down(&mut self, at: &impl AnyEdge, (entry, place): (u32, u32), request: &Request, bursts: Bursts) {
-        self.waiters.update(at, entry, place, |waiter| waiter.stand_for(request));
+    fn write_waiter(&mut self, at: &impl AnyEdge, (entry, place): (u32, u32), request: &Request, bursts: Bursts) {
+        self.waiters.update(at, entry, place, |waiter| waiter.copy_from(request));
         if let Some(needs) = &mut self.needs {
             needs.write(at, entry, place, Needs(bursts));
         }

@@ -112,7 +112,7 @@ impl Split {
     /// Allocates a row for a request.
     fn begin(&mut self, request: &Request) -> Entering {
         let row = self.free();
-        let left = self.touched(request);
+        let left = self.touched_lines(request);
         debug_assert!(left != 0, "a request touches at least one L2 line");
         self.used |= 1 << row;
         let &Request { kind, id, line, sm, ticket, sectors, .. } = request;
@@ -138,7 +138,7 @@ impl Split {
     }
 
     /// Returns the L2 lines that a request reads or writes, one bit per position in the L1 line.
-    fn touched(&self, request: &Request) -> u8 {
+    fn touched_lines(&self, request: &Request) -> u8 {
         let is_touched = |part: u32| match request.kind {
             RequestKind::Read => self.cut_sectors(request.sectors, part) != 0,
             _ => self.cut_mask(request.byte_mask, part) != 0,
@@ -213,7 +213,7 @@ impl Split {
     }
 
     /// Frees the row of the reply that [`Self::whole`] returned.
-    pub fn sent(&mut self) {
+    pub fn on_reply_sent(&mut self) {
         if let Some(row) = self.turn.grant(self.done) {
             self.done &= !(1 << row);
             self.used &= !(1 << row);
@@ -302,7 +302,7 @@ mod tests {
         let reply = split.whole().unwrap().clone();
         assert_eq!((reply.id, reply.line, reply.sm, reply.ticket, reply.sectors), (9, 5, 3, 77, 0b1111));
         assert_eq!([0, 32, 64, 96, 127].map(|byte| reply.data[byte]), [20, 21, 22, 23, 23]);
-        split.sent();
+        split.on_reply_sent();
         assert!(split.is_idle());
     }
 
@@ -352,7 +352,7 @@ mod tests {
         let mut order = Vec::new();
         for ticket in 3..6 {
             order.push(split.whole().unwrap().ticket);
-            split.sent();
+            split.on_reply_sent();
             let parts = enter(&mut split, &Request { ticket, sectors: 1, ..request(RequestKind::Read) });
             split.gather(&answer(&parts[0], 0));
         }

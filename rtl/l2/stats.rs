@@ -33,7 +33,7 @@ const STALLS: usize = Stall::ALL.len();
 
 /// Optional features of a bank, which decide the optional counters in its statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct L2Has {
+pub struct L2Features {
     /// True if the bank has a bypass policy.
     pub bypass: bool,
     /// True if the bank uses the transient flow, in which the victim is evicted before the fetch.
@@ -46,7 +46,7 @@ pub struct L2Has {
     pub sectors: bool,
 }
 
-impl L2Has {
+impl L2Features {
     fn stalls_by(&self, reason: Stall) -> bool {
         match reason {
             Stall::PendingQueue => self.transient,
@@ -107,7 +107,7 @@ pub struct SectorStats {
 /// Counters of one bank. `accesses`, `hits` and `misses` count reads, as in all statistics; writes and
 /// atomics have counters of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, Counted)]
-#[counted(has = L2Has)]
+#[counted(has = L2Features)]
 #[counted(sum(atomics, "Atomics and reductions, whatever they found.", atomic_hits + atomic_pending + atomic_misses))]
 pub struct L2Stats {
     /// Reads that hit, or that an MSHR entry accepted.
@@ -195,7 +195,7 @@ impl L2Stats {
 
     /// Returns the number of cycles in which the oldest request stalled for `reason`.
     #[must_use]
-    pub fn stalled(&self, reason: Stall) -> u64 {
+    pub fn stall_cycles(&self, reason: Stall) -> u64 {
         self.stalls[reason as usize]
     }
 
@@ -220,7 +220,7 @@ impl L2Stats {
     ///
     /// # Errors
     /// Describes the first sum that does not hold.
-    pub fn conserved(&self) -> Result<(), String> {
+    pub fn check_conservation(&self) -> Result<(), String> {
         let equal = |what: &str, left: u64, right: u64| {
             if left == right { Ok(()) } else { Err(format!("{what}: {left} against {right}")) }
         };

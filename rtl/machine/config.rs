@@ -3,30 +3,30 @@
 //! source. Designs in `designs/` and the option `--set` change single fields. [`MachineConfig::validate`]
 //! reports all violated rules at once.
 
-use isa::MOST_ADDRESS_BITS;
+use isa::MAX_ADDRESS_BITS;
 use serde::{Deserialize, Serialize};
 
 use super::CLOCKS;
 use crate::config::{Rules, Side, Violation};
 use crate::dram::config::DramConfig;
-use crate::kernel::{Clocks, MOST_DOMAINS, MOST_OF_A_KIND};
-use crate::l1::config::{CacheConfig, L1Config, LsuConfig, MOST_WAYS as L1_MOST_WAYS, Organisation};
+use crate::kernel::{Clocks, MAX_DOMAINS, MAX_PER_KIND};
+use crate::l1::config::{CacheConfig, L1Config, LsuConfig, MAX_WAYS as L1_MOST_WAYS, Organisation};
 use crate::l1::dueling::Leaders;
 use crate::l2::config::L2Config;
 use crate::noc::config::{NocConfig, XbarConfig};
 use crate::noc::interleave::{Channels, Hash, Interleave};
 use crate::noc::topology::Topology;
-use crate::noc::xbar::MOST_PORTS;
+use crate::noc::xbar::MAX_PORTS;
 use crate::sm::SmConfig;
 use crate::throttle::ThrottleConfig;
 use crate::tracker::TrackerConfig;
 
 /// Maximum number of DRAM channels, and of L2 banks: a bit mask of them fits one host word.
-const MOST_CHANNELS: u32 = 64;
+const MAX_CHANNELS: u32 = 64;
 /// Maximum number of SMs.
-const MOST_SMS: u32 = 128;
+const MAX_SMS: u32 = 128;
 // With a sharing tracker, the L1s and the L2 banks are inputs of the same crossbar.
-const _: () = assert!(MOST_SMS + MOST_CHANNELS <= MOST_PORTS);
+const _: () = assert!(MAX_SMS + MAX_CHANNELS <= MAX_PORTS);
 
 /// Machine: SMs with L1s, two crossbars, and memory partitions with an L2 bank and a DRAM channel each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -126,23 +126,23 @@ impl MachineConfig {
     pub fn validate(&self) -> Vec<Violation> {
         let mut rules = Rules::default();
         let why = "a sharer mask has one bit per SM";
-        rules.range("num_sms", u64::from(self.num_sms), 1..=MOST_SMS.into(), why);
+        rules.range("num_sms", u64::from(self.num_sms), 1..=MAX_SMS.into(), why);
         let why = "a 64-bit mask has one bit per partition or channel";
-        rules.range("num_partitions", u64::from(self.num_partitions), 1..=MOST_CHANNELS.into(), why);
+        rules.range("num_partitions", u64::from(self.num_partitions), 1..=MAX_CHANNELS.into(), why);
         let least = u64::from(self.l1.line_bytes.max(self.dram.burst_bytes()));
         let why = "a line, and hence a request, belongs to one partition";
         rules.power_of_two("interleave_bytes", u64::from(self.interleave_bytes), least..=65_536, why);
         let (channels, partitions) = (self.channels_per_partition, self.num_partitions);
         let why = "low line address bits select the channel; a 64-bit mask has one bit per channel";
-        rules.power_of_two("channels_per_partition", channels.into(), 1..=MOST_CHANNELS.into(), why);
+        rules.power_of_two("channels_per_partition", channels.into(), 1..=MAX_CHANNELS.into(), why);
         if !rules.is_broken("channels_per_partition") && !rules.is_broken("num_partitions") {
-            let most = MOST_CHANNELS / partitions;
+            let most = MAX_CHANNELS / partitions;
             let legal =
                 if most < 2 { "1".to_owned() } else { format!("a power of two from 1 to {}", 1 << most.ilog2()) };
-            let fewer = format!("1 to {} with channels_per_partition = {channels}", MOST_CHANNELS / channels);
+            let fewer = format!("1 to {} with channels_per_partition = {channels}", MAX_CHANNELS / channels);
             let sides =
                 [Side::new("channels_per_partition", channels, legal), Side::new("num_partitions", partitions, fewer)];
-            rules.between(channels <= most, sides, why);
+            rules.expect_relation(channels <= most, sides, why);
         }
         let (sharers, partitions) = (self.partitions_per_channel, self.num_partitions.max(1));
         let why = "address bits select the partition of a burst, in the same way for all channels";
@@ -157,7 +157,7 @@ impl MachineConfig {
         rules.range(
             "addr_bits",
             u64::from(self.addr_bits),
-            20..=MOST_ADDRESS_BITS.into(),
+            20..=MAX_ADDRESS_BITS.into(),
             "current GPUs have addresses of at most 49 bits",
         );
         rules.group("clock", |rules| {
@@ -181,7 +181,9 @@ impl MachineConfig {
         });
         rules.group("sm", |rules| self.sm.validate(self.l1.line_bytes, rules));
         self.validate_carve_outs(&mut rules);
-        self.throttle.validate(self.num_sms, &self.sm, &mut rules);
+        if self.throttle.validate(self.num_sms, &mut rules) {
+            self.sm.validate_throttle(self.throttle.typetag_name(), &mut rules);
+        }
         rules.group("lsu", |rules| self.lsu.validate(rules));
         rules.group("l1", |rules| self.validate_l1(rules));
         rules.group("const_cache", |rules| self.const_cache.validate(self.l1.line_bytes, rules));
@@ -244,7 +246,7 @@ impl MachineConfig {
     /// Returns the routers of each network and their connections; `None` for crossbars.
     #[must_use]
     pub fn topology(&self) -> Option<Topology> {
-        let (sms, partitions) = (self.num_sms.clamp(1, MOST_SMS), self.num_partitions.clamp(1, MOST_CHANNELS));
+        let (sms, partitions) = (self.num_sms.clamp(1, MAX_SMS), self.num_partitions.clamp(1, MAX_CHANNELS));
         Topology::new(&self.noc, sms, partitions)
     }
 
@@ -252,12 +254,12 @@ impl MachineConfig {
     /// first domain of their clock.
     fn more_domains(&self) -> [usize; 2] {
         let more = |blocks: usize, kinds: usize| {
-            let all = blocks.div_ceil(MOST_OF_A_KIND).max((blocks * kinds).div_ceil(2 * MOST_OF_A_KIND));
+            let all = blocks.div_ceil(MAX_PER_KIND).max((blocks * kinds).div_ceil(2 * MAX_PER_KIND));
             all.saturating_sub(1)
         };
         let networks = 2 * (1 + usize::from(self.l2.recalls()) + usize::from(self.tracker.is_on()));
         let routers = self.topology().map_or(0, |topology| topology.routers());
-        [more(self.num_sms.min(MOST_SMS) as usize, 2), more(routers, networks)]
+        [more(self.num_sms.min(MAX_SMS) as usize, 2), more(routers, networks)]
     }
 
     fn validate_noc(&self, rules: &mut Rules) {
@@ -265,7 +267,7 @@ impl MachineConfig {
         let domains = CLOCKS.len() + self.more_domains().iter().sum::<usize>();
         let (sms, partitions) = (self.num_sms, self.num_partitions);
         rules.expect(
-            domains <= MOST_DOMAINS,
+            domains <= MAX_DOMAINS,
             "kind",
             if matches!(self.noc, NocConfig::Mesh(_)) { "mesh" } else { "ring" },
             &format!("crossbar with num_sms = {sms} and num_partitions = {partitions}"),
@@ -315,7 +317,7 @@ impl MachineConfig {
             sides.push(Side::new("sm.shared.bytes", bytes, format!("{most} or less {with}")));
         }
         let why = "they are whole ways of the L1, and one of them must fit any kernel";
-        rules.between(are_legal && are_ways(l1.sets, l1.ways), sides, why);
+        rules.expect_relation(are_legal && are_ways(l1.sets, l1.ways), sides, why);
     }
 
     /// Returns the number of ways left to the L1 for a kernel that uses `shared` bytes of shared memory per

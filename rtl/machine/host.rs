@@ -13,7 +13,7 @@ use super::{Machine, MachineConfig};
 use crate::dram::channel::DramChannel;
 use crate::dram::recorded::ChannelPlace;
 use crate::dram::store::StoreError;
-use crate::kernel::{Clocks, Counted, Wired};
+use crate::kernel::{BlockWithPorts, Clocks, Counted};
 use crate::l1::lsu::Lsu;
 use crate::l1::watch::Watch;
 use crate::l2::{Invalidate, InvalidateAck, L2Bank};
@@ -44,7 +44,7 @@ pub struct NotIdle;
 
 /// Blocks of one network.
 #[derive(Clone, Copy)]
-pub struct Network<'a, P: Packet + 'static>(&'a [Box<Wired<Node<P>>>]);
+pub struct Network<'a, P: Packet + 'static>(&'a [Box<BlockWithPorts<Node<P>>>]);
 
 impl<P: Packet + 'static> Network<'_, P> {
     /// Returns the counters of one output of the network.
@@ -61,28 +61,28 @@ impl<P: Packet + 'static> Network<'_, P> {
     }
 }
 
-fn settle_network<P: Packet + 'static>(nodes: &mut [Box<Wired<Node<P>>>], cycle: u64) {
+fn settle_network<P: Packet + 'static>(nodes: &mut [Box<BlockWithPorts<Node<P>>>], cycle: u64) {
     nodes.iter_mut().for_each(|node| node.settle(cycle));
 }
 
 impl Machine {
-    fn cores_mut(&mut self) -> &mut [Box<Wired<SmCore>>] {
+    fn cores_mut(&mut self) -> &mut [Box<BlockWithPorts<SmCore>>] {
         self.net.all_mut(self.kinds.cores)
     }
 
-    fn lsus_mut(&mut self) -> &mut [Box<Wired<Lsu>>] {
+    fn lsus_mut(&mut self) -> &mut [Box<BlockWithPorts<Lsu>>] {
         self.net.all_mut(self.kinds.lsus)
     }
 
-    fn banks_mut(&mut self) -> &mut [Box<Wired<L2Bank>>] {
+    fn banks_mut(&mut self) -> &mut [Box<BlockWithPorts<L2Bank>>] {
         self.net.all_mut(self.kinds.banks)
     }
 
-    fn drams_mut(&mut self) -> &mut [Box<Wired<DramChannel>>] {
+    fn drams_mut(&mut self) -> &mut [Box<BlockWithPorts<DramChannel>>] {
         self.net.all_mut(self.kinds.drams)
     }
 
-    fn trackers_mut(&mut self) -> &mut [Box<Wired<Tracker>>] {
+    fn trackers_mut(&mut self) -> &mut [Box<BlockWithPorts<Tracker>>] {
         match self.kinds.tracking {
             Some(tracking) => self.net.all_mut(tracking.trackers),
             None => &mut [],
@@ -108,25 +108,25 @@ impl Machine {
 
     /// Returns the SM cores.
     #[must_use]
-    pub fn cores(&self) -> &[Box<Wired<SmCore>>] {
+    pub fn cores(&self) -> &[Box<BlockWithPorts<SmCore>>] {
         self.net.all(self.kinds.cores)
     }
 
     /// Returns the load-store units with their L1 caches.
     #[must_use]
-    pub fn lsus(&self) -> &[Box<Wired<Lsu>>] {
+    pub fn lsus(&self) -> &[Box<BlockWithPorts<Lsu>>] {
         self.net.all(self.kinds.lsus)
     }
 
     /// Returns the L2 banks.
     #[must_use]
-    pub fn banks(&self) -> &[Box<Wired<L2Bank>>] {
+    pub fn banks(&self) -> &[Box<BlockWithPorts<L2Bank>>] {
         self.net.all(self.kinds.banks)
     }
 
     /// Returns the DRAM channels.
     #[must_use]
-    pub fn drams(&self) -> &[Box<Wired<DramChannel>>] {
+    pub fn drams(&self) -> &[Box<BlockWithPorts<DramChannel>>] {
         self.net.all(self.kinds.drams)
     }
 
@@ -151,7 +151,7 @@ impl Machine {
 
     /// Returns the banks of the sharing tracker, if there is one.
     #[must_use]
-    pub fn trackers(&self) -> &[Box<Wired<Tracker>>] {
+    pub fn trackers(&self) -> &[Box<BlockWithPorts<Tracker>>] {
         self.kinds.tracking.map_or(&[], |tracking| self.net.all(tracking.trackers))
     }
 
@@ -182,7 +182,7 @@ impl Machine {
 
     /// Returns the CTA dispatcher.
     #[must_use]
-    pub fn dispatcher(&self) -> &Wired<Dispatcher> {
+    pub fn dispatcher(&self) -> &BlockWithPorts<Dispatcher> {
         &self.net.all(self.kinds.dispatcher)[0]
     }
 
@@ -356,9 +356,9 @@ impl Machine {
 
     /// Attaches a running kernel to a machine restored from a saved state, which does not contain the kernel.
     /// For a trace, skips the CTAs that have ended, and reads the resident ones again.
-    pub fn take_up(&mut self, image: &Arc<KernelImage>) {
+    pub fn attach_kernel(&mut self, image: &Arc<KernelImage>) {
         for core in self.cores_mut() {
-            core.take_up(Arc::clone(image));
+            core.attach_kernel(Arc::clone(image));
         }
         let Some(source) = image.source() else { return };
         let waiting: BTreeSet<u32> = self.launches_in_flight().map(|launch| launch.cta).collect();
@@ -367,9 +367,9 @@ impl Machine {
                 core.resident().map(move |(slot, number)| (number, (sm, slot))).collect::<Vec<_>>()
             });
         let resident: BTreeMap<u32, (usize, u8)> = resident.collect();
-        for number in (0..self.dispatcher().launched()).filter(|number| !waiting.contains(number)) {
+        for number in (0..self.dispatcher().launched_ctas()).filter(|number| !waiting.contains(number)) {
             match resident.get(&number) {
-                Some(&(sm, slot)) => self.cores_mut()[sm].take_up_recorded(number, slot),
+                Some(&(sm, slot)) => self.cores_mut()[sm].restore_recorded(number, slot),
                 None => drop(source.take(number, &mut |_| {})),
             }
         }
@@ -377,7 +377,7 @@ impl Machine {
 
     /// True if the kernel has finished: all CTAs have ended and every store is acknowledged.
     #[must_use]
-    pub fn kernel_done(&self) -> bool {
+    pub fn is_kernel_done(&self) -> bool {
         self.dispatcher().is_done()
             && self.cores().iter().all(|block| block.is_idle())
             && self.lsus().iter().all(|block| block.is_idle())
@@ -386,7 +386,7 @@ impl Machine {
     /// True if nothing is in flight, including writebacks.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.kernel_done()
+        self.is_kernel_done()
             && self.request_network().is_idle()
             && self.reply_network().is_idle()
             && self.recall_networks().is_none_or(|(out, back)| out.is_idle() && back.is_idle())
@@ -403,7 +403,7 @@ impl Machine {
     /// # Errors
     /// If the kernel is still running.
     pub fn end_kernel(&mut self, cycle: u64) -> Result<(), NotIdle> {
-        if !self.kernel_done() || !self.is_tracking_idle() {
+        if !self.is_kernel_done() || !self.is_tracking_idle() {
             return Err(NotIdle);
         }
         self.lsus_mut().iter_mut().for_each(|block| block.flush());

@@ -15,7 +15,7 @@ use crate::sm::{CtaLaunch, Dispatcher, DispatcherPorts};
 
 /// Machine: all blocks and links, and the configuration.
 #[derive(Deserialize)]
-#[serde(try_from = "Saved<State<Wires, Vec<Roles>>>")]
+#[serde(try_from = "SavedMachine<State<Wires, Vec<Roles>>>")]
 pub struct Machine {
     pub(super) config: MachineConfig,
     pub(super) clocks: Clocks,
@@ -25,7 +25,7 @@ pub struct Machine {
 
 /// Saved state of a machine.
 #[derive(Serialize, Deserialize)]
-struct Saved<S> {
+struct SavedMachine<S> {
     #[serde(with = "crate::config::text")]
     config: MachineConfig,
     state: S,
@@ -33,14 +33,14 @@ struct Saved<S> {
 
 impl Serialize for Machine {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Saved { config: self.config.clone(), state: self.net.state() }.serialize(serializer)
+        SavedMachine { config: self.config.clone(), state: self.net.state() }.serialize(serializer)
     }
 }
 
-impl TryFrom<Saved<State<Wires, Vec<Roles>>>> for Machine {
+impl TryFrom<SavedMachine<State<Wires, Vec<Roles>>>> for Machine {
     type Error = String;
 
-    fn try_from(Saved { config, state }: Saved<State<Wires, Vec<Roles>>>) -> Result<Self, String> {
+    fn try_from(SavedMachine { config, state }: SavedMachine<State<Wires, Vec<Roles>>>) -> Result<Self, String> {
         if let Some(broken) = config.validate().first() {
             return Err(format!("its configuration: {broken}"));
         }
@@ -72,8 +72,8 @@ impl Machine {
 
     /// Returns the SMs whose LSUs were evaluated at the last tick, one bit per SM.
     #[must_use]
-    pub fn lsus_evaluated(&self, sim: &Simulator) -> u128 {
-        let was_due = |id: BlockId| sim.evaluated(id.domain.into()) >> id.slot & 1;
+    pub fn evaluated_lsus(&self, sim: &Simulator) -> u128 {
+        let was_due = |id: BlockId| sim.evaluated_blocks(id.domain.into()) >> id.slot & 1;
         (0..self.lsus().len()).fold(0, |all, sm| all | was_due(self.net.id(self.kinds.lsus, sm)) << sm)
     }
 
@@ -102,28 +102,28 @@ impl Machine {
 
     /// Returns the warp instructions that load-store units took at a tick, with their SMs: for outside
     /// observers.
-    pub fn warps_taken(&self, tick: u64) -> impl Iterator<Item = (usize, &WarpAccess)> {
+    pub fn accepted_accesses(&self, tick: u64) -> impl Iterator<Item = (usize, &WarpAccess)> {
         let (ports, links) = (self.net.ports(self.kinds.lsus), &self.net.links().accesses);
-        ports.enumerate().filter_map(move |(sm, ports)| Some((sm, links.at(&ports.core_req).taken_at(tick)?)))
+        ports.enumerate().filter_map(move |(sm, ports)| Some((sm, links.at(&ports.core_req).beat_taken_at(tick)?)))
     }
 
     /// Returns the replies that load-store units sent at a tick, with their SMs: for outside observers.
-    pub fn warps_answered(&self, tick: u64) -> impl Iterator<Item = (usize, &WarpReply)> {
+    pub fn sent_replies(&self, tick: u64) -> impl Iterator<Item = (usize, &WarpReply)> {
         let (ports, links) = (self.net.ports(self.kinds.cores), &self.net.links().replies_to_warps);
-        ports.enumerate().filter_map(move |(sm, ports)| Some((sm, links.at(&ports.wb).sent_at(tick)?)))
+        ports.enumerate().filter_map(move |(sm, ports)| Some((sm, links.at(&ports.wb).beat_sent_at(tick)?)))
     }
 
     /// Returns the requests that L2 banks took at a tick: for outside observers.
-    pub fn requests_taken(&self, tick: u64) -> impl Iterator<Item = &Request> {
+    pub fn accepted_requests(&self, tick: u64) -> impl Iterator<Item = &Request> {
         let links = &self.net.links().requests;
-        self.net.ports(self.kinds.banks).filter_map(move |ports| links.at(&ports.req).taken_at(tick))
+        self.net.ports(self.kinds.banks).filter_map(move |ports| links.at(&ports.req).beat_taken_at(tick))
     }
 
     /// Returns the number of CTAs whose completion message was not sent yet. The kernel cannot end while
     /// there are any.
     #[must_use]
-    pub fn awaited(&self) -> u64 {
-        awaited(self.dispatcher(), self.dispatcher().ports(), self.net.links())
+    pub fn outstanding_ctas(&self) -> u64 {
+        outstanding_ctas(self.dispatcher(), self.dispatcher().ports(), self.net.links())
     }
 
     /// True if the netlist can be cut into islands.
@@ -145,7 +145,7 @@ impl Machine {
     }
 }
 
-fn awaited(dispatcher: &Dispatcher, ports: &DispatcherPorts, links: &Wires) -> u64 {
+fn outstanding_ctas(dispatcher: &Dispatcher, ports: &DispatcherPorts, links: &Wires) -> u64 {
     let (ended, all) = dispatcher.progress();
     all - ended - links.ends.all_at(&ports.done).map(|done| done.len() as u64).sum::<u64>()
 }
@@ -165,18 +165,18 @@ impl MachineIslands {
 
     /// Returns the number of synchronization points in a round.
     #[must_use]
-    pub fn meetings(&self) -> usize {
-        self.islands.meetings()
+    pub fn num_sync_points(&self) -> usize {
+        self.islands.num_sync_points()
     }
 
-    /// Runs one island up to the tick set by [`Self::set_out`]. Different islands may run at the same time.
+    /// Runs one island up to the tick set by [`Self::plan_round`]. Different islands may run at the same time.
     pub fn run(&self, island: usize) {
         self.islands.run(island);
     }
 
     /// Holds one of the synchronization points. Several may be held at the same time, while no island runs.
-    pub fn meet(&self, meeting: usize) {
-        self.islands.meet(meeting);
+    pub fn synchronize(&self, meeting: usize) {
+        self.islands.synchronize(meeting);
     }
 
     /// Sets the tick up to which each island runs next, at most `end`; called between the synchronization
@@ -184,8 +184,8 @@ impl MachineIslands {
     /// machine can be inspected, in four cases: `stop` is set, a core has stopped at a fault, no block is
     /// due, or the kernel may end.
     #[must_use]
-    pub fn set_out(&self, end: &mut u64, stop: bool) -> bool {
-        self.islands.set_out(end, stop || self.islands.look(self.dispatcher, 0, awaited) == 0)
+    pub fn plan_round(&self, end: &mut u64, stop: bool) -> bool {
+        self.islands.plan_round(end, stop || self.islands.read_block(self.dispatcher, 0, outstanding_ctas) == 0)
     }
 }
 

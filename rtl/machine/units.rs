@@ -14,7 +14,7 @@ use crate::dram::message::{DramReply, DramRequest};
 use crate::kernel::{AnyEdge, Block, Carries, Describe, Edge, HasPorts, Of, Pool, Sleep, Unit};
 use crate::l1::access::{WarpAccess, WarpReply};
 use crate::l1::dueling::{Dueling, DuelingIo, DuelingPorts, LoadReport, Mode};
-use crate::l1::instructions::{FetchIo, LineBrought, LineWanted, SupplierIo};
+use crate::l1::instructions::{FetchIo, InstructionLineReply, InstructionLineRequest, SupplierIo};
 use crate::l1::lsu::{DuelIo, Lsu, LsuExtraPorts, LsuIo, LsuPorts};
 use crate::l2::{Invalidate, InvalidateAck, L2Bank, L2Io, L2Ports, RecallIo, RecalledIo};
 use crate::noc::packet::{Packet, Reply, Request};
@@ -36,8 +36,8 @@ pub struct Wires {
     pub(super) replies: Pool<Reply>,
     pub(super) dram_requests: Pool<DramRequest>,
     pub(super) dram_replies: Pool<DramReply>,
-    pub(super) lines_wanted: Pool<LineWanted>,
-    pub(super) lines_brought: Pool<LineBrought>,
+    pub(super) lines_wanted: Pool<InstructionLineRequest>,
+    pub(super) lines_brought: Pool<InstructionLineReply>,
     pub(super) misses: Pool<Miss>,
     pub(super) periods: Pool<PeriodEnd>,
     pub(super) reports: Pool<Report>,
@@ -130,7 +130,7 @@ fn edge_with_schemes(
         wb: wires.replies_to_warps.rx(&ports.wb),
         fetch,
     };
-    core.eval_beside(io, side, at)
+    core.eval_with_side_band(io, side, at)
 }
 
 impl Unit<Wires> for Lsu {

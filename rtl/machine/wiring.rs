@@ -112,7 +112,7 @@ pub(super) fn wire(config: &MachineConfig, clocks: &Clocks) -> (MachineNet, Kind
     (net, kinds)
 }
 
-fn alone(name: &'static str) -> Path {
+fn root_path(name: &'static str) -> Path {
     vec![(name, None)]
 }
 
@@ -127,17 +127,17 @@ fn add_blocks(net: &mut MachineNet, links: &Links<'_>) -> Kinds {
     let supplies: &[usize] = if is_tracked { &at_sms } else { &[] };
     let bank = |i: usize| L2Bank::new(&format!("partition{i}.l2"), &config.l2, config.bank_place(i as u32));
     let rounds = Interleave::new(config.partitions_per_channel, config.interleave_bytes, config.dram.burst_bytes());
-    let channel = |i| DramChannel::shared(&config.dram, &config.channel_path(i), rounds);
+    let channel = |i| DramChannel::with_sharers(&config.dram, &config.channel_path(i), rounds);
     let core_place = CorePlace { path: "coordinator", warps: config.sm.warps, schedulers: config.sm.schedulers };
     let hub = config.throttle.hub(config.num_sms, &core_place);
     Kinds {
         cores: net.add(CORE, (0..sms).map(|i| (in_sm(i, "core"), new_core(config, i)))),
         lsus: net.add(CORE, (0..sms).map(|i| (in_sm(i, "l1"), new_lsu(config, i)))),
-        dispatcher: net.add(CORE, [(alone("dispatcher"), Dispatcher::new("dispatcher", sms))]),
-        hub: hub.map(|hub| net.add(CORE, [(alone("coordinator"), Coordinator(hub))])),
+        dispatcher: net.add(CORE, [(root_path("dispatcher"), Dispatcher::new("dispatcher", sms))]),
+        hub: hub.map(|hub| net.add(CORE, [(root_path("coordinator"), Coordinator(hub))])),
         duel: config
             .has_duel()
-            .then(|| net.add(CORE, [(alone("dueling"), Dueling::new(config.l1.dueling, config.num_sms))])),
+            .then(|| net.add(CORE, [(root_path("dueling"), Dueling::new(config.l1.dueling, config.num_sms))])),
         requests: add_network(net, links, ["xbar_req", "noc_req"], [&at_sms, &at_partitions], &packets),
         replies: add_network(
             net,
@@ -183,7 +183,7 @@ where
     let xbar = &links.config.xbar;
     let Some(topology) = &links.topology else {
         let block = Xbar::new(crossbar, xbar, inputs.len() as u32, outputs.len() as u32, shape);
-        return net.add(XBAR, [(alone(crossbar), Node::Crossbar(block))]);
+        return net.add(XBAR, [(root_path(crossbar), Node::Crossbar(block))]);
     };
     let routers = (0..topology.routers()).map(|router| {
         let inputs = inputs.iter().filter(|input| **input == router).count();
@@ -211,7 +211,7 @@ const CHANNELS: [&str; 4] = ["vc0_from", "vc1_from", "vc2_from", "vc3_from"];
 fn link_sms(net: &mut MachineNet, kinds: &Kinds, links: &Links<'_>) {
     let &Kinds { cores, lsus, dispatcher, requests, replies, .. } = kinds;
     let (lsu, access) = (&links.config.lsu, new_access(links.config));
-    let (there, back) = (links.delayed(lsu.request_latency, 1), links.delayed(lsu.reply_latency, 1));
+    let (there, back) = (links.delayed_link(lsu.request_latency, 1), links.delayed_link(lsu.reply_latency, 1));
     let (to_sm, from_sm) = (links.net_to_sm(), links.sm_to_net());
     for i in 0..links.config.num_sms as usize {
         let number = Some(i as u32);
@@ -252,7 +252,7 @@ fn link_drams(net: &mut MachineNet, kinds: &Kinds, links: &Links<'_>) {
     let (&Kinds { banks, drams, .. }, config) = (kinds, links.config);
     let shape = DramShape { burst_bits: config.burst_bits(), acknowledges: config.l2.acknowledges() };
     let (per_partition, sharers) = (config.channels_per_partition as usize, config.partitions_per_channel as usize);
-    let back = links.delayed(config.link.dram_return, 1);
+    let back = links.delayed_link(config.link.dram_return, 1);
     for link in 0..config.num_partitions as usize * per_partition {
         let (bank, channel) = (link / per_partition, link / sharers);
         let nth = |of: usize| (of > 1).then_some((link % of) as u32);
@@ -467,7 +467,7 @@ impl Links<'_> {
 
     /// Returns a link that sustains one packet per cycle while the next router accepts them.
     fn router_to_router(&self) -> LinkSpec {
-        let cycles = self.config.noc.routed().map_or(1, |routed| routed.hop_latency);
+        let cycles = self.config.noc.as_routed().map_or(1, |routed| routed.hop_latency);
         // One tick is less than any period, so the receiver sees the packet at its next edge.
         let ticks = u64::from(cycles - 1) * self.hop + 1;
         LinkSpec { depth: 2 * cycles, latency: ticks, credit: ticks }
@@ -475,17 +475,17 @@ impl Links<'_> {
 
     /// Returns a link that sustains one beat per core cycle. `cycles` is the delay of beats and `credit` that
     /// of credits [core cycles].
-    fn delayed(&self, cycles: u32, credit: u32) -> LinkSpec {
+    fn delayed_link(&self, cycles: u32, credit: u32) -> LinkSpec {
         let [latency, credit_ticks] = [cycles, credit].map(|cycles| u64::from(cycles) * self.cycle);
         LinkSpec { depth: cycles + credit + 2, latency, credit: credit_ticks }
     }
 
     fn net_to_partition(&self) -> LinkSpec {
-        self.delayed(self.config.link.request, self.config.link.reply)
+        self.delayed_link(self.config.link.request, self.config.link.reply)
     }
 
     fn partition_to_net(&self) -> LinkSpec {
-        self.delayed(self.config.link.reply, self.config.link.request)
+        self.delayed_link(self.config.link.reply, self.config.link.request)
     }
 
     fn sm_to_net(&self) -> LinkSpec {

@@ -31,7 +31,7 @@ use crate::kernel::{
 
 /// Packet and its length in flits.
 #[derive(Clone, Default, Serialize, Deserialize)]
-struct Held<P> {
+struct BufferedPacket<P> {
     packet: P,
     length: u32,
 }
@@ -45,7 +45,7 @@ struct Flits<P: Packet> {
     bytes: u32,
     shape: P::Shape,
     /// Ring of packets; packets are large and are not moved.
-    packets: Box<[Held<P>]>,
+    packets: Box<[BufferedPacket<P>]>,
     /// Slot of the head packet.
     head: usize,
     /// Number of packets held.
@@ -102,7 +102,7 @@ impl<P: Packet> InputBuffer<P> {
             writes: 1,
             collide: Collide::Old,
         };
-        let packets = vec![Held::default(); flits as usize].into_boxed_slice();
+        let packets = vec![BufferedPacket::default(); flits as usize].into_boxed_slice();
         Self {
             flits: Flits {
                 spec,
@@ -151,7 +151,7 @@ impl<P: Packet> InputBuffer<P> {
                 let head = self.is_empty().then(|| packet.destination());
                 self.enter(at.cycle(), flits, packet);
                 from.drop_head(at);
-                TakeResult::Entered { head, next: from.waiting(at).then_some(self.wires_free) }
+                TakeResult::Entered { head, next: from.has_beat(at).then_some(self.wires_free) }
             }
             Some(cycle) => TakeResult::At(cycle),
             None => TakeResult::AfterGrant,

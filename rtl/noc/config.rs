@@ -41,7 +41,7 @@ impl Default for RoutedConfig {
 impl NocConfig {
     /// Parameters of a network of routers; `None` for crossbars.
     #[must_use]
-    pub fn routed(&self) -> Option<&RoutedConfig> {
+    pub fn as_routed(&self) -> Option<&RoutedConfig> {
         match self {
             Self::Crossbar(_) => None,
             Self::Mesh(routed) | Self::Ring(routed) => Some(routed),
@@ -50,7 +50,7 @@ impl NocConfig {
 
     /// Checks all fields.
     pub fn validate(&self, rules: &mut Rules) {
-        let Some(RoutedConfig { virtual_channels, hop_latency }) = self.routed() else { return };
+        let Some(RoutedConfig { virtual_channels, hop_latency }) = self.as_routed() else { return };
         rules.range(
             "virtual_channels",
             (*virtual_channels).into(),

@@ -222,7 +222,7 @@ impl Packet for Request {
         if self.kind == RequestKind::Read {
             return CONTROL_BYTES;
         }
-        let words = 4 * words_touched(self.byte_mask);
+        let words = 4 * count_touched_words(self.byte_mask);
         // There are as many compare values as values to store.
         let compares = self.kind.is_atomic() && self.atomic.f == AtomicFn::CompareSwap;
         let mask = if has_whole_sectors(self.byte_mask) { 0 } else { MASK_BYTES };
@@ -231,7 +231,7 @@ impl Packet for Request {
 }
 
 /// Returns the number of words with at least one byte in a mask.
-fn words_touched(byte_mask: u128) -> u32 {
+fn count_touched_words(byte_mask: u128) -> u32 {
     const FIRST_BYTES: u128 = u128::MAX / 15;
     let pairs = byte_mask | byte_mask >> 1;
     ((pairs | pairs >> 2) & FIRST_BYTES).count_ones()

@@ -56,7 +56,7 @@ pub struct RouterPlace {
 
 /// Packet that currently passes over a wire.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Passing {
+struct ActiveTransfer {
     input: u8,
     /// Virtual channel, as an index into the outputs of the wire.
     channel: u8,
@@ -70,7 +70,7 @@ struct Wire {
     outputs: std::ops::Range<usize>,
     arbiter: RoundRobin,
     /// Packet on the wires; `None` while they are free.
-    passing: Option<Passing>,
+    passing: Option<ActiveTransfer>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -189,7 +189,7 @@ impl<P: Packet> Router<P> {
             let mut eligible = 0;
             for o in wire.outputs.clone() {
                 let asks = outputs[o].requests & asking;
-                if asks != 0 && to.at(o).ready(at) {
+                if asks != 0 && to.at(o).is_ready(at) {
                     eligible |= asks;
                 } else if asks != 0 && o >= self.to_neighbours {
                     outputs[o].count.block(at.cycle());
@@ -201,7 +201,7 @@ impl<P: Packet> Router<P> {
             output.requests &= !(1 << i);
             output.count.grant(at.cycle());
             let tail_at = input.leave(at.cycle());
-            wire.passing = Some(Passing { input: i as u8, channel: (o - wire.outputs.start) as u8, tail_at });
+            wire.passing = Some(ActiveTransfer { input: i as u8, channel: (o - wire.outputs.start) as u8, tail_at });
             wake.granted |= 1 << i;
             if o < self.to_neighbours
                 && let Some(packet) = input.head()
@@ -217,7 +217,7 @@ impl<P: Packet> Router<P> {
         for w in 0..self.wires.len() {
             let wire = &mut self.wires[w];
             let passed = wire.passing.take_if(|passing| passing.tail_at == at.cycle());
-            let Some(Passing { input: i, channel, .. }) = passed else { continue };
+            let Some(ActiveTransfer { input: i, channel, .. }) = passed else { continue };
             let (o, input) = (wire.outputs.start + usize::from(channel), &mut self.inputs[usize::from(i)]);
             if o < self.to_neighbours {
                 input.release(at.cycle());
@@ -246,7 +246,7 @@ impl<P: Packet> Router<P> {
         let mut free = self.wires.iter().filter(|wire| wire.passing.is_none()).flat_map(|wire| wire.outputs.clone());
         free.any(|o| {
             let is_noted = o < self.to_neighbours || self.outputs[o].count.is_blocked();
-            self.outputs[o].requests != 0 && (!to.at(o).blocked(at) || !is_noted)
+            self.outputs[o].requests != 0 && (!to.at(o).is_blocked(at) || !is_noted)
         })
     }
 
@@ -306,7 +306,7 @@ impl<P: Packet + 'static> Block for Router<P> {
         }
         for (w, Wire { outputs: served, arbiter, passing }) in wires.iter().enumerate() {
             to.parts("wire", w as u32, |to| {
-                let Passing { input, channel, tail_at } = passing.unwrap_or_default();
+                let ActiveTransfer { input, channel, tail_at } = passing.unwrap_or_default();
                 to.flag("busy", passing.is_some());
                 to.sized("input", input.into(), bits(inputs.len()));
                 if served.len() > 1 {

@@ -21,7 +21,7 @@ pub struct Stamps {
 impl Stamps {
     /// Creates the stamps of a read that leaves its L1 at `tick`; no read does so at tick 0.
     #[must_use]
-    pub fn sent(tick: u64) -> Self {
+    pub fn from_send_tick(tick: u64) -> Self {
         Self { sent: tick, ..Self::default() }
     }
 
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn the_spans_of_a_read_make_up_its_way() {
-        let mut stamps = Stamps::sent(66);
+        let mut stamps = Stamps::from_send_tick(66);
         stamps.reach(100);
         assert_eq!(stamps.spans(120), None, "it has not been answered");
         stamps.leave(170);
@@ -80,6 +80,6 @@ mod tests {
 
     #[test]
     fn messages_are_the_same_whatever_their_stamps_say() {
-        assert_eq!(Stamps::sent(5), Stamps::default());
+        assert_eq!(Stamps::from_send_tick(5), Stamps::default());
     }
 }

@@ -42,7 +42,7 @@ impl Topology {
     /// routers.
     #[must_use]
     pub fn new(noc: &NocConfig, sms: u32, partitions: u32) -> Option<Self> {
-        let (channels, is_ring) = (noc.routed()?.virtual_channels as usize, matches!(noc, NocConfig::Ring(_)));
+        let (channels, is_ring) = (noc.as_routed()?.virtual_channels as usize, matches!(noc, NocConfig::Ring(_)));
         let (sms, partitions) = (sms as usize, partitions as usize);
         let sites = sms + partitions;
         let square = sites.isqrt() + usize::from(sites.isqrt().pow(2) < sites);

@@ -30,7 +30,7 @@ use crate::cells::lines::{Lines, Wide};
 use crate::kernel::{AnyEdge, Block, Counted, Describe, Edge, Ends, HasPorts, In, Many, Out, Ports, Sleep};
 
 /// Maximum number of inputs, and of outputs.
-pub const MOST_PORTS: u32 = Wide::MOST;
+pub const MAX_PORTS: u32 = Wide::MAX;
 
 /// Statistics of one output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, Counted)]
@@ -131,7 +131,7 @@ enum Size<P: Packet> {
     Small(Switch<P, u64>),
     /// Up to 128 inputs and outputs.
     Large(Switch<P, u128>),
-    /// Up to [`MOST_PORTS`] inputs and outputs: L1s that supply each other share the reply crossbar with the
+    /// Up to [`MAX_PORTS`] inputs and outputs: L1s that supply each other share the reply crossbar with the
     /// L2 banks.
     Largest(Switch<P, Wide>),
 }

@@ -14,11 +14,11 @@ use crate::index::linear::Linear;
 use crate::l1::access::LANES;
 
 /// Maximum number of 32-bit registers per SM: 1 MB, four times that of current GPUs.
-const MOST_REGISTERS: u32 = 1 << 18;
+const MAX_REGISTERS: u32 = 1 << 18;
 /// Maximum shared memory per SM in bytes.
-const MOST_SHARED: u32 = 1 << 20;
+const MAX_SHARED_BYTES: u32 = 1 << 20;
 /// Maximum capacity of an instruction cache [bytes of line data].
-const MOST_INSTRUCTION_BYTES: u64 = 1 << 20;
+const MAX_INSTRUCTION_BYTES: u64 = 1 << 20;
 
 /// Warp scheduling policy: the order in which a scheduler considers its warps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -263,7 +263,16 @@ impl SmConfig {
         if self.halves() == 1 && threads <= 2 * most {
             sides.push(Side::new("warp_lanes", lanes, format!("64 {with}")));
         }
-        rules.between(threads <= most, sides, why);
+        rules.expect_relation(threads <= most, sides, why);
+    }
+
+    /// Checks that a throttle of the given kind fits the schedulers.
+    pub(crate) fn validate_throttle(&self, kind: &str, rules: &mut Rules) {
+        let is_aged = self.policy != SchedulerPolicy::TwoLevel;
+        let why = "a two-level scheduler orders its warps by their queue, not by their age";
+        rules.expect(is_aged, "throttle", kind, "none with a two-level scheduler", why);
+        let why = "only one of them may set the warp pools of the schedulers";
+        rules.expect(self.warp_limit == 0, "throttle", kind, "none while `sm.warp_limit` is not 0", why);
     }
 
     /// Checks that the warp limit does not exceed the warps of a scheduler and that the policy supports it.
@@ -281,13 +290,17 @@ impl SmConfig {
         if let Some(most) = warps.checked_div(warp_limit).filter(|&most| most > 0) {
             sides.push(Side::new("schedulers", schedulers, format!("{most} or less {with}")));
         }
-        rules.between(warp_limit <= warps / schedulers, sides, "the limit cannot exceed the warps of a scheduler");
+        rules.expect_relation(
+            warp_limit <= warps / schedulers,
+            sides,
+            "the limit cannot exceed the warps of a scheduler",
+        );
         let sides = [
             Side::new("warp_limit", warp_limit, "0 with a two-level scheduler"),
             Side::new("policy", "two-level", format!("another {with}")),
         ];
         let is_legal = warp_limit == 0 || self.policy != SchedulerPolicy::TwoLevel;
-        rules.between(is_legal, sides, "a two-level scheduler orders its warps by queue, not by age");
+        rules.expect_relation(is_legal, sides, "a two-level scheduler orders its warps by queue, not by age");
     }
 
     /// Checks every rule of the core, given the line size of the machine.
@@ -303,10 +316,10 @@ impl SmConfig {
         self.validate_threads(rules);
         rules.range("ctas", self.ctas.into(), 1..=MAX_CTAS as u64, "one bit per CTA slot");
         rules.expect(
-            (1024..=MOST_REGISTERS).contains(&self.registers) && self.registers.is_multiple_of(32),
+            (1024..=MAX_REGISTERS).contains(&self.registers) && self.registers.is_multiple_of(32),
             "registers",
             self.registers,
-            &format!("a multiple of 32 from 1024 to {MOST_REGISTERS}"),
+            &format!("a multiple of 32 from 1024 to {MAX_REGISTERS}"),
             "a register file row holds one register of all 32 lanes",
         );
         rules.power_of_two(
@@ -323,10 +336,10 @@ impl SmConfig {
             let row_bytes = 4 * shared.banks.clamp(1, 32);
             rules.power_of_two("banks", shared.banks.into(), 1..=32, "the bank is a bit field of the address");
             rules.expect(
-                (1..=MOST_SHARED).contains(&shared.bytes) && shared.bytes.is_multiple_of(row_bytes),
+                (1..=MAX_SHARED_BYTES).contains(&shared.bytes) && shared.bytes.is_multiple_of(row_bytes),
                 "bytes",
                 shared.bytes,
-                &format!("a multiple of {row_bytes}, 4 bytes of each bank, up to {MOST_SHARED}"),
+                &format!("a multiple of {row_bytes}, 4 bytes of each bank, up to {MAX_SHARED_BYTES}"),
                 "all banks have the same size, at most four times the largest of current GPUs",
             );
             rules.range("latency", shared.latency.into(), 1..=256, "a result in flight must fit the result calendar");
@@ -343,7 +356,7 @@ impl InstructionCacheConfig {
         rules.bytes(
             &lines,
             line_bytes.into(),
-            MOST_INSTRUCTION_BYTES,
+            MAX_INSTRUCTION_BYTES,
             "the host stores every line of the caches of all SMs",
         );
         rules.range("mshr_entries", mshr_entries.into(), 1..=64, "the search has one bit per entry");
@@ -391,12 +404,12 @@ impl OperandConfig {
             let legal = format!("a divisor of {count}, which is sm.operands.{field}");
             [Side::new(field, count, &a_multiple), Side::new("super.schedulers", sub_cores, legal)]
         };
-        rules.between(banks.is_multiple_of(sub_cores), with_schedulers("banks", banks), why);
+        rules.expect_relation(banks.is_multiple_of(sub_cores), with_schedulers("banks", banks), why);
         let in_use = if generic_collectors > 0 { &[("generic", generic_collectors)][..] } else { &all };
         for (class, collectors) in in_use {
             let collectors = u32::from(*collectors);
             let sides = with_schedulers(&format!("{class}_collectors"), collectors);
-            rules.between(collectors.is_multiple_of(sub_cores), sides, why);
+            rules.expect_relation(collectors.is_multiple_of(sub_cores), sides, why);
         }
     }
 }
@@ -431,7 +444,11 @@ impl PipeConfig {
                     let legal = if is_off(others) { "0".to_owned() } else { format!("1 to {most}") };
                     Side::new(field, cycles, format!("{legal} with {other} = {others}"))
                 };
-                rules.between(false, [side(all[1], all[0]), side(all[0], all[1])], "both are 0 without tensor pipes");
+                rules.expect_relation(
+                    false,
+                    [side(all[1], all[0]), side(all[0], all[1])],
+                    "both are 0 without tensor pipes",
+                );
             }
             for (field, cycles, most) in all {
                 rules.range(field, cycles.into(), 0..=most, why);

@@ -38,7 +38,7 @@ use super::execute::collectors::Collectors;
 use super::execute::operands::{Constants, Identity};
 use super::execute::pipes::Pipes;
 use super::execute::register_file::RegisterFile;
-use super::front::decode::{Decoded, PIPES, Pipe, decode};
+use super::front::decode::{DecodedInst, PIPES, Pipe, decode};
 use super::front::fetch::Fetch;
 use super::front::icache::InstructionCache;
 use super::front::scheduler::{Ages, MAX_SCHEDULERS, Scheduler};
@@ -48,7 +48,7 @@ use super::front::throttle;
 use super::memory::address_unit::AddressUnit;
 use super::memory::shared_memory::SharedMemory;
 use super::memory::texture::Fetches;
-use super::trace::recorded::Recorded;
+use super::trace::recorded::TracedKernel;
 use super::trace::stream::Streams;
 use super::warp::barrier::Barriers;
 use super::warp::cta::{CtaSlots, Share};
@@ -61,7 +61,7 @@ use crate::kernel::{
     Tx,
 };
 use crate::l1::access::{LANES, WarpAccess, WarpReply};
-use crate::l1::instructions::{FetchIo, LineBrought, LineWanted};
+use crate::l1::instructions::{FetchIo, InstructionLineReply, InstructionLineRequest};
 use crate::throttle::Hooks;
 use crate::throttle::message::{Miss, Order, PeriodEnd, Report};
 
@@ -84,9 +84,9 @@ pub struct SmPorts {
 #[derive(Default, Ports)]
 pub struct SmExtraPorts {
     /// Requests for instruction lines that missed in the instruction cache.
-    pub wanted: Out<LineWanted>,
+    pub wanted: Out<InstructionLineRequest>,
     /// Requested instruction lines, from the LSU.
-    pub brought: In<LineBrought>,
+    pub brought: In<InstructionLineReply>,
     /// Loads that missed in the L1D of this SM; used by a throttle.
     pub misses: In<Miss>,
     /// Ends of the throttle's sampling periods, to the L1D.
@@ -159,7 +159,7 @@ pub struct Counters {
 impl Counters {
     /// Counts an instruction issued to `pipe` that acts in the lanes `acting`.
     #[inline(always)]
-    pub(super) fn issued<const PAIRS: bool>(&mut self, pipe: Pipe, acting: u64) {
+    pub(super) fn count_issue<const PAIRS: bool>(&mut self, pipe: Pipe, acting: u64) {
         self.warp_instructions += 1;
         // Most instructions act in all lanes. Testing for that is cheaper on the host than counting bits.
         let threads = match acting as u32 {
@@ -189,10 +189,10 @@ pub struct WaitingWarp {
 #[derive(Clone, Debug)]
 pub(super) struct Loaded {
     pub(super) image: Arc<KernelImage>,
-    pub(super) table: Vec<Decoded>,
+    pub(super) table: Vec<DecodedInst>,
     pub(super) constants: Constants,
     /// Instructions and CTAs of a traced kernel, which has no program; `None` for a PTX kernel.
-    pub(super) recorded: Option<Recorded>,
+    pub(super) recorded: Option<TracedKernel>,
 }
 
 /// SM core: warps, pipeline stages and counters.
@@ -258,7 +258,7 @@ impl SmCore {
             icache: None,
             schedulers: std::array::from_fn(|of| {
                 let scheduler = Scheduler::new(config.policy, group(of));
-                if config.warp_limit == 0 { scheduler } else { scheduler.throttled() }
+                if config.warp_limit == 0 { scheduler } else { scheduler.with_throttle() }
             }),
             ages: Ages::new(warps),
             throttle: throttle::limit(config),
@@ -302,20 +302,20 @@ impl SmCore {
         if let Some(throttle) = &mut self.throttle {
             throttle.load(image.key());
         }
-        self.take_up(image);
+        self.attach_kernel(image);
         Ok(fit)
     }
 
     /// Decodes a kernel into the tables of this core, which are not state and are not saved in checkpoints.
-    pub(crate) fn take_up(&mut self, image: Arc<KernelImage>) {
+    pub(crate) fn attach_kernel(&mut self, image: Arc<KernelImage>) {
         let (table, constants) = decode(&image, &self.config, self.identity);
-        let recorded = image.source.as_ref().map(Recorded::new);
+        let recorded = image.source.as_ref().map(TracedKernel::new);
         self.loaded = Some(Box::new(Loaded { image, table: table.into(), constants, recorded }));
     }
 
     /// Returns the CTA slots in use, each with the linear index of its CTA.
     pub(crate) fn resident(&self) -> impl Iterator<Item = (u8, u32)> {
-        self.ctas.taken()
+        self.ctas.used_slots()
     }
 
     /// True if no CTA runs, nothing is outstanding and no fault has stopped the core.
@@ -466,7 +466,7 @@ impl SmCore {
             self.stacks.start(warp, loaded.image.lanes_of(index.into(), self.config.warp_lanes));
             self.ages.renew(warp);
             for scheduler in &mut self.schedulers {
-                scheduler.launched(warp);
+                scheduler.on_launch(warp);
             }
             if let Some(throttle) = &mut self.throttle {
                 throttle.start(warp);
@@ -479,7 +479,7 @@ impl SmCore {
 
     #[inline(never)]
     fn report_cta(&mut self, done: &mut Tx<'_, CtaDone>, at: &mut impl AnyEdge) -> bool {
-        let report = done.ready(at);
+        let report = done.is_ready(at);
         if report {
             done.push(at, self.ctas.report());
         }
@@ -498,7 +498,7 @@ impl SmCore {
                 if self.choose_other(loaded, scheduler, next, open).is_some() {
                     return Sleep::Next;
                 }
-                until = until.min(self.stalled_until(loaded, scheduler, next, open));
+                until = until.min(self.stall_end(loaded, scheduler, next, open));
             }
             self.stalls.sleep(scheduler, self.stall_reason(scheduler, ready.all, self.barriers.waiting()));
         }
@@ -521,7 +521,7 @@ impl SmCore {
             Some(_) => self.fetch_cached(&loaded, &mut io.fetch, at),
         };
         let unit_busy = self.address_unit.is_busy();
-        let lsu_full = self.collectors.have_given(Pipe::Global, at.cycle())
+        let lsu_full = self.collectors.has_accepted(Pipe::Global, at.cycle())
             && self.address_unit.send(self.warps.live().count_ones() as u8, &mut io.mem, at);
         // An arriving instruction line can end the stall of a scheduler that has no warp to issue.
         let unchanged = self.address_unit.is_busy() == unit_busy && self.missing() == missing;
@@ -534,24 +534,24 @@ impl SmCore {
             self.issue(&loaded, at)
         };
         self.write_back(&loaded, at);
-        let mut arriving = io.wb.waiting(at);
+        let mut arriving = io.wb.has_beat(at);
         if arriving {
             self.take_reply(&loaded, &mut io.wb, at);
-            arriving = io.wb.waiting(at);
+            arriving = io.wb.has_beat(at);
         }
         self.fill_buffers(&loaded, fetched);
-        if io.launch.waiting(at) {
+        if io.launch.has_beat(at) {
             self.start_cta(&mut loaded, &mut io.launch, at);
-            arriving |= io.launch.waiting(at);
+            arriving |= io.launch.has_beat(at);
         }
-        let reported = self.ctas.finished() != 0 && self.report_cta(&mut io.done, at);
+        let reported = self.ctas.finished_ctas() != 0 && self.report_cta(&mut io.done, at);
         if self.pooled {
             self.set_pools(&loaded, at.cycle(), issued);
         }
         let sending = self.address_unit.can_send() && !lsu_full;
-        let wanted = self.fetch.wanted(self.warps.live());
-        let fetching = self.fetch.is_decoding()
-            || wanted != 0 && (self.icache.is_none() || self.goes_on_fetching(wanted, &io.fetch, at));
+        let wanted = self.fetch.fetchable_warps(self.warps.live());
+        let fetching =
+            self.fetch.is_decoding() || wanted != 0 && (self.icache.is_none() || self.can_fetch(wanted, &io.fetch, at));
         let moving = issued || reported || sending || arriving || fetching;
         let sleep = if moving { Sleep::Next } else { self.sleep(&loaded, at) };
         self.loaded = Some(loaded);

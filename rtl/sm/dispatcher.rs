@@ -97,7 +97,7 @@ impl Dispatcher {
     }
 
     /// Returns the number of CTAs of the grid launched to an SM so far.
-    pub(crate) fn launched(&self) -> u32 {
+    pub(crate) fn launched_ctas(&self) -> u32 {
         self.launched as u32
     }
 
@@ -115,7 +115,7 @@ impl Dispatcher {
                 done.pop(at);
                 *free += 1;
                 self.done += 1;
-                more |= done.waiting(at);
+                more |= done.has_beat(at);
             }
         }
         assert!(self.done <= self.launched, "cycle {}, {}: more CTAs ended than were launched", at.cycle(), self.path);
@@ -129,7 +129,7 @@ impl Dispatcher {
         let num_sms = self.free.len();
         for turn in 0..num_sms {
             let sm = (usize::from(self.next_sm) + turn) % num_sms;
-            if free >> sm & 1 != 0 && launch.at(sm).ready(at) {
+            if free >> sm & 1 != 0 && launch.at(sm).is_ready(at) {
                 launch.at(sm).push(at, cta);
                 self.free[sm] -= 1;
                 self.next_sm = ((sm + 1) % num_sms) as u8;

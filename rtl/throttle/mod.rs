@@ -18,8 +18,8 @@
 //! |----------------|-------------------------------------------------------------------------|
 //! | `load`, `end_kernel` | a kernel is loaded, has ended                                     |
 //! | `tick`         | a cycle begins: a period may have ended with the previous cycle         |
-//! | `obey`         | an order of the hub has arrived                                         |
-//! | `missed`       | the core receives a miss of its L1D                                     |
+//! | `on_order`     | an order of the hub has arrived                                         |
+//! | `on_miss`      | the core receives a miss of its L1D                                     |
 //! | `start`        | a warp begins                                                           |
 //! | `admit`        | a cycle ends: decides which warps may issue in the next cycle           |
 //! | `due`          | the core is about to sleep: returns the cycle in which it must be awake |
@@ -42,7 +42,6 @@ use self::side::HubIo;
 use crate::choice::Choice;
 use crate::config::Rules;
 use crate::kernel::{Describe, Edge, Sleep};
-use crate::sm::{SchedulerPolicy, SmConfig};
 
 /// Core that a scheme is instantiated for.
 #[derive(Clone, Copy, Debug)]
@@ -122,22 +121,17 @@ impl ThrottleConfig {
     }
 
     /// Returns the component for a core, in a wrapper that records each hook call.
-    pub(crate) fn watched(&self, place: &CorePlace<'_>) -> Option<Box<dyn Hooks>> {
+    pub(crate) fn watched_hooks(&self, place: &CorePlace<'_>) -> Option<Box<dyn Hooks>> {
         self.core(place).map(|hooks| Watched::of(self.typetag_name(), hooks))
     }
 
-    /// Checks the parameters of the scheme, and that the scheme fits the configuration of the cores.
-    pub(crate) fn validate(&self, num_sms: u32, sm: &SmConfig, rules: &mut Rules) {
+    /// Checks the parameters of the scheme. Returns true if they are valid and the scheme may throttle warps.
+    pub(crate) fn validate(&self, num_sms: u32, rules: &mut Rules) -> bool {
         let mut own = Rules::default();
         own.group("throttle", |rules| Scheme::validate(&**self, num_sms, rules));
         let is_on = own.is_kept() && self.is_on();
         rules.merge(own);
-        let kind = self.typetag_name();
-        let is_aged = sm.policy != SchedulerPolicy::TwoLevel;
-        let why = "a two-level scheduler orders its warps by their queue, not by their age";
-        rules.expect(!is_on || is_aged, "throttle", kind, "none with a two-level scheduler", why);
-        let why = "only one of them may set the warp pools of the schedulers";
-        rules.expect(!is_on || sm.warp_limit == 0, "throttle", kind, "none while `sm.warp_limit` is not 0", why);
+        is_on
     }
 }
 
@@ -195,10 +189,10 @@ pub trait Hooks: Debug + Send {
     }
 
     /// Receives an order of the hub in the cycle of its arrival.
-    fn obey(&mut self, _order: Order, _cycle: u64) {}
+    fn on_order(&mut self, _order: Order, _cycle: u64) {}
 
     /// Called when the core receives a load miss of the L1D; `_live` are the warps that run in this cycle.
-    fn missed(&mut self, _miss: Miss, _cycle: u64, _live: u64) {}
+    fn on_miss(&mut self, _miss: Miss, _cycle: u64, _live: u64) {}
 
     /// Returns the warps that may issue in the cycle after the one that `seen` describes.
     fn admit(&mut self, seen: &CycleState) -> IssueLimit;
@@ -223,10 +217,10 @@ pub trait Hooks: Debug + Send {
 pub trait Losses: Debug + Send {
     /// Called for an accepted miss `of` a warp and a line, which fills `place` (set and way) and evicts line
     /// `old`. Returns true if the warp had lost the missed line.
-    fn missed(&mut self, at: &Edge<'_>, place: (u32, u32), old: Option<u64>, of: (u8, u64)) -> bool;
+    fn on_miss(&mut self, at: &Edge<'_>, place: (u32, u32), old: Option<u64>, of: (u8, u64)) -> bool;
 
     /// Called for a global store: removes the line from the victim tags of all warps.
-    fn stored(&mut self, _at: &Edge<'_>, _line: u64) {}
+    fn on_store(&mut self, _at: &Edge<'_>, _line: u64) {}
 
     /// Clears all state, at the end of a kernel.
     fn clear(&mut self) {}

@@ -34,7 +34,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::config::{Probes, Protections, TrackerConfig};
-use super::message::{Answer, Forward, Found, TrackShape};
+use super::message::{Answer, Forward, ForwardResult, TrackShape};
 use super::stats::TrackerStats;
 use super::table::Table;
 use super::transfers::{Transfer, Transfers};
@@ -94,7 +94,7 @@ pub struct TrackerPlace {
 
 /// Destination of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Chosen {
+pub enum RequestDestination {
     /// The L1 of the given SM.
     Supplier(u8),
     /// The L2 bank.
@@ -108,19 +108,19 @@ pub enum Chosen {
 pub struct BankObservation {
     /// An answer: SM and ticket of the load, supplier, and result. The load may have been served before its
     /// answer arrives; its ticket may then already belong to another load that waits for an answer.
-    pub answer: Option<(u8, u64, u8, Found)>,
+    pub answer: Option<(u8, u64, u8, ForwardResult)>,
     /// A reply of the L2 to a load with a transfer row: SM and ticket, and whether the SM was listed as a
     /// sharer.
     pub reply: Option<(u8, u64, bool)>,
     /// A refused load that was sent to the L2: SM and ticket.
     pub resent: Option<(u8, u64)>,
     /// A request: SM, line, ticket, kind, sharing hint, and destination.
-    pub request: Option<(u8, u64, u64, RequestKind, Sharing, Chosen)>,
+    pub request: Option<(u8, u64, u64, RequestKind, Sharing, RequestDestination)>,
 }
 
 /// Resource that the oldest request waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Held {
+enum WaitReason {
     /// None: no request is waiting, or the request was sent.
     No,
     /// The table, or a link that was used in this cycle.
@@ -154,7 +154,7 @@ impl Tracker {
     /// Returns an empty bank.
     #[must_use]
     pub fn new(place: TrackerPlace, config: &TrackerConfig, protections: Protections) -> Self {
-        let served = config.served(place.num_sms);
+        let served = config.sms_per_tracker(place.num_sms);
         let last = place.interleave.local((1 << place.shape.line_bits) - 1);
         let line_bits = u64::BITS - last.leading_zeros();
         let table = |number: u32| {
@@ -244,19 +244,19 @@ impl Tracker {
     fn take_answer(&mut self, answer: &mut Rx<'_, Answer>, at: &mut Edge<'_>) -> bool {
         let Some(&Answer { row, found, .. }) = answer.peek(at) else { return false };
         answer.drop_head(at);
-        let Some(transfer) = self.transfers.answered(row, found) else {
+        let Some(transfer) = self.transfers.on_answer(row, found) else {
             panic!("cycle {}, {}: an answer for row {row}, which was not forwarded", at.cycle, self.place.path)
         };
         match found {
-            Found::Here => {
+            ForwardResult::Here => {
                 self.stats.supplied += 1;
                 self.list(at, &transfer);
             }
-            Found::Coming => {
+            ForwardResult::Coming => {
                 self.stats.refused += 1;
                 self.stats.too_early += 1;
             }
-            Found::Gone => {
+            ForwardResult::Gone => {
                 self.stats.refused += 1;
                 let line = self.local(transfer.line);
                 let supplier = transfer.supplier;
@@ -269,9 +269,9 @@ impl Tracker {
     }
 
     /// Passes on the oldest reply of the L2 bank. Returns whether this used the tables.
-    fn pass_reply(&mut self, io: &mut TrackerIo<'_>, at: &mut Edge<'_>, is_free: bool) -> bool {
+    fn forward_reply(&mut self, io: &mut TrackerIo<'_>, at: &mut Edge<'_>, is_free: bool) -> bool {
         let Some(reply) = io.from_bank.peek(at) else { return false };
-        if !io.rsp.ready(at) {
+        if !io.rsp.is_ready(at) {
             return false;
         }
         let row = self.transfers.of_reply(reply.sm, reply.ticket);
@@ -281,7 +281,7 @@ impl Tracker {
         io.rsp.push_with(at, |beat| beat.clone_from(reply));
         io.from_bank.drop_head(at);
         let Some(row) = row else { return false };
-        let transfer = self.transfers.arrived(row);
+        let transfer = self.transfers.on_reply(row);
         let is_listed = self.list(at, &transfer);
         self.note(|seen| seen.reply = Some((transfer.sm, transfer.ticket, is_listed)));
         is_listed
@@ -289,10 +289,10 @@ impl Tracker {
 
     /// Sends a load that an L1 refused to the L2 bank.
     fn resend(&mut self, to_bank: &mut Tx<'_, Request>, at: &mut Edge<'_>) {
-        let Some((row, &Transfer { id, line, sm, ticket, sectors, keeps, .. })) = self.transfers.refused() else {
+        let Some((row, &Transfer { id, line, sm, ticket, sectors, keeps, .. })) = self.transfers.refused_load() else {
             return;
         };
-        if !to_bank.ready(at) {
+        if !to_bank.is_ready(at) {
             return;
         }
         let partition = self.place.interleave.partition(line) as u8;
@@ -300,33 +300,33 @@ impl Tracker {
             let sharing = if keeps { Sharing::Keeps } else { Sharing::Takes };
             *beat = Request { id, line, sm, partition, ticket, sharing, sectors, ..Request::default() };
         });
-        self.transfers.resent(row);
+        self.transfers.on_resend(row);
         self.note(|seen| seen.resent = Some((sm, ticket)));
     }
 
     /// Serves the oldest request, or returns the resource that it waits for.
-    fn serve(&mut self, io: &mut TrackerIo<'_>, at: &mut Edge<'_>, is_free: bool) -> Held {
-        let Some(request) = io.req.peek(at) else { return Held::No };
+    fn serve(&mut self, io: &mut TrackerIo<'_>, at: &mut Edge<'_>, is_free: bool) -> WaitReason {
+        let Some(request) = io.req.peek(at) else { return WaitReason::No };
         let &Request { kind, line, sm, ticket, sharing, .. } = request;
         let writes = kind.writes();
         let is_coherent = kind.is_atomic() || sharing == Sharing::Coherent;
         let goes_aside = sharing == Sharing::Aside || sharing == Sharing::Takes && self.probes == Probes::Kept;
         if !writes && goes_aside {
-            return self.pass(io, at, Chosen::Memory);
+            return self.send_to_bank(io, at, RequestDestination::Memory);
         }
         if !is_free {
-            return Held::Cycle;
+            return WaitReason::Cycle;
         }
         if writes || is_coherent {
             if self.transfers.is_forwarded(sm, line) {
                 self.held_since.get_or_insert(at.cycle);
-                return Held::Own;
+                return WaitReason::Own;
             }
-            if let held @ (Held::Memory | Held::Cycle) = can_send(&mut io.to_bank, at, Held::Memory) {
+            if let held @ (WaitReason::Memory | WaitReason::Cycle) = can_send(&mut io.to_bank, at, WaitReason::Memory) {
                 return held;
             }
             self.untrack(at, sm, line, is_coherent);
-            return self.pass(io, at, Chosen::Memory);
+            return self.send_to_bank(io, at, RequestDestination::Memory);
         }
         if sharing == Sharing::Drops {
             let local = self.local(line);
@@ -334,12 +334,14 @@ impl Tracker {
             table.remove(at, local, of_table);
             self.stats.notices += 1;
             io.req.drop_head(at);
-            self.note(|seen| seen.request = Some((sm, line, ticket, kind, sharing, Chosen::Nowhere)));
-            return Held::No;
+            self.note(|seen| seen.request = Some((sm, line, ticket, kind, sharing, RequestDestination::Nowhere)));
+            return WaitReason::No;
         }
         // Both links must be free: the lookup updates the table before its result selects a link.
-        for held in [can_send(&mut io.to_bank, at, Held::Memory), can_send(&mut io.forward, at, Held::Forward)] {
-            if held != Held::No {
+        for held in
+            [can_send(&mut io.to_bank, at, WaitReason::Memory), can_send(&mut io.forward, at, WaitReason::Forward)]
+        {
+            if held != WaitReason::No {
                 return held;
             }
         }
@@ -366,14 +368,14 @@ impl Tracker {
     }
 
     /// Looks up a load, and sends it to an L1 that holds its line, or to the L2 bank.
-    fn load(&mut self, io: &mut TrackerIo<'_>, at: &mut Edge<'_>) -> Held {
-        let Some(request) = io.req.peek(at) else { return Held::No };
+    fn load(&mut self, io: &mut TrackerIo<'_>, at: &mut Edge<'_>) -> WaitReason {
+        let Some(request) = io.req.peek(at) else { return WaitReason::No };
         let &Request { id, line, sm, ticket, sectors, sharing, .. } = request;
         let keeps = sharing == Sharing::Keeps;
         self.stats.lookups += 1;
         let Some(row) = self.transfers.free() else {
             self.stats.unnoted += 1;
-            return self.pass(io, at, Chosen::Memory);
+            return self.send_to_bank(io, at, RequestDestination::Memory);
         };
         let local = self.local(line);
         let (table, of_table) = self.table_of(sm);
@@ -385,41 +387,41 @@ impl Tracker {
             if keeps {
                 self.transfers.open(row, transfer, false);
             }
-            return self.pass(io, at, Chosen::Memory);
+            return self.send_to_bank(io, at, RequestDestination::Memory);
         }
         self.transfers.open(row, transfer, true);
         self.stats.forwards += 1;
         io.forward.push(at, Forward { id, line, supplier, sm, ticket, sectors, row });
-        self.pass(io, at, Chosen::Supplier(supplier))
+        self.send_to_bank(io, at, RequestDestination::Supplier(supplier))
     }
 
     /// Sends the oldest request to the L2 bank if that is its destination, and dequeues it.
-    fn pass(&mut self, io: &mut TrackerIo<'_>, at: &mut Edge<'_>, chosen: Chosen) -> Held {
-        if chosen == Chosen::Memory {
-            let held = can_send(&mut io.to_bank, at, Held::Memory);
-            if held != Held::No {
+    fn send_to_bank(&mut self, io: &mut TrackerIo<'_>, at: &mut Edge<'_>, chosen: RequestDestination) -> WaitReason {
+        if chosen == RequestDestination::Memory {
+            let held = can_send(&mut io.to_bank, at, WaitReason::Memory);
+            if held != WaitReason::No {
                 return held;
             }
         }
-        let Some(request) = io.req.peek(at) else { return Held::No };
+        let Some(request) = io.req.peek(at) else { return WaitReason::No };
         let &Request { kind, line, sm, ticket, sharing, .. } = request;
-        if chosen == Chosen::Memory {
+        if chosen == RequestDestination::Memory {
             io.to_bank.push_with(at, |beat| beat.clone_from(request));
         }
         io.req.drop_head(at);
         self.note(|seen| seen.request = Some((sm, line, ticket, kind, sharing, chosen)));
-        Held::No
+        WaitReason::No
     }
 }
 
 /// Returns `Held::No` if a link can accept a message, else the reason: `full` for a full channel.
-fn can_send<T: crate::kernel::Payload>(link: &mut Tx<'_, T>, at: &mut Edge<'_>, full: Held) -> Held {
-    if link.ready(at) {
-        Held::No
-    } else if link.blocked(at) {
+fn can_send<T: crate::kernel::Payload>(link: &mut Tx<'_, T>, at: &mut Edge<'_>, full: WaitReason) -> WaitReason {
+    if link.is_ready(at) {
+        WaitReason::No
+    } else if link.is_blocked(at) {
         full
     } else {
-        Held::Cycle
+        WaitReason::Cycle
     }
 }
 
@@ -429,18 +431,18 @@ impl Block for Tracker {
     fn eval(&mut self, mut io: TrackerIo<'_>, at: &mut Edge<'_>) -> Sleep {
         self.note(|seen| *seen = BankObservation::default());
         let answered = self.take_answer(&mut io.answer, at);
-        let listed = self.pass_reply(&mut io, at, !answered);
+        let listed = self.forward_reply(&mut io, at, !answered);
         self.resend(&mut io.to_bank, at);
         let held = self.serve(&mut io, at, !answered && !listed);
         let request_moves = match held {
-            Held::No | Held::Cycle => true,
+            WaitReason::No | WaitReason::Cycle => true,
             // The pop that frees the link, or the answer, wakes the bank.
-            Held::Memory | Held::Forward | Held::Own => false,
+            WaitReason::Memory | WaitReason::Forward | WaitReason::Own => false,
         };
-        if io.answer.waiting(at)
-            || io.from_bank.waiting(at) && !io.rsp.blocked(at)
-            || self.transfers.refused().is_some() && !io.to_bank.blocked(at)
-            || request_moves && io.req.waiting(at)
+        if io.answer.has_beat(at)
+            || io.from_bank.has_beat(at) && !io.rsp.is_blocked(at)
+            || self.transfers.refused_load().is_some() && !io.to_bank.is_blocked(at)
+            || request_moves && io.req.has_beat(at)
         {
             Sleep::Next
         } else {

@@ -91,7 +91,7 @@ impl TrackerConfig {
 
     /// Returns the number of SMs that each tracker serves, of `num_sms`; the last tracker may serve fewer.
     #[must_use]
-    pub fn served(&self, num_sms: u32) -> u32 {
+    pub fn sms_per_tracker(&self, num_sms: u32) -> u32 {
         num_sms.div_ceil(self.count)
     }
 
@@ -104,7 +104,7 @@ impl TrackerConfig {
                 Side::new("count", count, format!("1 to {num_sms}")),
                 Side::new("super.num_sms", num_sms, format!("{count} or more with tracker.count = {count}")),
             ];
-            rules.between(num_sms == 0 || count <= num_sms, sides, why);
+            rules.expect_relation(num_sms == 0 || count <= num_sms, sides, why);
         }
         let least = u64::from(self.count.clamp(1, 8).next_power_of_two());
         rules.power_of_two(

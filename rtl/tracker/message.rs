@@ -65,7 +65,7 @@ impl Packet for Forward {
 /// Result of a forward at the supplier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
 #[width(2)]
-pub enum Found {
+pub enum ForwardResult {
     /// The line was present and is in flight to the requesting SM.
     #[default]
     Here,
@@ -87,7 +87,7 @@ pub struct Answer {
     pub row: u8,
     /// Result of the forward.
     #[payload(state)]
-    pub found: Found,
+    pub found: ForwardResult,
 }
 
 impl Packet for Answer {

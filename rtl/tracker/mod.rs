@@ -8,9 +8,9 @@ mod stats;
 mod table;
 mod transfers;
 
-pub use bank::{BankObservation, Chosen, Tracker, TrackerIo, TrackerPlace, TrackerPorts};
+pub use bank::{BankObservation, RequestDestination, Tracker, TrackerIo, TrackerPlace, TrackerPorts};
 pub use config::{Probes, Protections, SharerList, TrackerConfig, TrackerScheme};
-pub use message::{Answer, Forward, Found, SupplyIo, TrackShape};
+pub use message::{Answer, Forward, ForwardResult, SupplyIo, TrackShape};
 pub use stats::TrackerStats;
 pub use table::Table;
 pub use transfers::{Transfer, Transfers};

@@ -37,7 +37,7 @@ impl TrackerStats {
     ///
     /// # Errors
     /// Describes the sum that does not hold.
-    pub fn conserved(&self) -> Result<(), String> {
+    pub fn check_conservation(&self) -> Result<(), String> {
         let Self { forwards, supplied, refused, .. } = self;
         if *forwards == supplied + refused {
             return Ok(());

@@ -28,7 +28,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::message::{Found, TrackShape};
+use super::message::{ForwardResult, TrackShape};
 use crate::cells::line::SECTORS;
 use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic};
 use crate::noc::packet::TICKET_BITS;
@@ -119,12 +119,12 @@ impl Transfers {
     }
 
     /// Records an answer and returns the load; `None` if the row was not forwarded.
-    pub fn answered(&mut self, row: u8, found: Found) -> Option<Transfer> {
+    pub fn on_answer(&mut self, row: u8, found: ForwardResult) -> Option<Transfer> {
         if self.forwarded >> row & 1 == 0 {
             return None;
         }
         self.forwarded &= !(1 << row);
-        if found == Found::Here {
+        if found == ForwardResult::Here {
             self.used &= !(1 << row);
         } else {
             self.refused |= 1 << row;
@@ -134,13 +134,13 @@ impl Transfers {
 
     /// Returns a load that must go to the L2, with its row, if there is one.
     #[must_use]
-    pub fn refused(&self) -> Option<(u8, &Transfer)> {
+    pub fn refused_load(&self) -> Option<(u8, &Transfer)> {
         let row = self.refused.trailing_zeros();
         (row < u64::BITS).then(|| (row as u8, &self.rows[row as usize]))
     }
 
     /// Records that a refused load was sent to the L2; frees the row unless the L1 will keep the line.
-    pub fn resent(&mut self, row: u8) {
+    pub fn on_resend(&mut self, row: u8) {
         self.refused &= !(1 << row);
         if !self.rows[usize::from(row)].keeps {
             self.used &= !(1 << row);
@@ -156,7 +156,7 @@ impl Transfers {
     }
 
     /// Frees the row of a load whose reply passed, and returns the load.
-    pub fn arrived(&mut self, row: u8) -> Transfer {
+    pub fn on_reply(&mut self, row: u8) -> Transfer {
         self.used &= !(1 << row);
         self.rows[usize::from(row)]
     }

@@ -3,7 +3,7 @@
 //! compares the outcomes. A fill must evict the same line. Filled and fetched data must be the bytes of the
 //! instructions at these addresses.
 
-use golden::sm::icache::{Config, Fetched, Icache, word};
+use golden::sm::icache::{Config, FetchResult, Icache, word};
 use rtl::cells::line::LINE_BYTES;
 use rtl::sm::{FetchOutcome, FetchWatch, InstructionCacheConfig, WatchedFetch};
 
@@ -70,11 +70,11 @@ impl FetchLockstep {
 
     fn fetch(&mut self, &WatchedFetch { warp, address, outcome, word: found }: &WatchedFetch) -> Result<(), String> {
         let expected = match self.twin.fetch(warp, address)? {
-            Fetched::Hit => FetchOutcome::Hit,
-            Fetched::Pending => FetchOutcome::HitPending,
-            Fetched::Miss => FetchOutcome::Miss,
-            Fetched::Refused => FetchOutcome::Refused,
-            Fetched::Served => FetchOutcome::Served,
+            FetchResult::Hit => FetchOutcome::Hit,
+            FetchResult::Pending => FetchOutcome::HitPending,
+            FetchResult::Miss => FetchOutcome::Miss,
+            FetchResult::Refused => FetchOutcome::Refused,
+            FetchResult::Served => FetchOutcome::Served,
         };
         let brings = matches!(expected, FetchOutcome::Hit | FetchOutcome::Served).then(|| {
             // Addresses beyond the machine's address range wrap around to 0.

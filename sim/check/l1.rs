@@ -25,7 +25,7 @@ use rtl::l1::config::{CacheConfig, FailOrder, Fetch, L1Config, Organisation, Sto
 use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use rtl::l1::mrpb::StallBypass;
 use rtl::l1::mshr::Waiter;
-use rtl::l1::watch::{Access, Fail, Outcome, Recalled, Watch};
+use rtl::l1::watch::{Access, Fail, Outcome, RecallEffect, Watch};
 
 use super::twin::twin;
 
@@ -173,7 +173,7 @@ impl Lockstep {
 
     /// Declares that the L1D serves a sharing tracker.
     #[must_use]
-    pub fn tracked(mut self) -> Self {
+    pub fn with_tracker(mut self) -> Self {
         self.twins[CacheId::L1d as usize].notify();
         self
     }
@@ -258,7 +258,7 @@ impl Lockstep {
     }
 
     /// Returns the line parts that a request accesses.
-    fn wanted(&self, cache: CacheId, waiter: Waiter) -> Sectors {
+    fn requested_sectors(&self, cache: CacheId, waiter: Waiter) -> Sectors {
         let lanes = (0..LANES).filter(|lane| waiter.lanes >> lane & 1 != 0);
         let part_of = self.part_of[usize::from(waiter.slot)];
         self.parts_of(cache, lanes.fold(0, |parts, lane| parts | 1 << part_of[lane]))
@@ -291,27 +291,27 @@ impl Lockstep {
     fn access(&mut self, access: &Access) -> Result<(), String> {
         match *access {
             Access::Load { cache, space, line, pc, waiter, queue_used, outcome } => {
-                let parts = self.wanted(cache, waiter);
+                let parts = self.requested_sectors(cache, waiter);
                 let load = Load { line, parts, pc, space: space_of(space), contends: self.contends(waiter) };
                 let waiter = Waiting { waiter, part_of: self.part_of_lanes(cache, waiter) };
                 let event = Event::Load { load, waiter, queue_used: queue_used as usize };
-                self.check(cache, event, &TwinOutcome::Load(loaded(outcome)?))
+                self.check(cache, event, &TwinOutcome::Load(load_outcome(outcome)?))
             }
             Access::Store { line, space, waiter, queue_used, outcome } => {
                 if matches!(space, MemorySpace::Const | MemorySpace::Texture) {
                     return Err(format!("a store to {space:?}"));
                 }
-                let parts = self.wanted(CacheId::L1d, waiter);
+                let parts = self.requested_sectors(CacheId::L1d, waiter);
                 let event = Event::Store { line, parts, space: space_of(space), queue_used: queue_used as usize };
                 self.check(CacheId::L1d, event, &TwinOutcome::Write(write(outcome)?))
             }
             Access::Atomic { line, waiter, queue_used, outcome } => {
-                let parts = self.wanted(CacheId::L1d, waiter);
+                let parts = self.requested_sectors(CacheId::L1d, waiter);
                 let event = Event::Atomic { line, parts, queue_used: queue_used as usize };
                 self.check(CacheId::L1d, event, &TwinOutcome::Write(write(outcome)?))
             }
             Access::Bypass { line, pc, waiter, chosen } => {
-                let parts = self.wanted(CacheId::L1d, waiter);
+                let parts = self.requested_sectors(CacheId::L1d, waiter);
                 let load = Load { line, parts, pc, space: Space::Global, contends: self.contends(waiter) };
                 self.check(CacheId::L1d, Event::Bypass { load, chosen }, &TwinOutcome::Done)
             }
@@ -319,10 +319,10 @@ impl Lockstep {
     }
 
     /// Checks a recall by the L2, or the invalidation of copies by a coherent load.
-    fn recall(&mut self, seen: Option<(u64, [Recalled; 3])>) -> Result<(), String> {
+    fn recall(&mut self, seen: Option<(u64, [RecallEffect; 3])>) -> Result<(), String> {
         let Some((line, found)) = seen else { return Ok(()) };
         ALL.into_iter().zip(found).try_for_each(|(cache, found)| {
-            self.check(cache, Event::Recall { line }, &TwinOutcome::Recalled(recalled(found)))
+            self.check(cache, Event::Recall { line }, &TwinOutcome::Recalled(recall_outcome(found)))
         })
     }
 
@@ -415,7 +415,7 @@ pub fn set_index(index: &IndexConfig, sets: u32, line_bytes: u32) -> Result<SetI
     SetIndex::new(function, line_bytes.ilog2(), address_bits).map_err(|e| e.to_string())
 }
 
-fn loaded(outcome: Outcome) -> Result<LoadOutcome, String> {
+fn load_outcome(outcome: Outcome) -> Result<LoadOutcome, String> {
     Ok(match outcome {
         Outcome::Hit => LoadOutcome::Hit,
         Outcome::HitPending => LoadOutcome::HitPending,
@@ -441,12 +441,12 @@ fn write(outcome: Outcome) -> Result<WriteOutcome, String> {
     })
 }
 
-fn recalled(found: Recalled) -> RecallOutcome {
+fn recall_outcome(found: RecallEffect) -> RecallOutcome {
     match found {
-        Recalled::Absent => RecallOutcome::Missed,
-        Recalled::Dropped => RecallOutcome::Dropped,
-        Recalled::Overtook => RecallOutcome::Pending,
-        Recalled::Kept => RecallOutcome::Kept,
+        RecallEffect::Absent => RecallOutcome::Missed,
+        RecallEffect::Dropped => RecallOutcome::Dropped,
+        RecallEffect::Overtook => RecallOutcome::Pending,
+        RecallEffect::Kept => RecallOutcome::Kept,
     }
 }
 

@@ -8,7 +8,7 @@ use golden::untimed::Geometry;
 use rtl::cells::line::LINE_BYTES;
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{RequestKind, Sharing};
-use rtl::tracker::{self, BankObservation, Chosen, Found, Probes, Protections, TrackerConfig};
+use rtl::tracker::{self, BankObservation, ForwardResult, Probes, Protections, RequestDestination, TrackerConfig};
 
 /// Golden twin of one tracker bank.
 #[derive(Clone, Debug)]
@@ -56,9 +56,9 @@ impl TrackerLockstep {
         let BankObservation { answer, reply, resent, request } = *seen;
         if let Some((sm, ticket, supplier, found)) = answer {
             let found = match found {
-                Found::Here => SupplierResponse::Here,
-                Found::Coming => SupplierResponse::Coming,
-                Found::Gone => SupplierResponse::Gone,
+                ForwardResult::Here => SupplierResponse::Here,
+                ForwardResult::Coming => SupplierResponse::Coming,
+                ForwardResult::Gone => SupplierResponse::Gone,
             };
             self.twin.answer(sm.into(), ticket, supplier.into(), found)?;
         }
@@ -78,15 +78,15 @@ impl TrackerLockstep {
             (_, Sharing::Keeps) => TrackedRequest::Keeps,
             (_, Sharing::Takes) if self.probes == Probes::All => TrackedRequest::Takes,
             (_, Sharing::Drops) => TrackedRequest::Drops,
-            (_, Sharing::Aside | Sharing::Takes) if chosen == Chosen::Memory => return Ok(()),
+            (_, Sharing::Aside | Sharing::Takes) if chosen == RequestDestination::Memory => return Ok(()),
             (_, Sharing::Aside | Sharing::Takes) => {
                 return Err(format!("line {line:#x}, which needs no lookup: {chosen:?}"));
             }
         };
-        let expected = match self.twin.ask(sm.into(), self.interleave.local(line), ticket, asked)? {
-            Destination::Supplier(supplier) => Chosen::Supplier(supplier as u8),
-            Destination::Memory => Chosen::Memory,
-            Destination::Nowhere => Chosen::Nowhere,
+        let expected = match self.twin.request(sm.into(), self.interleave.local(line), ticket, asked)? {
+            Destination::Supplier(supplier) => RequestDestination::Supplier(supplier as u8),
+            Destination::Memory => RequestDestination::Memory,
+            Destination::Nowhere => RequestDestination::Nowhere,
         };
         if expected == chosen {
             return Ok(());

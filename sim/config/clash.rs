@@ -2,14 +2,14 @@
 
 use toml::Value;
 
-use super::fields::{Field, Fields, shown};
+use super::fields::{Field, Fields, format_value};
 use super::load::is_word;
 use super::meta::About;
 use super::source::{Origin, Sources};
 
 /// Checks a design, which states `stated`, against the designs `taken`, from which `fields` result. If they
 /// conflict, returns the message and the help text.
-pub(super) fn between(
+pub(super) fn find_conflict(
     taken: &[About],
     about: &About,
     stated: &Fields,
@@ -55,6 +55,6 @@ fn option(field: &Field) -> String {
     match value.as_str() {
         Some(word) if is_word(word) => format!("--set {path}={word}"),
         _ if value.is_integer() || value.is_bool() => format!("--set {path}={value}"),
-        _ => format!("--set '{path}={}'", shown(value)),
+        _ => format!("--set '{path}={}'", format_value(value)),
     }
 }

@@ -50,7 +50,7 @@ const MOVED: &[(&str, &str)] = &[
 ];
 
 /// Returns the new spelling of an old key, or `None` if the key was never valid.
-fn moved(path: &str) -> Option<&'static str> {
+fn new_spelling(path: &str) -> Option<&'static str> {
     MOVED.iter().find(|(old, _)| *old == path).map(|(_, now)| *now)
 }
 
@@ -111,7 +111,7 @@ impl Field {
     pub fn inner_paths(&self) -> Vec<String> {
         fn add(path: &str, value: &Value, paths: &mut Vec<String>) {
             for (key, value) in value.as_table().into_iter().flatten().filter(|(key, _)| *key != KIND) {
-                let path = joined(path, key);
+                let path = join_path(path, key);
                 match value {
                     Value::Table(_) => add(&path, value, paths),
                     _ => paths.push(path),
@@ -190,7 +190,7 @@ impl Fields {
 
     fn add(&mut self, group: &str, table: &DeTable<'_>, source: usize, meta: &[&str]) {
         for (key, value) in table.iter().filter(|(key, _)| !meta.contains(&key.get_ref().as_ref())) {
-            let path = joined(group, key.get_ref());
+            let path = join_path(group, key.get_ref());
             match value.get_ref().as_table() {
                 Some(inner) if !inner.contains_key(KIND) => self.add(&path, inner, source, &[]),
                 _ => self.0.push(Field {
@@ -236,7 +236,7 @@ impl Overlay<'_> {
             if group.is_empty() && self.meta.contains(&name) {
                 continue;
             }
-            let path = joined(group, name);
+            let path = join_path(group, name);
             if fields.get(&path).is_some() {
                 self.field(&path, value, fields);
                 continue;
@@ -248,7 +248,7 @@ impl Overlay<'_> {
             } else if let Some(inner) = value.get_ref().as_table() {
                 self.group(&path, inner, fields);
             } else {
-                let shown = shown(&plain(value.get_ref()));
+                let shown = format_value(&plain(value.get_ref()));
                 let message = format!("`{path}` is {shown}, expected a table of {}", children.join(", "));
                 self.refuse(value.span(), message, None);
             }
@@ -258,8 +258,8 @@ impl Overlay<'_> {
     /// Suggests a replacement for an unknown key: its new spelling, the same key in other groups, or a
     /// similar key in this group.
     fn meant(&self, group: &str, name: &str, fields: &Fields) -> String {
-        let path = joined(group, name);
-        if let Some(now) = moved(&path) {
+        let path = join_path(group, name);
+        if let Some(now) = new_spelling(&path) {
             return now.to_owned();
         }
         let same = fields.iter().filter(|field| field.path.rsplit('.').next() == Some(name));
@@ -285,7 +285,7 @@ impl Overlay<'_> {
         if let (Origin::Design(earlier), Origin::Design(_)) = (&self.sources.of(&field.place).giver, giver)
             && field.value != value
         {
-            let (value, other) = (shown(&value), shown(&field.value));
+            let (value, other) = (format_value(&value), format_value(&field.value));
             let message = format!("`{path}` is {value}, but design `{earlier}` sets it to {other}");
             let help = "use one of the two designs, and set the other changes of the second with `--set`".to_owned();
             self.refuse(given.span(), message, Some(help));
@@ -309,7 +309,7 @@ impl Overlay<'_> {
             Some(table) => changes(path, table),
             None => vec![(path.to_owned(), given.span())],
         };
-        let kind = joined(path, KIND);
+        let kind = join_path(path, KIND);
         if let Some((_, span)) = keys.iter().find(|(key, _)| *key == kind)
             && let Some(earlier) = self.given.iter().find(|other| **other != kind && is_within(other, path))
         {
@@ -332,13 +332,13 @@ impl Overlay<'_> {
             (Value::Table(old), Some(_)) if value.get(KIND).is_some_and(|kind| old.get(KIND) != Some(kind)) => {
                 Some(value)
             }
-            (Value::Table(old), Some(table)) => self.patched(&field.path, old, table).map(Value::Table),
+            (Value::Table(old), Some(table)) => self.patch_table(&field.path, old, table).map(Value::Table),
             (old, _) if old.same_type(&value) => Some(value),
             (old, _) => {
-                let message = format!("`{}` is {}, expected {}", field.path, shown(&value), legal(old));
+                let message = format!("`{}` is {}, expected {}", field.path, format_value(&value), legal(old));
                 let unit = value.as_str().filter(|_| old.is_integer()).and_then(|text| units::meant(&field.path, text));
                 let help = (old.is_table() && value.is_str()).then(|| {
-                    let (path, kind) = (&field.path, shown(&value));
+                    let (path, kind) = (&field.path, format_value(&value));
                     format!("the kind is given in a table with its keys: {path} = {{ kind = {kind}, ... }}")
                 });
                 self.refuse(given.span(), message, help.or(unit));
@@ -348,7 +348,7 @@ impl Overlay<'_> {
     }
 
     /// Applies changes of single keys to a table with a `kind`, or to a table inside it.
-    fn patched(&mut self, path: &str, old: &toml::Table, changes: &DeTable<'_>) -> Option<toml::Table> {
+    fn patch_table(&mut self, path: &str, old: &toml::Table, changes: &DeTable<'_>) -> Option<toml::Table> {
         let mut table = old.clone();
         let mut is_legal = true;
         for (key, given) in changes {
@@ -356,20 +356,22 @@ impl Overlay<'_> {
             let value = plain(given.get_ref());
             match table.get_mut(name) {
                 Some(Value::Table(old)) if value.is_table() => {
-                    let inner =
-                        given.get_ref().as_table().and_then(|inner| self.patched(&joined(path, name), old, inner));
+                    let inner = given
+                        .get_ref()
+                        .as_table()
+                        .and_then(|inner| self.patch_table(&join_path(path, name), old, inner));
                     is_legal &= inner.is_some();
                     *old = inner.unwrap_or_default();
                 }
                 Some(old) if old.same_type(&value) => *old = value,
                 Some(old) => {
-                    let path = joined(path, name);
-                    let message = format!("`{path}` is {}, expected {}", shown(&value), legal(old));
+                    let path = join_path(path, name);
+                    let message = format!("`{path}` is {}, expected {}", format_value(&value), legal(old));
                     let help = value.as_str().filter(|_| old.is_integer()).and_then(|text| units::meant(&path, text));
                     self.refuse(given.span(), message, help);
                     is_legal = false;
                 }
-                None => match moved(&joined(path, name)) {
+                None => match new_spelling(&join_path(path, name)) {
                     Some(now) => {
                         self.refuse(key.span(), format!("unknown key `{path}.{name}`"), Some(now.to_owned()));
                         is_legal = false;
@@ -394,7 +396,7 @@ impl Overlay<'_> {
 /// Lists the single keys that a table changes, including those in nested tables.
 fn changes(path: &str, table: &DeTable<'_>) -> Vec<(String, std::ops::Range<usize>)> {
     let of_key = |(key, value): (&Spanned<std::borrow::Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
-        let path = joined(path, key.get_ref());
+        let path = join_path(path, key.get_ref());
         match value.get_ref().as_table() {
             Some(table) => changes(&path, table),
             None => vec![(path, value.span())],
@@ -418,19 +420,19 @@ fn legal(value: &Value) -> String {
         Value::Boolean(_) => "true or false".to_owned(),
         Value::Datetime(_) => "a date".to_owned(),
         Value::Array(_) => "an array".to_owned(),
-        Value::Table(_) => format!("a table such as {}", shown(value)),
+        Value::Table(_) => format!("a table such as {}", format_value(value)),
     }
 }
 
 /// Formats a value as TOML on one line.
-pub(super) fn shown(value: &Value) -> String {
+pub(super) fn format_value(value: &Value) -> String {
     match value {
         Value::Table(table) if table.is_empty() => "{}".to_owned(),
         Value::Table(table) => {
-            let entries: Vec<_> = table.iter().map(|(key, value)| format!("{key} = {}", shown(value))).collect();
+            let entries: Vec<_> = table.iter().map(|(key, value)| format!("{key} = {}", format_value(value))).collect();
             format!("{{ {} }}", entries.join(", "))
         }
-        Value::Array(elements) => format!("[{}]", elements.iter().map(shown).collect::<Vec<_>>().join(", ")),
+        Value::Array(elements) => format!("[{}]", elements.iter().map(format_value).collect::<Vec<_>>().join(", ")),
         scalar => scalar.to_string(),
     }
 }
@@ -454,7 +456,7 @@ pub(super) fn plain(value: &DeValue<'_>) -> Value {
     }
 }
 
-fn joined(group: &str, key: &str) -> String {
+fn join_path(group: &str, key: &str) -> String {
     if group.is_empty() { key.to_owned() } else { format!("{group}.{key}") }
 }
 

@@ -82,8 +82,8 @@ impl Loader {
 
     /// Loads the machine given by `--machine`. If it does not exist, returns the schema instead.
     pub fn machine(&mut self, name: &str) -> Machine {
-        let asked = self.sources.add_option(&RequestedName::alone("--machine", name));
-        let unknown = Machine { about: About::unknown(name), fields: self.schema.clone() };
+        let asked = self.sources.add_option(&RequestedName::from_option("--machine", name));
+        let unknown = Machine { about: About::with_name(name), fields: self.schema.clone() };
         self.machine_at(name, as_file(name), &asked, 0).unwrap_or(unknown)
     }
 
@@ -140,7 +140,7 @@ impl Loader {
         let document = self.parse(file.source, text.text())?;
         let about = self.meta(file.source, &document).about(&file.name);
         let stated = Fields::flatten(&document, file.source, DESIGN_KEYS);
-        if let Some((message, help)) = clash::between(taken, &about, &stated, fields, &self.sources) {
+        if let Some((message, help)) = clash::find_conflict(taken, &about, &stated, fields, &self.sources) {
             self.problems.add(&self.sources, &place, message, help);
             return None;
         }
@@ -189,7 +189,7 @@ impl Loader {
         builtins: &[Builtin],
         asked: &TextPlace,
         giver: Origin,
-    ) -> Option<Opened> {
+    ) -> Option<OpenFile> {
         let content = if matches!(giver, Origin::Design(_)) { Content::Design } else { Content::Machine };
         let (message, help) = match file {
             Some(path) => match self.text_of(&path, content) {
@@ -198,14 +198,14 @@ impl Loader {
                     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
                     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
                     self.files.push(path);
-                    return Some(Opened { source, name, folder });
+                    return Some(OpenFile { source, name, folder });
                 }
                 Err(reason) => (format!("{}: cannot read the {what} file: {reason}", path.display()), None),
             },
             None => {
                 if let Some(file) = builtins.iter().find(|file| file.name == name) {
                     let source = self.sources.add(giver, file.path, file.text);
-                    return Some(Opened { source, name: name.to_owned(), folder: PathBuf::new() });
+                    return Some(OpenFile { source, name: name.to_owned(), folder: PathBuf::new() });
                 }
                 let names: Vec<_> = builtins.iter().map(|file| file.name).collect();
                 let help = suggestion(name, &format!("{what}s"), &names);
@@ -249,7 +249,7 @@ impl Loader {
 }
 
 /// File that was opened.
-struct Opened {
+struct OpenFile {
     source: usize,
     /// Default for a file that states no name.
     name: String,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use toml::de::DeTable;
 
-use super::fields::{Fields, plain, shown};
+use super::fields::{Fields, format_value, plain};
 use super::problem::Problems;
 use super::source::{Sources, TextPlace};
 use super::suggest::suggestion;
@@ -126,7 +126,7 @@ impl Meta<'_> {
         let value = self.table.get(key)?;
         let place = TextPlace { source: self.source, span: value.span() };
         let Some(text) = value.get_ref().as_str() else {
-            let message = format!("`{key}` is {}, expected a string", shown(&plain(value.get_ref())));
+            let message = format!("`{key}` is {}, expected a string", format_value(&plain(value.get_ref())));
             self.problems.add(self.sources, &place, message, None);
             return None;
         };
@@ -163,7 +163,7 @@ impl Meta<'_> {
 
 impl About {
     /// Creates the self-description of a file that cannot be read.
-    pub(super) fn unknown(name: &str) -> Self {
+    pub(super) fn with_name(name: &str) -> Self {
         Self { name: name.to_owned(), description: String::new(), source: String::new(), slot: None }
     }
 }

@@ -61,7 +61,7 @@ pub struct Request {
 
 /// Machine with its designs and single fields applied, and the origin of each value.
 #[derive(Debug)]
-pub struct Resolved {
+pub struct ResolvedMachine {
     /// Self-description of the machine file.
     pub machine: About,
     /// Names of the designs, in order.
@@ -74,7 +74,7 @@ pub struct Resolved {
     sources: Sources,
 }
 
-impl Resolved {
+impl ResolvedMachine {
     /// Resolves a request.
     ///
     /// # Errors
@@ -92,7 +92,7 @@ impl Resolved {
     }
 
     fn of(request: &Request, loader: Loader) -> Result<Self, ConfigError> {
-        let designs: Vec<_> = request.designs.iter().map(|name| RequestedName::alone("--design", name)).collect();
+        let designs: Vec<_> = request.designs.iter().map(|name| RequestedName::from_option("--design", name)).collect();
         Self::with(loader, &request.machine, &designs, &request.sets)
     }
 
@@ -104,12 +104,12 @@ impl Resolved {
     ///
     /// # Panics
     /// Panics if `set` has no element with a request's number.
-    pub fn compared(requests: &[(Request, usize)], set: &[String]) -> Result<Vec<Self>, ConfigError> {
+    pub fn resolve_set(requests: &[(Request, usize)], set: &[String]) -> Result<Vec<Self>, ConfigError> {
         let set = RequestedName::list("--design-set", set);
         let mut problems = Problems::default();
         let mut all = Vec::new();
         for (Request { machine, designs, sets }, number) in requests {
-            let under = designs.iter().map(|name| RequestedName::alone("--design", name));
+            let under = designs.iter().map(|name| RequestedName::from_option("--design", name));
             let designs: Vec<_> = under.chain([set[*number].clone()]).collect();
             match Self::with(Loader::new(), machine, &designs, sets) {
                 Ok(resolved) => all.push(resolved),
@@ -129,7 +129,7 @@ impl Resolved {
         let designs = loader.designs(designs, &mut fields);
         loader.sets(sets, &mut fields);
         fields.follow();
-        let config = loader.checked(&fields);
+        let config = loader.validate(&fields);
         let Loader { sources, problems, files, .. } = loader;
         problems.or(Self { machine: about, designs, config, files, fields, sources })
     }
@@ -146,7 +146,7 @@ fn as_file(name: &str) -> Option<PathBuf> {
 #[cfg(test)]
 pub(crate) fn preset(machine: &str) -> MachineConfig {
     let request = Request { machine: machine.to_owned(), ..Request::default() };
-    Resolved::new(&request).expect("a preset is valid").config
+    ResolvedMachine::new(&request).expect("a preset is valid").config
 }
 
 #[cfg(test)]

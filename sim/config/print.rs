@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use toml::Value;
 
-use super::Resolved;
-use super::fields::{Field, shown};
+use super::ResolvedMachine;
+use super::fields::{Field, format_value};
 use super::source::Origin;
 
 /// Field in printable form.
@@ -24,7 +24,7 @@ pub struct PrintedField {
     pub assumed: bool,
 }
 
-impl Resolved {
+impl ResolvedMachine {
     /// Iterates over all fields with the place that gave each.
     pub fn printed_fields(&self) -> impl Iterator<Item = PrintedField> {
         self.fields.iter().map(|field| {
@@ -37,9 +37,9 @@ impl Resolved {
             };
             PrintedField {
                 path: field.path.clone(),
-                value: shown(&field.value),
+                value: format_value(&field.value),
                 place,
-                was: field.machine_value.as_ref().map(shown),
+                was: field.machine_value.as_ref().map(format_value),
                 assumed: field.assumed,
             }
         })
@@ -57,9 +57,9 @@ impl Resolved {
             text.push('\n');
         };
         line(&format!("# config_hash {}", self.hash()));
-        line(&format!("name = {}", quoted(&names.join("+"))));
-        line(&format!("description = {}", quoted(&self.machine.description)));
-        line(&format!("source = {}", quoted(&self.machine.source)));
+        line(&format!("name = {}", quote(&names.join("+"))));
+        line(&format!("description = {}", quote(&self.machine.description)));
+        line(&format!("source = {}", quote(&self.machine.source)));
         line("assumed = [");
         for path in assumed {
             line(&format!("    \"{path}\","));
@@ -74,7 +74,7 @@ impl Resolved {
                 line(&format!("\n[{inside}]"));
                 group = inside;
             }
-            let stated = format!("{key} = {}", shown(&field.value));
+            let stated = format!("{key} = {}", format_value(&field.value));
             line(&match self.remark(field) {
                 Some(remark) => format!("{stated} # {remark}"),
                 None => stated,
@@ -111,7 +111,7 @@ impl Resolved {
         };
         let mut remark = by;
         if let Some(old) = &field.machine_value {
-            let _ = write!(remark, ", was {}", shown(old));
+            let _ = write!(remark, ", was {}", format_value(old));
         }
         Some(remark)
     }
@@ -127,10 +127,10 @@ pub fn fnv1a(bytes: &[u8]) -> u64 {
 fn leaves(path: &str, value: &Value, values: &mut BTreeMap<String, String>) {
     match value {
         Value::Table(table) => table.iter().for_each(|(key, value)| leaves(&format!("{path}.{key}"), value, values)),
-        other => drop(values.insert(path.to_owned(), shown(other))),
+        other => drop(values.insert(path.to_owned(), format_value(other))),
     }
 }
 
-fn quoted(text: &str) -> String {
+fn quote(text: &str) -> String {
     Value::String(text.to_owned()).to_string()
 }

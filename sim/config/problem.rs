@@ -11,7 +11,7 @@ use super::source::{Sources, TextPlace};
 
 /// Error with every problem of a configuration. Printed through `miette`, each problem shows its line.
 #[derive(Debug, Error, Diagnostic)]
-#[error("the configuration has {}", counted(problems.len()))]
+#[error("the configuration has {}", format_problem_count(problems.len()))]
 pub struct ConfigError {
     /// Problems, in the order in which the texts are applied.
     #[related]
@@ -57,7 +57,7 @@ impl Problem {
     }
 }
 
-fn counted(problems: usize) -> String {
+fn format_problem_count(problems: usize) -> String {
     if problems == 1 { "1 problem".to_owned() } else { format!("{problems} problems") }
 }
 

@@ -11,8 +11,8 @@ use super::typed;
 impl Loader {
     /// Returns the typed configuration after validation. Rules are skipped if a file is missing, since its
     /// values could be the ones that a rule requires.
-    pub fn checked(&mut self, fields: &Fields) -> MachineConfig {
-        let config = self.typed(&mut fields.clone());
+    pub fn validate(&mut self, fields: &Fields) -> MachineConfig {
+        let config = self.build_config(&mut fields.clone());
         if !self.lacks_file {
             self.report(self.violations(&config, fields), fields);
         }
@@ -56,7 +56,7 @@ impl Loader {
     fn broken_without(&mut self, path: &str, fields: &Fields) -> Vec<String> {
         let mut mended = self.with_legal_value(path, fields);
         mended.follow();
-        let config = self.typed(&mut mended);
+        let config = self.build_config(&mut mended);
         self.violations(&config, &mended).into_iter().map(|violation| violation.path).collect()
     }
 
@@ -83,7 +83,7 @@ impl Loader {
         mended
     }
 
-    fn typed(&mut self, fields: &mut Fields) -> MachineConfig {
+    fn build_config(&mut self, fields: &mut Fields) -> MachineConfig {
         typed::restore(fields, &self.schema, &self.sources, &mut self.problems)
     }
 }

@@ -45,7 +45,7 @@ pub(super) struct RequestedName {
 
 impl RequestedName {
     /// Creates the name from an option with a single name.
-    pub fn alone(option: &'static str, name: &str) -> Self {
+    pub fn from_option(option: &'static str, name: &str) -> Self {
         Self { option, text: name.to_owned(), span: 0..name.len() }
     }
 

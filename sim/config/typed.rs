@@ -12,7 +12,7 @@ use serde::de::{DeserializeSeed, Error as _, Expected, IntoDeserializer, Unexpec
 use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
 use toml::Value;
 
-use super::fields::{Field, Fields, KIND, shown};
+use super::fields::{Field, Fields, KIND, format_value};
 use super::problem::Problems;
 use super::source::Sources;
 use super::suggest::suggestion;
@@ -148,7 +148,7 @@ impl TypeError {
     /// Returns the message and the help text for the field that contains the value at a path.
     fn explain(&self, path: &str, field: &Field, legal: &Fields) -> (String, Option<String>) {
         let given = field.at(path);
-        let value = shown(given.unwrap_or(&field.value));
+        let value = format_value(given.unwrap_or(&field.value));
         match &self.fault {
             Fault::Variant { given: text, legal } => {
                 let value = if given.is_some_and(|given| !given.is_table()) { value } else { format!("{text:?}") };
@@ -326,7 +326,7 @@ impl<'de> serde::de::MapAccess<'de> for Entries<'de> {
         // A kind that is not a string is passed on as text, so that the error lists the existing kinds.
         let read = match value {
             Value::String(_) => seed.deserialize(Node { value }),
-            other if key == KIND => seed.deserialize(shown(other).into_deserializer()),
+            other if key == KIND => seed.deserialize(format_value(other).into_deserializer()),
             other => seed.deserialize(Node { value: other }),
         };
         read.map_err(|mut error| {

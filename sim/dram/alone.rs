@@ -42,7 +42,7 @@ pub enum Event<'a> {
         command: &'a Command,
     },
     /// Next request of the trace that was served; all earlier requests have been reported.
-    Served(Served),
+    Served(ServedRequest),
     /// Progress of the run.
     Progress {
         /// Current cycle of the run.
@@ -54,7 +54,7 @@ pub enum Event<'a> {
 
 /// Request that was served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Served {
+pub struct ServedRequest {
     /// Index in the trace.
     pub index: u64,
     /// Index of the channel.
@@ -143,7 +143,7 @@ impl<'a> Bench<'a> {
         }
         let (channel, burst) = locate(self.config, address);
         let Port { dut, req, sent, .. } = &mut self.ports[channel];
-        if !req.tx().ready(at) {
+        if !req.tx().is_ready(at) {
             return Sleep::UntilEvent;
         }
         if let Err(error) = dut.store_mut().map(burst..burst + 1) {
@@ -168,7 +168,7 @@ impl<'a> Bench<'a> {
                 self.replies.push(reply.id);
                 port.rsp.rx().drop_head(at);
             }
-            more |= port.rsp.rx().waiting(at);
+            more |= port.rsp.rx().has_beat(at);
         }
         if more { Sleep::Next } else { Sleep::UntilEvent }
     }
@@ -220,12 +220,12 @@ impl Window {
     }
 
     /// Removes the oldest request if it was served.
-    fn pop(&mut self) -> Option<Served> {
+    fn pop(&mut self) -> Option<ServedRequest> {
         let &Pending { channel, accept, complete } = self.pending.front()?;
         let complete = complete?;
         self.pending.pop_front();
         self.first += 1;
-        Some(Served { index: self.first - 1, channel, accept, complete })
+        Some(ServedRequest { index: self.first - 1, channel, accept, complete })
     }
 }
 
@@ -258,7 +258,7 @@ pub fn run<E>(
         for _ in window.pending.len() as u64..sent {
             window.pending.push_back(Pending::default());
         }
-        let mut evaluated = sim.evaluated(0) >> 1 & ((1 << bench.ports.len()) - 1);
+        let mut evaluated = sim.evaluated_blocks(0) >> 1 & ((1 << bench.ports.len()) - 1);
         while evaluated != 0 {
             let channel = evaluated.trailing_zeros() as usize;
             evaluated &= evaluated - 1;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::alone::Served;
+use super::alone::ServedRequest;
 
 /// Number of latencies with a counter in the vector; longer ones are rare and counted in a map.
 const DENSE: usize = 1 << 14;
@@ -18,7 +18,7 @@ pub struct Latencies {
 
 impl Latencies {
     /// Adds a request.
-    pub fn add(&mut self, served: &Served) {
+    pub fn add(&mut self, served: &ServedRequest) {
         let latency = served.complete - served.accept;
         let place = latency as usize;
         if place < DENSE {
@@ -87,8 +87,9 @@ mod tests {
 
     fn latencies(all: &[u64]) -> Latencies {
         let mut latencies = Latencies::default();
-        all.iter()
-            .for_each(|&latency| latencies.add(&Served { accept: 5, complete: 5 + latency, ..Served::default() }));
+        all.iter().for_each(|&latency| {
+            latencies.add(&ServedRequest { accept: 5, complete: 5 + latency, ..ServedRequest::default() })
+        });
         latencies
     }
 

@@ -13,7 +13,7 @@ use golden::dram::command::Kind;
 use rtl::dram::command::Command;
 use rtl::dram::config::DramConfig;
 
-use super::alone::Served;
+use super::alone::ServedRequest;
 use super::judge;
 use super::trace::TraceRequest;
 
@@ -78,9 +78,9 @@ impl<W: Write> Table<W> {
     ///
     /// # Errors
     /// Fails if the output cannot be written.
-    pub fn request(&mut self, request: &TraceRequest, served: &Served) -> io::Result<()> {
+    pub fn request(&mut self, request: &TraceRequest, served: &ServedRequest) -> io::Result<()> {
         let TraceRequest { cycle, write, address } = request;
-        let Served { index, channel, accept, complete } = served;
+        let ServedRequest { index, channel, accept, complete } = served;
         let op = if *write { 'W' } else { 'R' };
         write!(self.to, "{index},{op},0x{address:08x},{cycle},{accept},{complete}")?;
         self.end(*channel)
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn several_channels_are_told_apart_by_a_last_column() {
         let mut table = Table::of_requests(Vec::new(), 6).unwrap();
-        let served = Served { index: 3, channel: 5, accept: 8, complete: 35 };
+        let served = ServedRequest { index: 3, channel: 5, accept: 8, complete: 35 };
         table.request(&TraceRequest { cycle: 7, write: true, address: 0x1c0 }, &served).unwrap();
         assert_eq!(text(table), "idx,op,addr,arrival,accept,complete,channel\n3,W,0x000001c0,7,8,35,5\n");
     }

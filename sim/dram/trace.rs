@@ -68,7 +68,7 @@ pub fn read(path: &Path, memory_bytes: u64) -> Result<Vec<TraceRequest>, TraceEr
 /// # Errors
 /// Fails if a line is not a valid request. The error names the first such line.
 pub fn read_text(path: &Path, text: &str, memory_bytes: u64) -> Result<Vec<TraceRequest>, TraceError> {
-    parse(text, memory_bytes).map_err(|Wrong { line, column, message }| TraceError::Invalid {
+    parse(text, memory_bytes).map_err(|TraceMistake { line, column, message }| TraceError::Invalid {
         path: path.to_owned(),
         line,
         column,
@@ -78,7 +78,7 @@ pub fn read_text(path: &Path, text: &str, memory_bytes: u64) -> Result<Vec<Trace
 
 /// Mistake in a trace, with its place.
 #[derive(Debug, PartialEq, Eq)]
-struct Wrong {
+struct TraceMistake {
     line: usize,
     column: usize,
     message: String,
@@ -96,13 +96,13 @@ fn cells(line: &str) -> impl Iterator<Item = Cell<'_>> {
     })
 }
 
-fn parse(text: &str, memory_bytes: u64) -> Result<Vec<TraceRequest>, Wrong> {
+fn parse(text: &str, memory_bytes: u64) -> Result<Vec<TraceRequest>, TraceMistake> {
     let mut lines = (1..).zip(text.lines());
     let heading = lines.next().map_or("", |(_, line)| line);
-    let columns = heading_columns(heading).map_err(|(column, message)| Wrong { line: 1, column, message })?;
+    let columns = heading_columns(heading).map_err(|(column, message)| TraceMistake { line: 1, column, message })?;
     let filled = lines.filter(|(_, line)| !line.trim().is_empty());
     let request = |(line, text)| {
-        request(text, columns, memory_bytes).map_err(|(column, message)| Wrong { line, column, message })
+        request(text, columns, memory_bytes).map_err(|(column, message)| TraceMistake { line, column, message })
     };
     filled.map(request).collect()
 }
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     fn wrong(text: &str) -> (usize, usize, String) {
-        let Wrong { line, column, message } = parse(text, 0x1000_0000).unwrap_err();
+        let TraceMistake { line, column, message } = parse(text, 0x1000_0000).unwrap_err();
         (line, column, message)
     }
 

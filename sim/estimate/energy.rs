@@ -211,14 +211,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::config::{Request, Resolved};
+    use crate::config::{Request, ResolvedMachine};
     use crate::run::{RunOptions, run};
 
     fn report() -> RunReport {
         let request = Request { machine: "fermi".to_owned(), ..Request::default() };
         let launch = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels/vadd/small.toml");
         let options = RunOptions { structures: true, ..RunOptions::default() };
-        run(&launch, &Resolved::new(&request).unwrap().config, &options, &mut |_| {}).unwrap()
+        run(&launch, &ResolvedMachine::new(&request).unwrap().config, &options, &mut |_| {}).unwrap()
     }
 
     fn energy(activity: &Activity<'_>, hop_mm: f64) -> Energy {
@@ -226,13 +226,13 @@ mod tests {
     }
 
     /// Multiplies all access counts by `times`.
-    fn repeated(counts: &Counts, times: u64) -> Counts {
+    fn multiply_accesses(counts: &Counts, times: u64) -> Counts {
         let mut more = counts.clone();
         for array in &mut more.arrays {
             array.accesses.reads *= times;
             array.accesses.writes *= times;
         }
-        more.children = counts.children.iter().map(|child| repeated(child, times)).collect();
+        more.children = counts.children.iter().map(|child| multiply_accesses(child, times)).collect();
         more
     }
 
@@ -243,7 +243,7 @@ mod tests {
         }
     }
 
-    fn named<'a>(units: &'a [Unit], name: &str) -> &'a Unit {
+    fn find_unit<'a>(units: &'a [Unit], name: &str) -> &'a Unit {
         units.iter().find(|unit| unit.block == name).unwrap_or_else(|| panic!("no {name}"))
     }
 
@@ -273,8 +273,8 @@ mod tests {
     fn fifteen_sms_are_one_unit_with_the_accesses_of_all() {
         let report = report_once();
         let energy = energy(&Activity::of(report).unwrap(), 10.0);
-        let sms = named(&energy.blocks, "sm");
-        let l1 = named(&sms.children, "l1");
+        let sms = find_unit(&energy.blocks, "sm");
+        let l1 = find_unit(&sms.children, "l1");
         assert_eq!((sms.units, l1.units), (15, 15));
         let fills =
             l1.events.iter().find(|events| (events.name.as_str(), events.event.as_str()) == ("data", "write")).unwrap();
@@ -314,7 +314,7 @@ mod tests {
         let activity = Activity::of(report).unwrap();
         let dram = energy(&activity, 10.0);
         let accesses = activity.dram_bytes as f64 / 32.0;
-        assert!(is_near(named(&dram.blocks, "dram-devices").dynamic_pj, accesses * 4480.0));
+        assert!(is_near(find_unit(&dram.blocks, "dram-devices").dynamic_pj, accesses * 4480.0));
     }
 
     proptest! {
@@ -322,7 +322,7 @@ mod tests {
         fn a_run_made_so_many_times_over_takes_as_many_times_the_energy(times in 1u64..1000, hop_mm in 0.0..50.0) {
             let report = report_once();
             let once = Activity::of(report).unwrap();
-            let structures = repeated(once.structures, times);
+            let structures = multiply_accesses(once.structures, times);
             let many = Activity {
                 structures: &structures,
                 seconds: once.seconds * times as f64,
@@ -338,7 +338,7 @@ mod tests {
         fn only_the_wires_depend_on_their_length_and_in_proportion(hop_mm in 0.1..50.0) {
             let activity = Activity::of(report_once()).unwrap();
             let (short, long) = (energy(&activity, hop_mm), energy(&activity, 2.0 * hop_mm));
-            let wires = named(&short.blocks, "wires").dynamic_pj;
+            let wires = find_unit(&short.blocks, "wires").dynamic_pj;
             prop_assert!(wires > 0.0 && is_near(long.dynamic_pj - short.dynamic_pj, wires));
         }
     }

@@ -4,7 +4,7 @@ use super::Block;
 
 /// Consecutive scopes that differ only in their numbers.
 #[derive(Clone, Debug)]
-pub struct Folded<'a> {
+pub struct FoldedScopes<'a> {
     /// Name or range of names: `l1` or `sm0..sm14`.
     pub name: String,
     /// Number of scopes.
@@ -15,7 +15,7 @@ pub struct Folded<'a> {
     pub children: Vec<Self>,
 }
 
-impl<'a> Folded<'a> {
+impl<'a> FoldedScopes<'a> {
     /// Creates the row of a scope, with the scopes inside it combined.
     #[must_use]
     pub fn of(block: &'a Block) -> Self {

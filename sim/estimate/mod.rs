@@ -15,7 +15,7 @@ mod fold;
 mod price;
 
 pub use energy::{Activity, Energy, Events, Unit};
-pub use fold::Folded;
+pub use fold::FoldedScopes;
 
 use area::{Memory, Node, Technology};
 use rtl::kernel::Logic;

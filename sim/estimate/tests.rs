@@ -5,14 +5,14 @@ use area::{Kind, Node, Technology};
 use rtl::kernel::{BlockId, Blocks, Chan, ChanSpec, Describe, DescribeExt, Edge, Fields, FieldsExt, Payload, Sleep};
 use rtl::machine::Machine;
 
-use super::{Block, Delta, Folded};
-use crate::config::{Request, Resolved};
+use super::{Block, Delta, FoldedScopes};
+use crate::config::{Request, ResolvedMachine};
 use crate::readers::Counts;
 
 fn fermi(designs: &[&str], sets: &[&str]) -> Block {
     let owned = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
     let request = Request { machine: "fermi".to_owned(), designs: owned(designs), sets: owned(sets) };
-    let config = Resolved::new(&request).unwrap().config;
+    let config = ResolvedMachine::new(&request).unwrap().config;
     Block::of(&Counts::of(&Machine::new(&config)), Technology::built_in().unwrap(), Node::N45)
 }
 
@@ -41,7 +41,7 @@ fn the_whole_is_the_sum_of_what_every_scope_has_of_its_own() {
 #[test]
 fn arrays_and_flip_flops_together_are_all_storage_bits() {
     let request = Request { machine: "fermi".to_owned(), ..Request::default() };
-    let counts = Counts::of(&Machine::new(&Resolved::new(&request).unwrap().config));
+    let counts = Counts::of(&Machine::new(&ResolvedMachine::new(&request).unwrap().config));
     let machine = fermi(&[], &[]);
     assert_eq!(machine.bits + machine.flops, counts.bits);
 }
@@ -170,7 +170,7 @@ fn an_frc_adds_the_bits_of_its_lines_and_keeps_the_rest_in_flip_flops() {
 #[test]
 fn sms_alike_are_one_row() {
     let machine = fermi(&[], &[]);
-    let folded = Folded::of(&machine);
+    let folded = FoldedScopes::of(&machine);
     let sms = folded.children.iter().find(|child| child.name == "sm0..sm14").unwrap();
     assert_eq!(sms.count, 15);
     let total: f64 = folded.children.iter().map(|child| child.one.um2 * f64::from(child.count)).sum();

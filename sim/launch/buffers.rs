@@ -14,7 +14,7 @@ use super::texture::read_texture;
 use crate::config::suggestion;
 
 /// Buffer as far as it could be read. Other tables may refer to it even if it breaks a rule.
-pub(super) struct Declared {
+pub(super) struct DeclaredBuffer {
     pub name: String,
     /// Element type as written in the file.
     pub type_name: String,
@@ -28,7 +28,7 @@ pub(super) struct Declared {
     place: Place,
 }
 
-impl Declared {
+impl DeclaredBuffer {
     pub fn into_buffer(self) -> Option<Buffer> {
         let Self { name, element, elements, fields, init, symbol, texture, place, .. } = self;
         let (element, elements, fields) = (element?, elements?, fields?);
@@ -39,8 +39,8 @@ impl Declared {
 /// Maximum size of a buffer in bytes, which leaves space for others in a 32-bit address space.
 const MAX_BYTES: usize = 1 << 31;
 
-pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<'_>) -> Vec<Declared> {
-    let mut declared: Vec<Declared> = Vec::new();
+pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<'_>) -> Vec<DeclaredBuffer> {
+    let mut declared: Vec<DeclaredBuffer> = Vec::new();
     let mut names = HashSet::new();
     for node in root.tables("buffer", problems) {
         let keys = &["name", "type", "elements", "init", "symbol", "texture"];
@@ -82,7 +82,7 @@ pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<
         if let Some(name) = name {
             let place = node.place.clone();
             let type_name = table.get("type").and_then(|node| node.as_text()).unwrap_or_default().to_owned();
-            declared.push(Declared { name, type_name, element, elements, fields, init, symbol, texture, place });
+            declared.push(DeclaredBuffer { name, type_name, element, elements, fields, init, symbol, texture, place });
         }
     }
     declared
@@ -290,7 +290,7 @@ pub(super) fn read_number(node: &Node<'_>, element: ElementType, problems: &mut 
         return node.integer(low..=high, &why, problems).map(Number::Integer);
     }
     let number = node.number().map(Number::real);
-    let rounded = number.map(|value| element.rounded(value));
+    let rounded = number.map(|value| element.round(value));
     let finite = rounded.filter(|value| value.is_finite());
     if finite.is_none() {
         problems.refuse(&node.place, format!("a number that is finite in {element}"));

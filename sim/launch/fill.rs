@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use golden::reference::{Array, ElementType, Expected, Reference};
+use golden::reference::{Array, ElementType, ExpectedOutput, Reference};
 use input::noun;
 
 use super::model::{Buffer, BufferId, Expect, Init, LaunchFile, Number, Output};
@@ -31,14 +31,14 @@ impl LaunchFile {
     /// # Errors
     /// Fails if a reference cannot be computed from its inputs and parameters, or its number of values
     /// differs from the output's elements. All such problems are listed.
-    pub fn expected(&self, initial: &[Array]) -> Result<Vec<Option<Expected>>, LaunchError> {
+    pub fn compute_expected(&self, initial: &[Array]) -> Result<Vec<Option<ExpectedOutput>>, LaunchError> {
         let mut problems = Problems::new(&self.path, &self.text);
         let mut all = Vec::new();
         for output in &self.outputs {
-            let expected = output.expected(initial);
+            let expected = output.compute_expected(initial);
             match &expected {
                 Err(reason) => problems.add(output.place.span.clone(), reason.clone(), None),
-                Ok(Some(Expected { values, .. })) if values.len() != output.view.count => {
+                Ok(Some(ExpectedOutput { values, .. })) if values.len() != output.view.count => {
                     let (name, has) = (&output.name, output.view.count);
                     let count = values.len();
                     let unit = noun(has, "element", "elements");
@@ -55,16 +55,18 @@ impl LaunchFile {
 }
 
 impl Output {
-    fn expected(&self, initial: &[Array]) -> Result<Option<Expected>, String> {
+    fn compute_expected(&self, initial: &[Array]) -> Result<Option<ExpectedOutput>, String> {
         match &self.expect {
             None => Ok(None),
-            Some(Expect::File { values, rule }) => Ok(Some(Expected { values: values.clone(), rule: rule.clone() })),
+            Some(Expect::File { values, rule }) => {
+                Ok(Some(ExpectedOutput { values: values.clone(), rule: rule.clone() }))
+            }
             Some(Expect::Reference { reference, inputs, parameters, rule }) => {
                 let of = |view: &View| view.of_array(&initial[view.buffer.0]);
                 let inputs: Vec<_> = inputs.iter().map(|(name, view)| (*name, of(view))).collect();
                 let inputs = inputs.iter().map(|(name, array)| (*name, &**array)).collect();
                 let parameters: BTreeMap<_, _> = parameters.iter().copied().collect();
-                let computed = Reference::expected(reference, &inputs, &parameters);
+                let computed = Reference::compute_expected(reference, &inputs, &parameters);
                 let mut expected = computed.map_err(|error| error.to_string())?;
                 if let Some(rule) = rule {
                     expected.rule = rule.clone();
@@ -114,20 +116,20 @@ impl Init {
         match self {
             Self::Zeros | Self::Module | Self::Fields(_) => Array::zeros(element, count),
             Self::File(array) => array.clone(),
-            Self::Iota(sequence) => filled(element, (0..count as u64).map(|idx| sequence.at(idx))),
+            Self::Iota(sequence) => fill_array(element, (0..count as u64).map(|idx| sequence.at(idx))),
             Self::Random { seed, low, high } => {
                 let mut random = SplitMix(*seed);
                 let draw = |_| match (low, high) {
                     (Number::Integer(low), Number::Integer(high)) => Number::Integer(random.integer(*low, *high)),
                     _ => Number::Real(random.real(low.real(), high.real(), element)),
                 };
-                filled(element, (0..count).map(draw))
+                fill_array(element, (0..count).map(draw))
             }
         }
     }
 }
 
-fn filled(element: ElementType, values: impl Iterator<Item = Number>) -> Array {
+fn fill_array(element: ElementType, values: impl Iterator<Item = Number>) -> Array {
     if element.is_real() {
         Array::from_reals(element, values.map(Number::real))
     } else {
@@ -158,7 +160,7 @@ impl SplitMix {
     fn real(&mut self, low: f64, high: f64, element: ElementType) -> f64 {
         loop {
             let unit = (self.bits() >> 11) as f64 / (1_u64 << 53) as f64;
-            let value = element.rounded(low + (high - low) * unit);
+            let value = element.round(low + (high - low) * unit);
             if value < high {
                 return value;
             }

@@ -40,7 +40,7 @@ impl Iterations {
     /// Returns the sequence that a name stands for. Reports an error if the element type cannot hold all its
     /// numbers.
     pub fn numbers(&self, node: &Node<'_>, element: ElementType, problems: &mut Problems<'_>) -> Option<Sequence> {
-        let sequence = self.named(node, problems)?;
+        let sequence = self.find_by_name(node, problems)?;
         let ends = [sequence.at(0), sequence.at(u64::from(self.times) - 1)];
         let Some((low, high)) = element.integer_range() else {
             let is_finite = |number: Number| number.array(element).real(0).is_finite();
@@ -62,7 +62,7 @@ impl Iterations {
         buffer: &str,
         problems: &mut Problems<'_>,
     ) -> Option<Sequence> {
-        let sequence = self.named(node, problems)?;
+        let sequence = self.find_by_name(node, problems)?;
         self.within(node, &sequence, 0, count as i128 - 1, &format!("the elements of buffer `{buffer}`"), problems)
     }
 
@@ -92,7 +92,7 @@ impl Iterations {
         Some(*sequence)
     }
 
-    fn named(&self, node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Sequence> {
+    fn find_by_name(&self, node: &Node<'_>, problems: &mut Problems<'_>) -> Option<Sequence> {
         let name = node.text("the name of an iteration", problems)?;
         let found = self.names.iter().find(|(known, _)| known == name);
         if found.is_none() {

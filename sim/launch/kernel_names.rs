@@ -49,7 +49,7 @@ impl<'k> Kernels<'k> {
 
     fn demangled_names(&self) -> &[(&'k str, String, ParsedName)] {
         let spell = |name: &'k String| {
-            let full = demangled(name);
+            let full = demangle(name);
             let parts = ParsedName::new(&full);
             (name.as_str(), full, parts)
         };
@@ -95,7 +95,7 @@ impl<'k> Kernels<'k> {
 }
 
 /// Demangles a C++ name; other names stay unchanged.
-fn demangled(name: &str) -> String {
+fn demangle(name: &str) -> String {
     let symbol = Symbol::new(name).ok().filter(|_| name.starts_with("_Z"));
     let spelled = symbol.and_then(|symbol| symbol.demangle_with_options(&DemangleOptions::default()).ok());
     let spelled = spelled.unwrap_or_else(|| name.to_owned());

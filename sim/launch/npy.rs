@@ -15,11 +15,11 @@ use crate::content::Content;
 /// Size of the magic number and the version in bytes.
 const MAGIC: u64 = 8;
 /// Maximum size of a header in bytes: ten times that of a record with a hundred fields.
-const MOST_HEADER_BYTES: u64 = 64 << 10;
+const MAX_HEADER_BYTES: u64 = 64 << 10;
 /// Maximum size of all elements in bytes, like that of a buffer.
-const MOST_BYTES: u64 = 2 << 30;
+const MAX_BYTES: u64 = 2 << 30;
 /// Maximum nesting of brackets in a header: that of a record inside a record with arrays.
-const MOST_NESTED: usize = 6;
+const MAX_NESTING: usize = 6;
 
 /// Reason why a `.npy` file cannot be used.
 #[derive(Debug, Error)]
@@ -84,14 +84,14 @@ pub fn read_npy(path: &Path, element: ElementType) -> Result<Array, NpyError> {
 pub fn read_npy_bytes(path: &Path, bytes: impl Read, element: ElementType) -> Result<Array, NpyError> {
     let path = || path.to_owned();
     let format = |source| NpyError::Format { path: path(), source };
-    let mut bytes = nested(bytes).map_err(format)?;
+    let mut bytes = check_nesting(bytes).map_err(format)?;
     let npy = NpyFile::new(&mut bytes).map_err(format)?;
     let found = npy.dtype();
     if !holds(&found, element) {
         return Err(NpyError::Type { path: path(), found: found.descr(), expected: element });
     }
     let elements = npy.shape().iter().try_fold(1_u64, |product, &extent| product.checked_mul(extent));
-    if elements.is_none_or(|elements| elements > MOST_BYTES / element.bytes() as u64) {
+    if elements.is_none_or(|elements| elements > MAX_BYTES / element.bytes() as u64) {
         let shape = npy.shape().iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
         let reason = format!("its shape is ({shape}), expected at most 2 GiB, the limit of a buffer");
         return Err(format(io::Error::new(io::ErrorKind::InvalidData, reason)));
@@ -122,7 +122,7 @@ pub fn read_npy_bytes(path: &Path, bytes: impl Read, element: ElementType) -> Re
 
 /// Checks the nesting of brackets in the header, because the library's parsing time grows by a factor with
 /// each level.
-fn nested(mut bytes: impl Read) -> io::Result<impl Read> {
+fn check_nesting(mut bytes: impl Read) -> io::Result<impl Read> {
     let mut read = Vec::new();
     bytes.by_ref().take(MAGIC).read_to_end(&mut read)?;
     let of_length = if read.get(6) == Some(&1) { 2 } else { 4 };
@@ -130,8 +130,8 @@ fn nested(mut bytes: impl Read) -> io::Result<impl Read> {
     bytes.by_ref().take(of_length as u64).read_to_end(&mut read)?;
     let length = read.iter().skip(MAGIC as usize).rev().fold(0, |length, byte| length << 8 | u64::from(*byte));
     let refuse = |reason: String| Err(io::Error::new(io::ErrorKind::InvalidData, reason));
-    if length > MOST_HEADER_BYTES {
-        return refuse(format!("its header has {length} bytes, expected at most {MOST_HEADER_BYTES}"));
+    if length > MAX_HEADER_BYTES {
+        return refuse(format!("its header has {length} bytes, expected at most {MAX_HEADER_BYTES}"));
     }
     bytes.by_ref().take(length).read_to_end(&mut read)?;
     let (mut depth, mut most) = (0_usize, 0);
@@ -143,15 +143,15 @@ fn nested(mut bytes: impl Read) -> io::Result<impl Read> {
         }
         most = depth.max(most);
     }
-    if most > MOST_NESTED {
-        return refuse(format!("the brackets of its header are nested {most} deep, expected at most {MOST_NESTED}"));
+    if most > MAX_NESTING {
+        return refuse(format!("the brackets of its header are nested {most} deep, expected at most {MAX_NESTING}"));
     }
     // The library multiplies the extents of the shape without an overflow check.
     let header = String::from_utf8_lossy(&read[start.min(read.len())..]);
     let shape = header.split_once("shape").and_then(|(_, rest)| rest.split_once('(')?.1.split_once(')'));
     if let Some((shape, _)) = shape {
         let mut extents = shape.split(',').filter_map(|extent| extent.trim().trim_end_matches('L').parse::<u64>().ok());
-        if extents.try_fold(1_u64, u64::checked_mul).is_none_or(|elements| elements > MOST_BYTES) {
+        if extents.try_fold(1_u64, u64::checked_mul).is_none_or(|elements| elements > MAX_BYTES) {
             return refuse(format!("its shape is ({}), expected at most 2 GiB, the limit of a buffer", shape.trim()));
         }
     }

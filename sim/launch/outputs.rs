@@ -277,7 +277,7 @@ fn read_inputs(
     let mut inputs = Some(Vec::new());
     for input in reference.inputs {
         let mapped = table.as_ref().and_then(|table| table.get(input.name));
-        let same_name = || scope.named(input.name);
+        let same_name = || scope.find_buffer(input.name);
         let found = match &mapped {
             Some(node) => read_view(scope, node, &["field", "offset", "elements"], problems)
                 .filter(|view| !is_refused_struct(view, &node.place, problems)),

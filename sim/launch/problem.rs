@@ -26,7 +26,7 @@ pub enum LaunchError {
         reason: io::Error,
     },
     /// The file breaks rules, all of which are listed.
-    #[error("{}: {}", text.name(), counted(problems.len()))]
+    #[error("{}: {}", text.name(), format_problem_count(problems.len()))]
     Invalid {
         /// Path and contents of the launch file.
         #[source_code]
@@ -71,7 +71,7 @@ impl LaunchError {
     }
 }
 
-fn counted(problems: usize) -> String {
+fn format_problem_count(problems: usize) -> String {
     match problems {
         1 => "1 problem".to_owned(),
         _ => format!("{problems} problems"),
@@ -79,7 +79,7 @@ fn counted(problems: usize) -> String {
 }
 
 /// Maximum size of a file in which the parser continues after an error in bytes.
-const MOST_RECOVERED: usize = 1 << 20;
+const MAX_RECOVERED_BYTES: usize = 1 << 20;
 /// Maximum number of problems reported with similar names.
 const HELPED: usize = 100;
 
@@ -87,11 +87,11 @@ const HELPED: usize = 100;
 pub struct Problems<'a> {
     path: &'a Path,
     text: &'a str,
-    list: Vec<Found>,
+    list: Vec<RawProblem>,
 }
 
 /// Problem before its line has been computed.
-struct Found {
+struct RawProblem {
     span: Range<usize>,
     message: String,
     help: Option<String>,
@@ -110,7 +110,7 @@ impl<'a> Problems<'a> {
             Ok(document) => return Some(document),
             // In a file of usual size all syntax errors are reported. A long file of another kind would have
             // too many, so only the first is.
-            Err(_) if text.len() <= MOST_RECOVERED => DeTable::parse_recoverable(text).1,
+            Err(_) if text.len() <= MAX_RECOVERED_BYTES => DeTable::parse_recoverable(text).1,
             Err(first) => vec![first],
         };
         for error in errors {
@@ -121,7 +121,7 @@ impl<'a> Problems<'a> {
 
     /// Adds a problem at a span of the file.
     pub fn add(&mut self, span: Range<usize>, message: String, help: Option<String>) {
-        self.list.push(Found { span, message, help });
+        self.list.push(RawProblem { span, message, help });
     }
 
     /// Adds the problem that the value at `place` is not legal; `expected` describes the legal values and the
@@ -152,7 +152,7 @@ impl<'a> Problems<'a> {
         }
         self.list.sort_by_key(|found| found.span.start);
         let text = Arc::new(Text::new(self.path.display().to_string(), self.text));
-        let place = |Found { span, message, help }: Found| {
+        let place = |RawProblem { span, message, help }: RawProblem| {
             let (line, column) = text.place(span.start);
             Problem { message, help, line, column, span: span.into() }
         };

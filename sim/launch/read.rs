@@ -25,7 +25,7 @@ pub(super) struct Scope<'a> {
     /// Struct types declared in the file.
     pub types: Vec<StructType>,
     /// Buffers, as far as they could be read.
-    pub buffers: Vec<buffers::Declared>,
+    pub buffers: Vec<buffers::DeclaredBuffer>,
     /// Index of each buffer by name.
     pub numbers: HashMap<String, usize>,
     /// Default PTX file of launches: `None` if the file states none, `Some(None)` if the stated one is
@@ -119,7 +119,7 @@ impl Scope<'_> {
     /// Returns the buffer that a value names.
     pub fn buffer(&self, node: &Node<'_>, problems: &mut Problems<'_>) -> Option<BufferId> {
         let name = node.text("the name of a buffer", problems)?;
-        let found = self.named(name);
+        let found = self.find_buffer(name);
         if found.is_none() {
             let names = || self.buffers.iter().map(|b| b.name.as_str()).collect::<Vec<_>>();
             let help = problems.wants_help().then(|| suggestion(name, "buffers", &names()));
@@ -129,7 +129,7 @@ impl Scope<'_> {
     }
 
     /// Returns the buffer with this name.
-    pub fn named(&self, name: &str) -> Option<BufferId> {
+    pub fn find_buffer(&self, name: &str) -> Option<BufferId> {
         self.numbers.get(name).copied().map(BufferId)
     }
 

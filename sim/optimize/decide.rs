@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use compiler::characterise::{BypassTrafficModel, KernelMetrics};
 use compiler::graph::Graph;
 use compiler::rewrite::{Operator, rewrite};
-use compiler::solve::{Choice, MOST_EXHAUSTIVE, Method, Step, exhaustive, heuristic, ilp};
+use compiler::solve::{Choice, MAX_EXHAUSTIVE_LOADS, Method, Step, exhaustive, heuristic, ilp};
 use ptx::PtxError;
 
 use super::Subject;
 
 /// PTX file with its graph and the solutions of all methods.
 #[derive(Debug)]
-pub struct Optimised<'a> {
+pub struct Optimization<'a> {
     /// PTX file that was measured.
     pub subject: &'a Subject,
     /// Measurements of each kernel.
@@ -51,13 +51,13 @@ pub struct Decision {
     pub reason: String,
 }
 
-impl<'a> Optimised<'a> {
+impl<'a> Optimization<'a> {
     /// Builds the graph of the measurements and solves it with every method.
     #[must_use]
     pub fn new(subject: &'a Subject, kernels: Vec<KernelMetrics>, how: BypassTrafficModel) -> Self {
         let graph = Graph::from_kernels(&kernels, how);
         let (by_heuristic, steps) = heuristic(&graph);
-        let too_many = || format!("more than {MOST_EXHAUSTIVE} loads depend on each other: too many sets to try");
+        let too_many = || format!("more than {MAX_EXHAUSTIVE_LOADS} loads depend on each other: too many sets to try");
         let solved =
             [Ok(by_heuristic), ilp(&graph).map_err(|error| error.to_string()), exhaustive(&graph).ok_or_else(too_many)];
         let bytes = |cached: &[bool]| {

@@ -12,6 +12,6 @@ mod subject;
 mod tests;
 
 pub use clocked::Clocked;
-pub use decide::{Decision, Optimised, Solution};
+pub use decide::{Decision, Optimization, Solution};
 pub use report::Report;
 pub use subject::Subject;

@@ -8,8 +8,8 @@ use compiler::rewrite::Operator;
 use compiler::solve::Method;
 use serde::Serialize;
 
-use super::{Decision, Optimised};
-use crate::config::Resolved;
+use super::{Decision, Optimization};
+use crate::config::ResolvedMachine;
 
 /// All measurements and decisions.
 #[derive(Debug, Serialize)]
@@ -57,13 +57,13 @@ struct Kernel<'a> {
     /// Load efficiency with every load cached, and with every load bypassed.
     e_on: Option<f64>,
     e_off: Option<f64>,
-    loads: Vec<Measured>,
+    loads: Vec<LoadMeasurement>,
     pairs: Vec<Pair>,
 }
 
 /// Measurements of a load in the run in which only this load is cached.
 #[derive(Debug, Serialize)]
-struct Measured {
+struct LoadMeasurement {
     load: usize,
     accesses: u64,
     hits: u64,
@@ -127,8 +127,8 @@ impl<'a> Report<'a> {
     #[must_use]
     pub fn new(
         launch: &Path,
-        resolved: &'a Resolved,
-        optimised: &'a Optimised<'a>,
+        resolved: &'a ResolvedMachine,
+        optimised: &'a Optimization<'a>,
         method: Method,
         decisions: &'a [Decision],
         untimed: Option<&[KernelMetrics]>,
@@ -180,7 +180,7 @@ impl<'a> Report<'a> {
 
 impl<'a> Kernel<'a> {
     fn new(kernel: &'a str, measured: &KernelMetrics, untimed: Option<&KernelMetrics>) -> Self {
-        let load = |(i, &load): (usize, &usize)| Measured {
+        let load = |(i, &load): (usize, &usize)| LoadMeasurement {
             load,
             accesses: measured.alone[i].accesses,
             hits: measured.alone[i].hits,

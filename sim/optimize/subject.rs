@@ -176,7 +176,7 @@ impl Launch {
 
     /// Returns for each load of the recording whether it uses the L1, given the decision for the selectable
     /// ones.
-    fn cached(&self, is_cached: impl Fn(usize) -> bool) -> Vec<bool> {
+    fn cached_loads(&self, is_cached: impl Fn(usize) -> bool) -> Vec<bool> {
         let loads = self.recording.loads().iter();
         self.numbers.iter().zip(loads).map(|(number, asked)| number.map_or(asked.is_cached, &is_cached)).collect()
     }
@@ -187,12 +187,12 @@ impl Launch {
         if !self.numbers.iter().flatten().any(|&number| is_cached(number)) {
             return 0;
         }
-        let hits = self.recording.hits(l1, &self.cached(is_cached));
+        let hits = self.recording.hits(l1, &self.cached_loads(is_cached));
         self.numbers.iter().zip(hits).filter(|(number, _)| number.is_some_and(is_cached)).map(|(_, hits)| hits).sum()
     }
 
     fn l2_bytes(&self, l1: Geometry, line_bytes: u64, cached: &BTreeSet<usize>) -> u64 {
-        let cached = self.cached(|number| cached.contains(&number));
+        let cached = self.cached_loads(|number| cached.contains(&number));
         let hits = self.recording.hits(l1, &cached);
         let bytes = |((asked, hits), cached): ((&LoadRequests, u64), bool)| match cached {
             true => (asked.transactions - hits) * line_bytes,

@@ -14,7 +14,7 @@ use compiler::solve::Method;
 use rtl::machine::MachineConfig;
 
 use super::*;
-use crate::config::{Request, Resolved};
+use crate::config::{Request, ResolvedMachine};
 use crate::run::{open, profile};
 
 fn kernels() -> PathBuf {
@@ -23,7 +23,7 @@ fn kernels() -> PathBuf {
 
 fn fermi() -> MachineConfig {
     let request = Request { machine: "fermi".to_owned(), designs: Vec::new(), sets: Vec::new() };
-    Resolved::new(&request).unwrap().config
+    ResolvedMachine::new(&request).unwrap().config
 }
 
 fn subject(launch: &str) -> Subject {
@@ -88,7 +88,7 @@ fn the_traffic_of_a_choice_is_that_of_running_the_rewritten_ptx() {
 #[test]
 fn with_exact_traffic_the_graph_says_what_one_cached_load_saves() {
     let subject = subject("kmeans/small.toml");
-    let optimised = Optimised::new(&subject, subject.characterise(&|| {}), BypassTrafficModel::Exact);
+    let optimised = Optimization::new(&subject, subject.characterise(&|| {}), BypassTrafficModel::Exact);
     assert!(optimised.graph.len() > 1);
     for (node, &load) in optimised.graph.loads().iter().enumerate() {
         let saved = optimised.bypass_all_bytes as f64 - subject.l2_bytes(&BTreeSet::from([load])) as f64;
@@ -99,7 +99,7 @@ fn with_exact_traffic_the_graph_says_what_one_cached_load_saves() {
 #[test]
 fn every_load_has_a_decision_with_its_reason() {
     let subject = subject("vadd/small.toml");
-    let optimised = Optimised::new(&subject, subject.characterise(&|| {}), BypassTrafficModel::Uniform);
+    let optimised = Optimization::new(&subject, subject.characterise(&|| {}), BypassTrafficModel::Uniform);
     for method in Method::ALL {
         let decisions = optimised.decisions(method).unwrap();
         // A stream has no hits in the L1, and its whole lines cost the same either way. Only its end, an
@@ -113,7 +113,7 @@ fn every_load_has_a_decision_with_its_reason() {
 fn methods_agree_on_what_the_graph_is_worth() {
     for launch in ["bfs/small.toml", "kmeans/small.toml", "backprop/small.toml"] {
         let subject = subject(launch);
-        let optimised = Optimised::new(&subject, subject.characterise(&|| {}), BypassTrafficModel::Uniform);
+        let optimised = Optimization::new(&subject, subject.characterise(&|| {}), BypassTrafficModel::Uniform);
         let [heuristic, ilp, exhaustive] =
             Method::ALL.map(|method| optimised.solution(method).choice.as_ref().unwrap().value);
         assert!((ilp - exhaustive).abs() <= 1e-9 * exhaustive.abs(), "{launch}: {ilp} and {exhaustive}");

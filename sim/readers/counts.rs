@@ -86,7 +86,7 @@ pub struct LogicCount {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Own {
+struct ScopeCounts {
     flops: u64,
     arrays: Vec<ArrayCount>,
     channels: Vec<ChannelCount>,
@@ -113,9 +113,9 @@ impl Counts {
         self.flops + arrays + channels
     }
 
-    fn of_scope(scopes: &Scopes<Own>, scope: usize) -> Self {
+    fn of_scope(scopes: &Scopes<ScopeCounts>, scope: usize) -> Self {
         let node = &scopes.nodes[scope];
-        let Own { flops, arrays, channels, logic } = node.own.clone();
+        let ScopeCounts { flops, arrays, channels, logic } = node.own.clone();
         let children: Vec<Self> = node.inside.iter().map(|&inner| Self::of_scope(scopes, inner)).collect();
         let mut counts = Self { block: node.name().into_owned(), bits: 0, flops, arrays, channels, logic, children };
         counts.bits = counts.own_bits() + counts.children.iter().map(|inner| inner.bits).sum::<u64>();
@@ -123,7 +123,7 @@ impl Counts {
     }
 }
 
-struct Counter(Scopes<Own>);
+struct Counter(Scopes<ScopeCounts>);
 
 impl Fields for Counter {
     fn field(&mut self, field: Field) {

@@ -80,7 +80,7 @@ impl Dump {
         let below_root = format!("{ROOT}.{path}");
         let Some((_, scope)) = paths.iter().find(|(full, _)| full == path || *full == below_root) else {
             // Only a prefix is compared: the cost is proportional to the product of both lengths.
-            let begins = &path[..path.floor_char_boundary(input::MOST_COMPARED)];
+            let begins = &path[..path.floor_char_boundary(input::MAX_COMPARED_BYTES)];
             let distance = |full: &str| {
                 let short = full.strip_prefix("machine.").unwrap_or(full);
                 strsim::osa_distance(full, begins).min(strsim::osa_distance(short, begins))

@@ -44,8 +44,8 @@ pub use queues::{QueueHead, queues};
 pub use readback::{Readback, Unreadable};
 pub use sightings::{Sighting, SightingError, Subject, sightings};
 pub use timeline::Timeline;
-pub use walk::Changed;
-pub use wave::{Cut, Recorded, WaveError, WaveSpec, Waveform};
+pub use walk::ChangedBlocks;
+pub use wave::{Cut, RecordedDump, WaveError, WaveSpec, Waveform};
 
 #[cfg(test)]
 mod tests;

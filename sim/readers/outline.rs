@@ -312,7 +312,7 @@ impl Elaborator<'_> {
 
     /// True if a glob names the cells of this memory. A glob without a bracket counts too: it selects
     /// nothing, and its error then suggests the cells.
-    fn asked(&self, name: &str) -> bool {
+    fn is_requested(&self, name: &str) -> bool {
         let parts = self.globs.iter().flat_map(|glob| glob.split('.'));
         parts.into_iter().any(|part| match part.split_once('[') {
             Some((base, _)) => base == name || base.contains(['*', '?']),
@@ -363,7 +363,7 @@ impl Describe for Elaborator<'_> {
             self.draft.spans[span].end = end;
         }
     }
-    fn wanted(&self) -> bool {
+    fn is_scope_read(&self) -> bool {
         self.skipping == 0
     }
     fn mark_as_component(&mut self) {
@@ -389,7 +389,7 @@ impl Describe for Elaborator<'_> {
             return;
         }
         let (rows, columns) = (array.spec().rows, array.spec().columns);
-        let asked = self.asked(name);
+        let asked = self.is_requested(name);
         let memories = &mut self.scopes.here().memories;
         if !asked {
             self.draft.memories.push(None);

@@ -29,7 +29,7 @@ use waves::signal::{SignalId, Tree};
 use waves::sink::Sink;
 
 use super::outline::Outline;
-use super::walk::{Changed, Walker};
+use super::walk::{ChangedBlocks, Walker};
 
 /// Glob of the table entries that are read.
 const ENTRIES: &str = "**.flight[*]";
@@ -89,7 +89,7 @@ impl Pipeline {
     ///
     /// # Errors
     /// Fails if the file cannot be written.
-    pub fn sample(&mut self, tick: u64, changed: &Changed, blocks: &impl Blocks) -> io::Result<()> {
+    pub fn sample(&mut self, tick: u64, changed: &ChangedBlocks, blocks: &impl Blocks) -> io::Result<()> {
         let cycle = tick / self.period;
         if self.cycle != Some(cycle) {
             self.settle()?;
@@ -329,14 +329,14 @@ impl Core {
     }
 
     /// Number of instructions in the buffer of a warp.
-    fn buffered(&self, warp: u64, samples: &Samples) -> usize {
+    fn buffer_occupancy(&self, warp: u64, samples: &Samples) -> usize {
         let has = |set: SignalId| samples.get(set) >> warp & 1 != 0;
         usize::from(has(self.signals.heads)) + usize::from(has(self.signals.seconds))
     }
 
     /// Ends the lines of instructions that are no longer in the buffer of a warp.
     fn flush(&mut self, now: u64, warp: u64, samples: &Samples, log: &mut Log) {
-        let left = self.buffered(warp, samples);
+        let left = self.buffer_occupancy(warp, samples);
         while self.fetched[warp as usize].len() > left {
             if let Some(line) = self.fetched[warp as usize].pop_back() {
                 log.end_line(now, line, End::Flushed);
@@ -348,7 +348,7 @@ impl Core {
         let (warp, pc) = of;
         // An instruction that has served only some of its lanes stays at the head of the buffer and is issued
         // again.
-        if self.fetched[warp as usize].len() <= self.buffered(warp, samples) {
+        if self.fetched[warp as usize].len() <= self.buffer_occupancy(warp, samples) {
             return;
         }
         let Some(line) = self.fetched[warp as usize].pop_front() else { return };

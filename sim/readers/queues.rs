@@ -44,12 +44,12 @@ pub fn queues(blocks: &impl Blocks) -> Vec<QueueHead> {
 
 /// Data recorded for a scope.
 #[derive(Clone, Debug, Default)]
-struct Kept {
+struct ScopeData {
     fields: Vec<Field>,
     is_channel: bool,
 }
 
-struct Reader(Scopes<Kept>);
+struct Reader(Scopes<ScopeData>);
 
 impl Reader {
     fn collect(&self, scope: usize, path: &str, found: &mut Vec<QueueHead>) {
@@ -58,7 +58,7 @@ impl Reader {
         if level > 0
             && let Some(oldest) = self.oldest(node)
         {
-            found.push(QueueHead { path: path.to_owned(), level, oldest: shown(oldest) });
+            found.push(QueueHead { path: path.to_owned(), level, oldest: format_fields(oldest) });
         }
         for &inside in &node.inside {
             let name = self.0.nodes[inside].name();
@@ -68,7 +68,7 @@ impl Reader {
     }
 
     /// Returns the fields of a queue's oldest entry.
-    fn oldest<'r>(&'r self, node: &'r Node<Kept>) -> Option<&'r [Field]> {
+    fn oldest<'r>(&'r self, node: &'r Node<ScopeData>) -> Option<&'r [Field]> {
         if node.own.is_channel {
             return Some(&node.own.fields);
         }
@@ -79,7 +79,7 @@ impl Reader {
 
 /// Formats states and nonzero numbers. Of several fields with the same name, such as the addresses of all
 /// lanes, only the first is included.
-fn shown(fields: &[Field]) -> String {
+fn format_fields(fields: &[Field]) -> String {
     let mut seen = HashSet::from(["valid", "level", "data"]);
     let fields = fields.iter().filter(|field| seen.insert(field.name));
     let shown: Vec<_> = fields

@@ -66,8 +66,8 @@ impl Readback {
     }
 
     fn read(path: &Path, read: impl FnOnce() -> wellen::Result<Waveform>) -> Result<Self, Unreadable> {
-        let wave = asserted(path, || read().map_err(|error| unreadable(path, error.to_string())))??;
-        let (variables, paths) = asserted(path, || {
+        let wave = catch_damage(path, || read().map_err(|error| unreadable(path, error.to_string())))??;
+        let (variables, paths) = catch_damage(path, || {
             let hierarchy = wave.hierarchy();
             let variables: Vec<_> = hierarchy.all_vars().map(|var| (var, hierarchy[var].signal_ref())).collect();
             let full = |(var, _): &(VarRef, SignalRef)| full_name(hierarchy, *var);
@@ -86,7 +86,7 @@ impl Readback {
     /// Loads the changes of these signals. Signals wider than 64 bits get none.
     pub(super) fn load(&mut self, needed: impl IntoIterator<Item = usize>) -> Result<(), Unreadable> {
         let path = self.path.clone();
-        asserted(&path, || self.load_asserted(needed))
+        catch_damage(&path, || self.load_asserted(needed))
     }
 
     fn load_asserted(&mut self, needed: impl IntoIterator<Item = usize>) {
@@ -126,7 +126,7 @@ impl Readback {
 }
 
 /// Calls the library that reads dumps and converts its panics, which damaged files can cause, to errors.
-fn asserted<T>(path: &Path, work: impl FnOnce() -> T) -> Result<T, Unreadable> {
+fn catch_damage<T>(path: &Path, work: impl FnOnce() -> T) -> Result<T, Unreadable> {
     crash::catch_panic(work).map_err(|_| unreadable(path, "it is damaged".to_owned()))
 }
 
@@ -143,7 +143,7 @@ fn fits(path: &Path, mut file: impl BufRead + Seek) -> Result<(), Unreadable> {
     }
     let signals = sizes::fit(&mut file).map_err(|reason| unreadable(path, reason))?;
     file.rewind().map_err(|error| unreadable(path, error.to_string()))?;
-    asserted(path, || sizes::are_there(&mut file, signals))?.map_err(|reason| unreadable(path, reason))
+    catch_damage(path, || sizes::are_there(&mut file, signals))?.map_err(|reason| unreadable(path, reason))
 }
 
 fn unreadable(path: &Path, reason: String) -> Unreadable {

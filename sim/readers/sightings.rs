@@ -46,12 +46,12 @@ impl Subject {
 
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.word(), shown(self.word(), self.number()))
+        write!(f, "{} {}", self.word(), format_number(self.word(), self.number()))
     }
 }
 
 /// Formats a number; lines are in hexadecimal, as in viewers.
-fn shown(word: &str, number: u64) -> String {
+fn format_number(word: &str, number: u64) -> String {
     if word == "line" { format!("{number:#x}") } else { number.to_string() }
 }
 
@@ -158,7 +158,7 @@ pub fn sightings(mut dump: Readback, subject: Subject, sm: Option<u64>) -> Resul
     match range {
         _ if !found.is_empty() => Ok(found),
         Some((low, high)) => {
-            let range = (shown(word, low), shown(word, high));
+            let range = (format_number(word, low), format_number(word, high));
             Err(SightingError::Unseen { path, subject, sm, range })
         }
         None => Err(SightingError::Nothing { path, word, sm }),
@@ -216,5 +216,5 @@ fn stays(dump: &Readback, place: &Place) -> Vec<(u64, Option<u64>, Sighting)> {
 }
 
 fn text(dump: &Readback, name: &str, at: usize, value: u64) -> String {
-    dump.state(at, value).map_or_else(|| shown(name, value), str::to_owned)
+    dump.state(at, value).map_or_else(|| format_number(name, value), str::to_owned)
 }

@@ -12,9 +12,9 @@ use fst_reader::{FstHierarchyEntry, FstReader};
 
 /// Maximum expansion of compressed data: bytes per compressed byte. This is the limit of DEFLATE; LZ4 reaches
 /// 255.
-const MOST_UNPACKED: u64 = 1032;
+const MAX_EXPANSION: u64 = 1032;
 /// Maximum width of a variable in a VCD in bits. The widest signal of a model, an L2 line, has 1024.
-const MOST_BITS: u64 = 1 << 16;
+const MAX_BITS: u64 = 1 << 16;
 /// Size of a block's length field in bytes.
 const LENGTH: u64 = 8;
 /// Size of the fields after the times of a change block in bytes: uncompressed size, compressed size and
@@ -57,7 +57,7 @@ pub(super) fn fit(file: &mut (impl Read + Seek)) -> Result<u64, String> {
             return Err(format!("the block at byte {at} claims {length} bytes, expected {LENGTH} to {left}"));
         }
         let held = length - LENGTH;
-        let most = held.saturating_mul(MOST_UNPACKED);
+        let most = held.saturating_mul(MAX_EXPANSION);
         let block = Block { at, most };
         match kind {
             GEOMETRY => {
@@ -123,9 +123,9 @@ pub(super) fn widths(file: &mut impl BufRead) -> Result<(), String> {
                 (_, Some(0)) => Some(1),
                 (width, Some(_)) => {
                     let bits = str::from_utf8(width).ok().and_then(|width| width.parse::<u64>().ok());
-                    if let Some(bits) = bits.filter(|bits| *bits > MOST_BITS) {
+                    if let Some(bits) = bits.filter(|bits| *bits > MAX_BITS) {
                         return Err(format!(
-                            "a variable in line {number} has {bits} bits, expected at most {MOST_BITS}"
+                            "a variable in line {number} has {bits} bits, expected at most {MAX_BITS}"
                         ));
                     }
                     None

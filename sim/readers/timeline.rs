@@ -24,7 +24,7 @@ use waves::sink::Sink;
 use super::outline::Outline;
 use super::places::{RequestPort, SmSource, places};
 use super::scopes::ROOT;
-use super::walk::{Changed, Walker};
+use super::walk::{ChangedBlocks, Walker};
 
 /// Names of the displayed state signals.
 const STATES: [&str; 2] = ["status", "reason"];
@@ -71,7 +71,7 @@ impl Timeline {
     ///
     /// # Errors
     /// Fails if the file cannot be written.
-    pub fn sample(&mut self, tick: u64, changed: &Changed, blocks: &impl Blocks) -> io::Result<()> {
+    pub fn sample(&mut self, tick: u64, changed: &ChangedBlocks, blocks: &impl Blocks) -> io::Result<()> {
         self.events.time(tick)?;
         self.walker.give(changed, blocks, &mut self.events)
     }

@@ -15,9 +15,9 @@ use super::outline::{CellPlan, Outline, Plan, Position};
 /// Blocks whose description the last step can have changed, as one bit set per clock domain. Computed once
 /// per step and shared by all readers.
 #[derive(Clone, Debug)]
-pub struct Changed(Vec<u128>);
+pub struct ChangedBlocks(Vec<u128>);
 
-impl Changed {
+impl ChangedBlocks {
     /// Creates an empty set.
     #[must_use]
     pub fn none(blocks: &impl Blocks) -> Self {
@@ -27,7 +27,7 @@ impl Changed {
     /// Collects the blocks that were evaluated at the last step or sent a beat since the previous call.
     pub fn take(&mut self, sim: &mut Simulator) {
         for (domain, changed) in self.0.iter_mut().enumerate() {
-            *changed = sim.evaluated(domain) | sim.take_touched(domain);
+            *changed = sim.evaluated_blocks(domain) | sim.take_touched(domain);
         }
     }
 }
@@ -65,7 +65,7 @@ impl Walker {
     }
 
     /// True if a block with a selected signal has changed.
-    pub(super) fn is_due(&self, changed: &Changed) -> bool {
+    pub(super) fn is_due(&self, changed: &ChangedBlocks) -> bool {
         self.all || changed.0.iter().zip(&self.selected).any(|(changed, selected)| changed & selected != 0)
     }
 
@@ -73,7 +73,12 @@ impl Walker {
     ///
     /// # Panics
     /// Panics if a block describes more or fewer values than at the start.
-    pub(super) fn give<S: Sink>(&mut self, changed: &Changed, blocks: &impl Blocks, to: &mut S) -> io::Result<()> {
+    pub(super) fn give<S: Sink>(
+        &mut self,
+        changed: &ChangedBlocks,
+        blocks: &impl Blocks,
+        to: &mut S,
+    ) -> io::Result<()> {
         let all = std::mem::take(&mut self.all);
         if all {
             self.seen.iter_mut().flatten().for_each(|versions| versions.fill(UNSEEN));
@@ -198,7 +203,7 @@ impl<S: Sink> Describe for Sampler<'_, S> {
             }
         }
     }
-    fn wanted(&self) -> bool {
+    fn is_scope_read(&self) -> bool {
         self.skipping == 0
     }
     fn has_seen(&mut self, version: u64) -> bool {
@@ -223,7 +228,7 @@ impl<S: Sink> Describe for Sampler<'_, S> {
         }
         has_seen
     }
-    fn passes(&mut self, entries: usize) -> bool {
+    fn skip_scopes(&mut self, entries: usize) -> bool {
         if self.skipping > 0 {
             return true;
         }

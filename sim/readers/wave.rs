@@ -33,7 +33,7 @@ use waves::view::{BUILT_IN, View};
 
 use super::outline::Outline;
 use super::scopes::ROOT;
-use super::walk::{Changed, Walker};
+use super::walk::{ChangedBlocks, Walker};
 
 /// Name and width of the core cycle counter.
 const CYCLE: (&str, u32) = ("cycle", 64);
@@ -199,7 +199,7 @@ pub enum Cut {
 
 /// Finished dump, with the data for a save file.
 #[derive(Debug)]
-pub struct Recorded {
+pub struct RecordedDump {
     /// Path of the dump.
     pub path: PathBuf,
     /// All signals of the machine.
@@ -215,7 +215,7 @@ pub struct Recorded {
     pub cut: Option<(u64, Cut)>,
 }
 
-impl Recorded {
+impl RecordedDump {
     /// Writes a GTKWave save file with these traces next to the dump: `x.gtkw`, or `x.VIEW.gtkw` for a view.
     /// Returns the paths of all written files.
     ///
@@ -228,7 +228,7 @@ impl Recorded {
     }
 }
 
-impl Recorded {
+impl RecordedDump {
     /// Writes a save file with all traces. For each built-in view, writes one for the first matching block in
     /// the dump. Returns the paths of the dump and of all written files, each once.
     ///
@@ -276,7 +276,7 @@ impl Waveform<AtomicFile> {
     ///
     /// # Errors
     /// Fails if the file cannot be written.
-    pub fn finish(mut self, tick: u64) -> io::Result<Option<Recorded>> {
+    pub fn finish(mut self, tick: u64) -> io::Result<Option<RecordedDump>> {
         self.end(tick)?;
         let [before, after] = AROUND.map(|cycles| self.time_of(cycles * self.period));
         let file = match self.stage {
@@ -291,7 +291,7 @@ impl Waveform<AtomicFile> {
         });
         let Self { outline, selection, markers, period, .. } = self;
         let cut = self.cut.filter(|&(cycle, why)| why == Cut::Limit || tick / period > cycle);
-        Ok(Some(Recorded { path: file.commit()?, tree: outline.tree, selection, sight, markers, cut }))
+        Ok(Some(RecordedDump { path: file.commit()?, tree: outline.tree, selection, sight, markers, cut }))
     }
 }
 
@@ -380,7 +380,7 @@ impl<W: Write + Seek> Waveform<W> {
     ///
     /// # Panics
     /// Panics if a block describes more or fewer values than at the start.
-    pub fn sample(&mut self, tick: u64, changed: &Changed, blocks: &impl Blocks) -> io::Result<()> {
+    pub fn sample(&mut self, tick: u64, changed: &ChangedBlocks, blocks: &impl Blocks) -> io::Result<()> {
         let cycle = tick / self.period;
         if !self.window.contains(cycle) {
             return Ok(());
@@ -423,7 +423,7 @@ impl<W: Write + Seek> Waveform<W> {
     ///
     /// # Errors
     /// Fails if the output cannot be written.
-    pub fn fail(&mut self, label: &str, tick: u64, changed: &Changed, blocks: &impl Blocks) -> io::Result<()> {
+    pub fn fail(&mut self, label: &str, tick: u64, changed: &ChangedBlocks, blocks: &impl Blocks) -> io::Result<()> {
         if !self.window.contains(tick / self.period) {
             return Ok(());
         }
@@ -524,7 +524,7 @@ impl<W: Write + Seek> Waveform<W> {
     }
 
     /// Starts writing: with the cycles in memory, or with the current state if none are kept.
-    fn begin(&mut self, changed: &Changed, blocks: &impl Blocks) -> io::Result<()> {
+    fn begin(&mut self, changed: &ChangedBlocks, blocks: &impl Blocks) -> io::Result<()> {
         let stage = std::mem::replace(&mut self.stage, Stage::Lost);
         let Stage::Waiting { out, history, .. } = stage else { return Err(lost()) };
         let mut dump = Dump::new(out, self.format, &self.outline.tree, &self.selection, picosecond())?;

@@ -25,10 +25,10 @@ use rtl::machine::Machine;
 use serde::{Deserialize, Serialize};
 use waves::part_file::{AtomicFile, CompletionGuard};
 
-use super::drive::{IdleCycles, Watches};
+use super::drive::{HangDetectors, IdleCycles};
 use super::history::History;
 use super::loads::LoadCounters;
-use super::series::Counted;
+use super::series::SeriesState;
 use super::steps::Place;
 use super::{RunError, without_name};
 use crate::content::Content;
@@ -36,10 +36,10 @@ use crate::content::Content;
 /// First line of a file.
 const FORM: &str = "warpsieve checkpoint 1";
 /// Maximum size of a header line in bytes. A configuration has some hundred fields.
-const MOST_HEADER_BYTES: u64 = 1 << 20;
+const MAX_HEADER_BYTES: u64 = 1 << 20;
 /// Maximum size of an uncompressed state in bytes: a hundred times that of a machine with a large kernel.
 /// Guards against small files that expand without bound.
-const MOST_STATE_BYTES: u64 = 1 << 30;
+const MAX_STATE_BYTES: u64 = 1 << 30;
 
 /// Writer that rejects a state larger than the reader accepts.
 struct AtMost<W> {
@@ -61,7 +61,7 @@ impl<W: Write> Write for AtMost<W> {
 }
 
 fn too_large() -> String {
-    format!("its state has more than {} GiB, which is the limit", MOST_STATE_BYTES >> 30)
+    format!("its state has more than {} GiB, which is the limit", MAX_STATE_BYTES >> 30)
 }
 
 /// Identity of a run. A checkpoint can be resumed only by a run with the same identity.
@@ -107,9 +107,9 @@ pub(super) struct RunState {
     pub kernels: Vec<(String, u64)>,
     pub warp_limits: Vec<(String, u8)>,
     pub loads: Vec<LoadCounters>,
-    pub watches: Watches,
+    pub watches: HangDetectors,
     /// State of the time series, if there is one.
-    pub series: Option<Counted>,
+    pub series: Option<SeriesState>,
     /// History of the run, if it is recorded.
     pub history: Option<History>,
 }
@@ -137,7 +137,7 @@ pub(super) fn write(
         serde_json::to_writer(&mut file, &Header { identity: identity.clone(), cycle })?;
         writeln!(file)?;
         let checked = FrameInfo::new().content_checksum(true);
-        let packed = AtMost { inner: FrameEncoder::with_frame_info(checked, file), left: MOST_STATE_BYTES };
+        let packed = AtMost { inner: FrameEncoder::with_frame_info(checked, file), left: MAX_STATE_BYTES };
         let packed = postcard::to_io(state, packed).map_err(io::Error::other)?;
         packed.inner.finish()?.commit().map(drop)
     };
@@ -182,9 +182,9 @@ fn read_state(path: &Path, mut file: impl BufRead, identity: &Identity) -> Resul
         return Err(bad(format!("is the checkpoint of another run: {difference}")));
     }
     let mut bytes = Vec::new();
-    let mut state = FrameDecoder::new(&mut file).take(MOST_STATE_BYTES + 1);
+    let mut state = FrameDecoder::new(&mut file).take(MAX_STATE_BYTES + 1);
     state.read_to_end(&mut bytes).map_err(|error| bad(format!("is damaged: {error}")))?;
-    if bytes.len() as u64 > MOST_STATE_BYTES {
+    if bytes.len() as u64 > MAX_STATE_BYTES {
         return Err(bad(too_large()));
     }
     let (state, rest) = postcard::take_from_bytes(&bytes).map_err(|error| bad(format!("is damaged: {error}")))?;
@@ -197,7 +197,7 @@ fn read_state(path: &Path, mut file: impl BufRead, identity: &Identity) -> Resul
 /// Reads a line without its newline.
 fn line(file: &mut impl BufRead) -> io::Result<Vec<u8>> {
     let mut line = Vec::new();
-    file.take(MOST_HEADER_BYTES).read_until(b'\n', &mut line)?;
+    file.take(MAX_HEADER_BYTES).read_until(b'\n', &mut line)?;
     line.pop_if(|last| *last == b'\n');
     Ok(line)
 }

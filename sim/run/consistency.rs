@@ -9,7 +9,7 @@
 //! coherent load invalidates the L1 copy, as it does with a sharing tracker. Other loads that bypass the L1
 //! are checked like cached ones.
 //!
-//! Words without a known value before the first kernel, and words beyond [`MOST_CELLS`], are not checked.
+//! Words without a known value before the first kernel, and words beyond [`MAX_CELLS`], are not checked.
 
 use std::hash::{BuildHasher, BuildHasherDefault};
 
@@ -27,7 +27,7 @@ use rtl::noc::packet::{Request, RequestKind};
 const WORD: u64 = 4;
 /// Maximum number of checked cells: the first ones that a kernel uses. Each takes about 200 bytes of host
 /// memory.
-const MOST_CELLS: usize = 1 << 19;
+const MAX_CELLS: usize = 1 << 19;
 
 /// Key of a beat in flight: SM, warp, half, program counter and beat number. A warp has at most one beat with
 /// each key.
@@ -71,7 +71,7 @@ impl Piece {
 }
 
 /// Pending result of a lane, with the state of its check.
-enum Wanted {
+enum PendingResult {
     /// Value of the word or of some of its bytes.
     Word(PendingLoad),
     /// Value of the byte with this index in a word with partial stores.
@@ -91,7 +91,7 @@ pub(super) struct MemoryModel {
     /// True if no further word is added.
     is_full: bool,
     /// Pending results of the instructions in flight.
-    wanted: MixMap<Key, Vec<(Piece, Wanted)>>,
+    wanted: MixMap<Key, Vec<(Piece, PendingResult)>>,
     line_bytes: u32,
     num_sms: usize,
     /// True if values returned by coherent loads constrain later loads.
@@ -137,21 +137,21 @@ impl MemoryModel {
         }
         // Effects of one block become visible to others at a later tick. Hence the order: memory first, then
         // replies, then issued instructions.
-        for request in machine.requests_taken(tick) {
+        for request in machine.accepted_requests(tick) {
             match request.kind {
                 RequestKind::Read => {}
-                RequestKind::Write => self.performed(request),
-                RequestKind::Atomic | RequestKind::Reduce => self.changed(request, memory),
+                RequestKind::Write => self.on_l2_write(request),
+                RequestKind::Atomic | RequestKind::Reduce => self.on_l2_atomic(request, memory),
             }
         }
-        for (sm, reply) in machine.warps_answered(tick) {
+        for (sm, reply) in machine.sent_replies(tick) {
             if reply.kind == WarpReplyKind::Loaded {
-                self.answered(sm, reply)?;
+                self.on_reply(sm, reply)?;
             }
         }
-        for (sm, access) in machine.warps_taken(tick) {
+        for (sm, access) in machine.accepted_accesses(tick) {
             if access.space == MemorySpace::Global {
-                self.issued(sm, access, memory);
+                self.on_issue(sm, access, memory);
             }
         }
         Ok(())
@@ -163,7 +163,7 @@ impl MemoryModel {
             return true;
         }
         // Once full, the set stays full: a new word may have been written in the meantime.
-        self.is_full |= self.cells() >= MOST_CELLS;
+        self.is_full |= self.cells() >= MAX_CELLS;
         if self.is_full || self.left_out.contains(&word) {
             return false;
         }
@@ -189,7 +189,7 @@ impl MemoryModel {
         if self.split.contains(&word) {
             return;
         }
-        if self.cells() >= MOST_CELLS {
+        if self.cells() >= MAX_CELLS {
             self.leave_out(word);
         } else if self.split.insert(word) {
             self.checker.split(word, self.num_sms, WORD, 8);
@@ -203,7 +203,7 @@ impl MemoryModel {
     }
 
     /// Processes an instruction that a load-store unit accepts.
-    fn issued(&mut self, sm: usize, access: &WarpAccess, memory: &FlatMemory) {
+    fn on_issue(&mut self, sm: usize, access: &WarpAccess, memory: &FlatMemory) {
         let pieces = (0..LANES).filter(|lane| access.mask >> lane & 1 != 0).flat_map(|lane| Piece::of(access, lane));
         if access.kind.is_atomic() && u64::from(access.atomic.ty.bytes()) < WORD {
             // Atomics on less than a word are not checked.
@@ -229,7 +229,7 @@ impl MemoryModel {
                 }
                 for (word, (mask, value)) in stored {
                     if self.is_judged(word, memory) {
-                        self.stored(sm, word, mask, value);
+                        self.on_store(sm, word, mask, value);
                     }
                 }
             }
@@ -238,14 +238,14 @@ impl MemoryModel {
     }
 
     /// Records the pending result of a lane of a load or an atomic.
-    fn want(&self, sm: usize, access: &WarpAccess, piece: Piece, wanted: &mut Vec<(Piece, Wanted)>) {
+    fn want(&self, sm: usize, access: &WarpAccess, piece: Piece, wanted: &mut Vec<(Piece, PendingResult)>) {
         if access.kind == AccessKind::Atomic {
             let of = |data: &[[u32; LANES]; 2]| {
                 let high = if access.size_log2 == 3 { data[1][piece.lane] } else { 0 };
                 u64::from(high) << 32 | u64::from(data[0][piece.lane])
             };
             let number = operation(access.atomic, of(&access.data), of(&access.compare));
-            wanted.push((piece, Wanted::Result(number)));
+            wanted.push((piece, PendingResult::Result(number)));
             return;
         }
         let begin = |cell: u64| {
@@ -256,15 +256,15 @@ impl MemoryModel {
             }
         };
         if self.is_split(piece.word) {
-            let bytes = piece.numbers().map(|number| (piece, Wanted::Byte(begin(piece.word + number), number)));
+            let bytes = piece.numbers().map(|number| (piece, PendingResult::Byte(begin(piece.word + number), number)));
             wanted.extend(bytes);
         } else {
-            wanted.push((piece, Wanted::Word(begin(piece.word))));
+            wanted.push((piece, PendingResult::Word(begin(piece.word))));
         }
     }
 
     /// Processes a store that a load-store unit accepts, to the bytes of a known word under the mask.
-    fn stored(&mut self, sm: usize, word: u64, mask: u64, value: u64) {
+    fn on_store(&mut self, sm: usize, word: u64, mask: u64, value: u64) {
         if mask != u64::from(u32::MAX) {
             self.split(word);
         }
@@ -278,7 +278,7 @@ impl MemoryModel {
     }
 
     /// Checks the reply to a load or an atomic.
-    fn answered(&mut self, sm: usize, reply: &WarpReply) -> Result<(), String> {
+    fn on_reply(&mut self, sm: usize, reply: &WarpReply) -> Result<(), String> {
         let key = (sm, reply.warp, reply.half, reply.pc, reply.beat.value());
         let mut wrong = Ok(());
         for (piece, wanted) in self.wanted.remove(&key).unwrap_or_default() {
@@ -295,19 +295,19 @@ impl MemoryModel {
     }
 
     /// Checks the value of a lane, aligned to its position in the word.
-    fn judge(&mut self, sm: usize, piece: Piece, wanted: Wanted, value: u64) -> Result<(), Violation> {
+    fn judge(&mut self, sm: usize, piece: Piece, wanted: PendingResult, value: u64) -> Result<(), Violation> {
         let is_split = self.is_split(piece.word);
         match wanted {
-            Wanted::Word(load) if is_split => {
+            PendingResult::Word(load) if is_split => {
                 piece.numbers().try_for_each(|number| self.checker.end(load.part(number), byte_of(value, number)))
             }
-            Wanted::Word(load) if piece.is_whole() => self.checker.end(load, value),
-            Wanted::Word(load) => self.checker.end_masked(load, value, piece.mask()),
-            Wanted::Byte(load, number) => self.checker.end(load, byte_of(value, number)),
-            Wanted::Result(operation) if is_split => (0..WORD).try_for_each(|number| {
-                self.checker.returned(sm, piece.word + number, operation, byte_of(value, number))
+            PendingResult::Word(load) if piece.is_whole() => self.checker.end(load, value),
+            PendingResult::Word(load) => self.checker.end_masked(load, value, piece.mask()),
+            PendingResult::Byte(load, number) => self.checker.end(load, byte_of(value, number)),
+            PendingResult::Result(operation) if is_split => (0..WORD).try_for_each(|number| {
+                self.checker.check_atomic_result(sm, piece.word + number, operation, byte_of(value, number))
             }),
-            Wanted::Result(operation) => self.checker.returned(sm, piece.word, operation, value),
+            PendingResult::Result(operation) => self.checker.check_atomic_result(sm, piece.word, operation, value),
         }
     }
 
@@ -321,7 +321,7 @@ impl MemoryModel {
 
     /// Processes a store that an L2 bank accepts. A write without a pending store is the writeback of a
     /// thread's local line and is ignored.
-    fn performed(&mut self, request: &Request) {
+    fn on_l2_write(&mut self, request: &Request) {
         let sm = request.sm.into();
         for (word, _, bytes) in self.written(request) {
             if self.is_split(word) {
@@ -337,7 +337,7 @@ impl MemoryModel {
     }
 
     /// Processes an atomic that an L2 bank accepts.
-    fn changed(&mut self, request: &Request, memory: &FlatMemory) {
+    fn on_l2_atomic(&mut self, request: &Request, memory: &FlatMemory) {
         let words: Vec<_> = self.written(request).map(|(word, at, _)| (word, at)).collect();
         let mut line = [0; LINE_BYTES];
         let mut is_whole = true;
@@ -368,10 +368,10 @@ impl MemoryModel {
     /// Current memory value of a word according to the checker.
     fn held(&self, word: u64) -> u64 {
         if self.is_split(word) {
-            let byte = |number: u64| self.checker.held(word + number).unwrap_or(0) << (8 * number);
+            let byte = |number: u64| self.checker.memory_value(word + number).unwrap_or(0) << (8 * number);
             return (0..WORD).map(byte).sum();
         }
-        self.checker.held(word).unwrap_or(0)
+        self.checker.memory_value(word).unwrap_or(0)
     }
 
     /// Records the value that an atomic writes to a word.

@@ -1,29 +1,29 @@
 use isa::types::Type;
 
 use super::*;
-use crate::config::{Request as Resolve, Resolved};
+use crate::config::{Request as Resolve, ResolvedMachine};
 
 /// Address of the word used in the tests.
 const WORD_AT: u64 = 0x1008;
 const VALUE: u32 = 0x4433_2211;
 
 /// Checker of a machine, and memory with a buffer of equal words.
-struct Watched {
+struct WatchedMachine {
     model: MemoryModel,
     memory: FlatMemory,
 }
 
-impl Watched {
+impl WatchedMachine {
     fn new(tracked: bool) -> Self {
         let designs = if tracked { vec!["tracker".to_owned()] } else { Vec::new() };
         let request = Resolve { machine: "hybrid".to_owned(), designs, sets: Vec::new() };
         let mut memory = FlatMemory::new();
         memory.place("words", 0x1000, VALUE.to_le_bytes().repeat(32)).unwrap();
-        Self { model: MemoryModel::new(&Resolved::new(&request).unwrap().config), memory }
+        Self { model: MemoryModel::new(&ResolvedMachine::new(&request).unwrap().config), memory }
     }
 
     fn issue(&mut self, sm: usize, access: &WarpAccess) {
-        self.model.issued(sm, access, &self.memory);
+        self.model.on_issue(sm, access, &self.memory);
     }
 
     /// Stores some bytes in lane 0 and has the L2 accept the store.
@@ -34,14 +34,14 @@ impl Watched {
         let mut request = at(RequestKind::Write, sm, address, 1 << size_log2);
         let first = (address % 128) as usize;
         request.data[first..first + (1 << size_log2)].copy_from_slice(&value.to_le_bytes()[..1 << size_log2]);
-        self.model.performed(&request);
+        self.model.on_l2_write(&request);
     }
 
     /// Passes a reply for lane 0 of the instruction to the checker.
     fn answer(&mut self, sm: usize, value: u32) -> Result<(), String> {
         let mut reply = WarpReply { mask: 1, ..WarpReply::default() };
         reply.data[0][0] = value;
-        self.model.answered(sm, &reply)
+        self.model.on_reply(sm, &reply)
     }
 
     fn load(&mut self, sm: usize, address: u64, size_log2: u8, value: u32) -> Result<(), String> {
@@ -58,7 +58,7 @@ impl Watched {
         let mut request = at(RequestKind::Atomic, sm, WORD_AT, 4);
         request.atomic = ADD;
         request.data[(WORD_AT % 128) as usize] = 1;
-        self.model.changed(&request, &self.memory);
+        self.model.on_l2_atomic(&request, &self.memory);
     }
 }
 
@@ -83,7 +83,7 @@ fn breaks(result: Result<(), String>, rule: &str) {
 
 #[test]
 fn an_atomic_must_return_what_the_one_before_it_left() {
-    let mut watched = Watched::new(false);
+    let mut watched = WatchedMachine::new(false);
     watched.add(0);
     watched.add(1);
     assert_eq!(watched.answer(1, VALUE + 1), Ok(()));
@@ -94,7 +94,7 @@ fn an_atomic_must_return_what_the_one_before_it_left() {
 
 #[test]
 fn a_load_of_a_byte_is_judged_by_that_byte() {
-    let mut watched = Watched::new(false);
+    let mut watched = WatchedMachine::new(false);
     watched.store(0, WORD_AT, 2, 0x8877_6655);
     assert_eq!(watched.load(0, WORD_AT + 1, 0, 0x66), Ok(()));
     assert_eq!(watched.load(0, WORD_AT + 2, 1, 0x8877), Ok(()));
@@ -104,7 +104,7 @@ fn a_load_of_a_byte_is_judged_by_that_byte() {
 
 #[test]
 fn bytes_of_a_word_that_is_stored_in_parts_are_judged_each_by_itself() {
-    let mut watched = Watched::new(false);
+    let mut watched = WatchedMachine::new(false);
     // A load starts while the word is one cell; two compute units then write parts of it.
     watched.issue(2, &one_lane(AccessKind::Load, WORD_AT, 2));
     watched.store(0, WORD_AT, 0, 0xaa);
@@ -124,7 +124,7 @@ fn bytes_of_a_word_that_is_stored_in_parts_are_judged_each_by_itself() {
 #[test]
 fn a_coherent_load_is_not_older_than_memory_was_when_it_was_issued() {
     for (tracked, later) in [(false, true), (true, false)] {
-        let mut watched = Watched::new(tracked);
+        let mut watched = WatchedMachine::new(tracked);
         let coherent = WarpAccess { uncached: true, ..one_lane(AccessKind::Load, WORD_AT, 2) };
         watched.store(0, WORD_AT, 2, 7);
         watched.issue(1, &coherent);
@@ -139,7 +139,7 @@ fn a_coherent_load_is_not_older_than_memory_was_when_it_was_issued() {
 
 #[test]
 fn what_the_host_writes_is_judged_anew() {
-    let mut watched = Watched::new(false);
+    let mut watched = WatchedMachine::new(false);
     watched.store(0, WORD_AT + 3, 0, 1);
     watched.model.end_kernel();
     watched.memory.write(WORD_AT, 4).unwrap().copy_from_slice(&9u32.to_le_bytes());

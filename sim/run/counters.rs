@@ -2,12 +2,12 @@
 
 use isa::recorded::opcode::BLOCK_COPIES;
 use rtl::dram::counts::Counts;
-use rtl::kernel::{Counted, CounterReader, Key, Opened, count_group};
+use rtl::kernel::{Counted, CounterReader, Key, ScopeKind, count_group};
 use rtl::l1::cache::CacheId;
 use rtl::l1::config::{Fetch, Organisation};
 use rtl::l1::stages::Stages;
-use rtl::l1::stats::{L1Has, L1Stats};
-use rtl::l2::{Delays, L2Has, L2Stats};
+use rtl::l1::stats::{L1Features, L1Stats};
+use rtl::l2::{Delays, L2Features, L2Stats};
 use rtl::machine::{Machine, MachineConfig};
 use rtl::noc::xbar::OutputStats;
 use rtl::sm::{
@@ -37,27 +37,27 @@ pub struct Evictions {
 
 /// Optional features of a machine that have counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Has {
+pub struct MachineFeatures {
     /// Features of an SM core.
     pub core: OptionalHardware,
     /// Instruction caches, so that fetches can miss.
     pub icache: bool,
     /// Features of an L1D.
-    pub l1: L1Has,
+    pub l1: L1Features,
     /// Features of an L2 bank.
-    pub l2: L2Has,
+    pub l2: L2Features,
     /// True if the machine has a sharing tracker.
     pub tracker: bool,
 }
 
-impl Has {
+impl MachineFeatures {
     /// Derives the features from a configuration.
     #[must_use]
     pub fn of(config: &MachineConfig) -> Self {
         Self {
             core: config.sm.has(),
             icache: matches!(config.sm.icache, InstructionStore::Cache(_)),
-            l1: L1Has {
+            l1: L1Features {
                 stores: true,
                 sectors: config.l1.fetch == Fetch::Sectors,
                 decoupled: config.l1.organisation == Organisation::Decoupled,
@@ -70,8 +70,8 @@ impl Has {
 
     /// Features of a read-only cache of the LSU.
     #[must_use]
-    pub fn read_only(&self) -> L1Has {
-        L1Has { stores: false, ..self.l1 }
+    pub fn read_only(&self) -> L1Features {
+        L1Features { stores: false, ..self.l1 }
     }
 }
 
@@ -119,7 +119,7 @@ impl Totals {
     }
 
     /// Lists all sums for a counter reader.
-    pub fn list(&self, has: &Has, to: &mut dyn CounterReader) {
+    pub fn list(&self, has: &MachineFeatures, to: &mut dyn CounterReader) {
         self.cores.list(&has.core, to);
         let icache = Key::plain("icache", "All instruction caches together; only where there are any.");
         count_group(to, &icache, has.icache.then_some(&self.icache), &());
@@ -140,7 +140,7 @@ impl Totals {
         count_group(to, &Key::plain("l2", "All banks of the L2 together."), Some(&self.l2), &has.l2);
         let tracker = Key::plain("tracker", "All banks of the sharing tracker together; only where there is one.");
         count_group(to, &tracker, has.tracker.then_some(&self.tracker), &());
-        if to.enter(&Key::plain("noc", "The networks, each with all its outputs together."), Opened::Group) {
+        if to.enter(&Key::plain("noc", "The networks, each with all its outputs together."), ScopeKind::Group) {
             let recalls = has.l1.recalls;
             for (is_there, name, about, outputs) in [
                 (true, "request", "From the SMs to the L2.", &self.request),
@@ -396,7 +396,7 @@ impl Counters {
     /// Checks sums that must hold at the end of every run. A request that is counted twice or not at all is a
     /// bug of the machine and not a result.
     #[must_use]
-    pub(super) fn unconserved(&self) -> Vec<String> {
+    pub(super) fn conservation_violations(&self) -> Vec<String> {
         let mut broken = Vec::new();
         for (name, units) in
             [("", &self.l1), (".const_cache", &self.const_cache), (".texture_cache", &self.texture_cache)]
@@ -440,7 +440,7 @@ impl Counters {
             broken.push(format!("{recalls} recalls reached the SMs, but {answers} answers reached the partitions"));
         }
         for (i, tracker) in self.trackers.iter().enumerate() {
-            if let Err(sum) = tracker.conserved() {
+            if let Err(sum) = tracker.check_conservation() {
                 broken.push(format!("partition{i}.tracker: {sum}"));
             }
         }

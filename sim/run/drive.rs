@@ -95,7 +95,7 @@ pub(super) struct Drive<'o> {
     loads: Vec<LoadCounters>,
     /// Position of the current kernel, or of the last one.
     place: Place,
-    watches: Watches,
+    watches: HangDetectors,
     /// True if the next kernel to launch was already running when the checkpoint was saved.
     goes_on: bool,
     /// True if a checkpoint was written.
@@ -134,7 +134,7 @@ impl<'o> Drive<'o> {
             warp_limits: Vec::new(),
             loads: Vec::new(),
             place: Place::default(),
-            watches: Watches::default(),
+            watches: HangDetectors::default(),
             goes_on: false,
             saved: false,
             simulating: HostTime::default(),
@@ -168,7 +168,7 @@ impl<'o> Drive<'o> {
     }
 
     /// Number of finished launches.
-    pub(super) fn launched(&self) -> u64 {
+    pub(super) fn finished_launches(&self) -> u64 {
         self.launched
     }
 
@@ -204,7 +204,7 @@ impl<'o> Drive<'o> {
         let outcome = match ran {
             Ok(()) => Outcome::Finished,
             Err(StopReason::Outcome(outcome)) => outcome,
-            Err(StopReason::Error(error)) => return Err(self.failed(error)),
+            Err(StopReason::Error(error)) => return Err(self.abort(error)),
         };
         let is_done = outcome == Outcome::Finished;
         let (cycles, tick) = match outcome {
@@ -226,7 +226,7 @@ impl<'o> Drive<'o> {
             let (is_judged, files) = conclude(&self.machine, &mut failed)?;
             is_checked |= is_judged;
             results = files;
-            failed.extend(counters.unconserved());
+            failed.extend(counters.conservation_violations());
         }
         let shadow = self.observers.shadow.take();
         let reuse = shadow.as_ref().map(Shadow::reuse);
@@ -246,7 +246,7 @@ impl<'o> Drive<'o> {
         let failure = what_failed(&outcome, &verdict);
         let at = (self.sim.tick(), cycles);
         let (mut written, mut notes) = self.observers.close_wave(failure.as_deref(), at, &self.machine)?;
-        notes.extend(unmodelled(&counters));
+        notes.extend(unmodeled_note(&counters));
         notes.extend(order_notes);
         notes.extend(undefined_notes);
         notes.extend(blind);
@@ -288,7 +288,7 @@ impl<'o> Drive<'o> {
 
     /// Returns the error of an aborted run. After a kernel fault, the waveform is completed first and named
     /// in the error.
-    fn failed(mut self, error: RunError) -> RunError {
+    fn abort(mut self, error: RunError) -> RunError {
         let (what, again): (_, fn(String) -> RunError) = match &error {
             RunError::Fault(what) => (what, RunError::Fault),
             RunError::NoProgress(what) => (what, RunError::NoProgress),
@@ -333,7 +333,7 @@ impl<'o> Drive<'o> {
     ) -> Result<(), StopReason> {
         let Launch { name, image, is_broken, .. } = *launch;
         if std::mem::take(&mut self.goes_on) {
-            self.machine.take_up(image);
+            self.machine.attach_kernel(image);
         } else {
             self.load(launch)?;
         }
@@ -379,7 +379,7 @@ impl<'o> Drive<'o> {
             Some((_, launches)) => *launches += 1,
             None => self.kernels.push((name.to_owned(), 1)),
         }
-        (self.place, self.watches) = (place, Watches::default());
+        (self.place, self.watches) = (place, HangDetectors::default());
         self.machine.load(image).map_err(|e| RunError::input(path, &e))?;
         if let Some(shadow) = &mut self.observers.shadow {
             shadow.loaded(self.machine.config(), image);
@@ -404,7 +404,7 @@ impl<'o> Drive<'o> {
             && self.machine.has_islands();
         loop {
             self.observers.look_before(&self.sim, &self.machine, end)?;
-            if may_part && !self.watches.circles.is_watching() && self.machine.awaited() > 0 {
+            if may_part && !self.watches.circles.is_watching() && self.machine.outstanding_ctas() > 0 {
                 self.run_in_islands(end.min(looks.next).min(saves.next));
             }
             let moved = self.sim.step_before(end, &mut self.machine).is_some();
@@ -415,7 +415,7 @@ impl<'o> Drive<'o> {
             if is_looked_at {
                 self.observers.look_after(&mut self.sim, &mut self.machine)?;
             }
-            if self.machine.is_called() && (self.machine.kernel_done() || self.machine.fault().is_some()) {
+            if self.machine.is_called() && (self.machine.is_kernel_done() || self.machine.fault().is_some()) {
                 return Ok(());
             }
             self.expect_progress(moved, looks.come(self.sim.tick()))?;
@@ -449,7 +449,7 @@ impl<'o> Drive<'o> {
     /// progress check, also stops it if neither instructions nor DRAM accesses have occurred for several
     /// checks.
     fn expect_progress(&mut self, moved: bool, looks: bool) -> Result<(), StopReason> {
-        let Watches { idle, circles } = &mut self.watches;
+        let HangDetectors { idle, circles } = &mut self.watches;
         let mut why = "";
         let mut is_stuck = !moved;
         if moved && circles.is_watching() && circles.step(&self.machine) {
@@ -512,7 +512,7 @@ impl<'o> Drive<'o> {
 }
 
 /// Returns a note about unmodeled block copies, if there were any.
-fn unmodelled(counters: &Counters) -> Option<String> {
+fn unmodeled_note(counters: &Counters) -> Option<String> {
     let copies: Vec<_> = counters.block_copies().map(|(name, count)| format!("{count} {name}")).collect();
     (!copies.is_empty()).then(|| {
         let copies = copies.join(", ");
@@ -554,7 +554,7 @@ impl Periodic {
 
 /// Detectors of a kernel that will never end.
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub(super) struct Watches {
+pub(super) struct HangDetectors {
     idle: Idle,
     circles: Livelock,
 }

@@ -21,7 +21,7 @@ use trace::{Packer, Packing, TraceWriter};
 use waves::part_file::AtomicFile;
 
 use super::functional::Functional;
-use super::prepare::{Kernel, Prepared, Task, prepare};
+use super::prepare::{Kernel, PreparedLaunch, Task, prepare};
 use super::{RunError, verify};
 use crate::launch::LaunchFile;
 use crate::trace::LIST;
@@ -44,7 +44,7 @@ pub struct Form {
 
 /// Result of an export.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Exported {
+pub struct ExportResult {
     /// Written files; the list is the last one.
     pub files: Vec<PathBuf>,
     /// Number of warp instructions in all files.
@@ -71,7 +71,7 @@ pub fn replaceable(folder: &Path, packing: Packing) -> Vec<PathBuf> {
 ///
 /// # Errors
 /// Fails on bad input, on an illegal access by a kernel, or if a file cannot be written.
-pub fn export(launch: LaunchFile, config: &MachineConfig, folder: &Path, form: Form) -> Result<Exported, RunError> {
+pub fn export(launch: LaunchFile, config: &MachineConfig, folder: &Path, form: Form) -> Result<ExportResult, RunError> {
     let exported = Mutex::default();
     export_into(&exported, launch, config, folder, form)?;
     Ok(exported.into_inner().unwrap_or_else(PoisonError::into_inner))
@@ -83,7 +83,7 @@ pub fn export(launch: LaunchFile, config: &MachineConfig, folder: &Path, form: F
 /// # Errors
 /// Returns the errors of [`export`].
 pub fn export_into(
-    exported: &Mutex<Exported>,
+    exported: &Mutex<ExportResult>,
     launch: LaunchFile,
     config: &MachineConfig,
     folder: &Path,
@@ -102,8 +102,8 @@ pub fn export_into(
         let path = folder.join(&name);
         let out = AtomicFile::create(&path).map_err(|e| bad(&path, e))?;
         let (out, steps) = write(kernel, id, &prepared, memory, out, form).map_err(|e| match e {
-            Failed::Write(e) => bad(&path, e),
-            Failed::Run(e) => RunError::of_kernel(&e),
+            ExportFailure::Write(e) => bad(&path, e),
+            ExportFailure::Run(e) => RunError::of_kernel(&e),
         })?;
         // Lock before the rename, so that a reader of `exported` sees every file that exists.
         let mut exported = exported();
@@ -121,7 +121,7 @@ pub fn export_into(
 }
 
 /// Rejects matrix multiplications if the trace's GPU version has no opcode for them.
-fn has_opcodes(prepared: &Prepared, version: BinaryVersion) -> Result<(), RunError> {
+fn has_opcodes(prepared: &PreparedLaunch, version: BinaryVersion) -> Result<(), RunError> {
     if version.multiplies_matrices() {
         return Ok(());
     }
@@ -146,18 +146,18 @@ fn has_opcodes(prepared: &Prepared, version: BinaryVersion) -> Result<(), RunErr
 }
 
 /// Formats the host copies before the first launch.
-fn copies(prepared: &Prepared) -> String {
+fn copies(prepared: &PreparedLaunch) -> String {
     let ranges = prepared.map.ranges().iter();
     ranges.map(|range| format!("MemcpyHtoD,0x{:016x},{}\n", range.start, range.bytes)).collect()
 }
 
 /// Reason why a kernel was not written.
-enum Failed {
+enum ExportFailure {
     Write(io::Error),
     Run(interp::InterpError),
 }
 
-impl From<io::Error> for Failed {
+impl From<io::Error> for ExportFailure {
     fn from(error: io::Error) -> Self {
         Self::Write(error)
     }
@@ -167,11 +167,11 @@ impl From<io::Error> for Failed {
 fn write(
     kernel: &Kernel,
     id: u64,
-    prepared: &Prepared,
+    prepared: &PreparedLaunch,
     memory: &mut FlatMemory,
     out: AtomicFile,
     form: Form,
-) -> Result<(AtomicFile, u64), Failed> {
+) -> Result<(AtomicFile, u64), ExportFailure> {
     let image = &kernel.image;
     let header = Header {
         name: kernel.name.clone(),
@@ -211,7 +211,7 @@ fn write(
         }
         recorder.add(step);
     });
-    let steps = steps.map_err(Failed::Run)?;
+    let steps = steps.map_err(ExportFailure::Run)?;
     if let Some(error) = failed {
         return Err(error.into());
     }

@@ -3,19 +3,19 @@
 
 use golden::memory::FlatMemory;
 
-use super::prepare::{Kernel, Prepared};
+use super::prepare::{Kernel, PreparedLaunch};
 use super::steps::{self, Device, Place};
 use super::{RunError, verify};
 
 /// Prepared file, with memory after the launches so far.
 pub(super) struct Functional<'a> {
-    prepared: &'a Prepared,
+    prepared: &'a PreparedLaunch,
     memory: FlatMemory,
 }
 
 impl<'a> Functional<'a> {
     /// Creates the state before the first launch.
-    pub(super) fn new(prepared: &'a Prepared) -> Result<Self, RunError> {
+    pub(super) fn new(prepared: &'a PreparedLaunch) -> Result<Self, RunError> {
         let memory = verify::initial_memory(prepared).map_err(|e| RunError::input(&prepared.file.path, &e))?;
         Ok(Self { prepared, memory })
     }
@@ -26,17 +26,17 @@ impl<'a> Functional<'a> {
         launch: &mut dyn FnMut(&Kernel, &mut FlatMemory) -> Result<(), RunError>,
     ) -> Result<(), RunError> {
         let Self { prepared, memory } = self;
-        steps::run(prepared, None, &mut Untimed { memory, launch })
+        steps::run(prepared, None, &mut UntimedMachine { memory, launch })
     }
 }
 
 /// Memory, and the function that executes kernels on it.
-struct Untimed<'l> {
+struct UntimedMachine<'l> {
     memory: FlatMemory,
     launch: &'l mut dyn FnMut(&Kernel, &mut FlatMemory) -> Result<(), RunError>,
 }
 
-impl Device for Untimed<'_> {
+impl Device for UntimedMachine<'_> {
     type Stop = RunError;
 
     fn launch(&mut self, kernel: &Kernel, _place: Place) -> Result<(), RunError> {

@@ -10,7 +10,7 @@ use super::Totals;
 /// Initial length of an interval [core cycles].
 const FIRST: u64 = 16;
 /// Number of intervals at which adjacent ones are merged, which halves their number.
-const MOST: usize = 400;
+const MAX_INTERVALS: usize = 400;
 
 /// Counts of an interval, summed over all units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,7 +67,7 @@ pub(super) struct History {
 
 impl History {
     pub(super) fn new() -> Self {
-        Self { length: FIRST, before: Interval::default(), intervals: Vec::with_capacity(MOST) }
+        Self { length: FIRST, before: Interval::default(), intervals: Vec::with_capacity(MAX_INTERVALS) }
     }
 
     /// Creates a history for a run that has already reached `cycle`.
@@ -117,7 +117,7 @@ impl History {
         let from = self.before.cycles;
         self.intervals.push(Interval { from, ..all.joined(&self.before, |now, before| now - before) });
         self.before = all;
-        if self.intervals.len() == MOST {
+        if self.intervals.len() == MAX_INTERVALS {
             let two = |two: &[Interval]| two[0].joined(&two[1], |one, other| one + other);
             self.intervals = self.intervals.chunks_exact(2).map(two).collect();
             self.length *= 2;
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn intervals_follow_each_other_and_lose_nothing_however_long_a_run_is() {
-        const FULL: u64 = FIRST * MOST as u64;
+        const FULL: u64 = FIRST * MAX_INTERVALS as u64;
         for cycles in [1, FIRST - 1, FIRST, FULL - FIRST, FULL, FULL + 1, 1_000_003] {
             let mut history = History::new();
             let end = |to: u64, history: &mut History| {
@@ -151,7 +151,11 @@ mod tests {
                 end(cycles, &mut history);
             }
             let intervals = history.intervals;
-            assert!(intervals.len() < MOST && (cycles < FULL || intervals.len() >= MOST / 2), "{}", intervals.len());
+            assert!(
+                intervals.len() < MAX_INTERVALS && (cycles < FULL || intervals.len() >= MAX_INTERVALS / 2),
+                "{}",
+                intervals.len()
+            );
             let mut next = 0;
             for interval in &intervals {
                 assert_eq!((interval.from, interval.thread_instructions), (next, 3 * interval.cycles));

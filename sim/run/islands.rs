@@ -23,10 +23,10 @@ const PATIENCE: Duration = Duration::from_micros(50);
 const TURN: u32 = 4;
 const TRIAL: Duration = Duration::from_millis(2);
 /// Time for which a trial's winner runs [multiples of the trial's duration]. It starts at `SETTLED` and
-/// doubles each time the same mode wins again. `SETTLED_MOST` limits it for multithreaded and for
+/// doubles each time the same mode wins again. `MAX_SETTLED` limits it for multithreaded and for
 /// single-threaded execution.
 const SETTLED: u32 = 24;
-const SETTLED_MOST: [u32; 2] = [96, 960];
+const MAX_SETTLED: [u32; 2] = [96, 960];
 
 /// Threads that run the blocks of a machine. The choice does not affect results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,7 +153,7 @@ impl Team {
     fn settle(&mut self, [together, alone]: [Duration; 2]) {
         let winner = if 10 * together < 9 * alone { TOGETHER } else { ALONE };
         let again = winner == self.winner;
-        self.settled = if again { SETTLED.max(2 * self.settled).min(SETTLED_MOST[winner]) } else { SETTLED };
+        self.settled = if again { SETTLED.max(2 * self.settled).min(MAX_SETTLED[winner]) } else { SETTLED };
         (self.trial, self.winner, self.left) = (None, winner, self.settled * (together + alone));
     }
 }
@@ -204,7 +204,7 @@ impl Tasks {
 }
 
 /// State shared by all threads.
-struct Shared<'i> {
+struct SharedState<'i> {
     islands: &'i MachineIslands,
     /// Number of the current round.
     round: AtomicU64,
@@ -219,12 +219,12 @@ struct Helper {
     sleeps: AtomicBool,
 }
 
-impl Shared<'_> {
+impl SharedState<'_> {
     /// Takes part in a round. Returns false if the round is abandoned.
     fn work(&self, round: u64, order: &[usize], is_lost: impl Fn() -> bool) -> bool {
-        let meetings = 0..self.islands.meetings();
+        let meetings = 0..self.islands.num_sync_points();
         self.runs.share(round, order.iter().copied(), |island| self.islands.run(island), &is_lost)
-            && self.meetings.share(round, meetings, |meeting| self.islands.meet(meeting), is_lost)
+            && self.meetings.share(round, meetings, |meeting| self.islands.synchronize(meeting), is_lost)
     }
 
     /// Body of a helper thread.
@@ -276,7 +276,7 @@ impl Shared<'_> {
 
 /// Guard that ends the helpers on every exit path of the first thread.
 struct Dismissal<'a, 'i> {
-    shared: &'a Shared<'i>,
+    shared: &'a SharedState<'i>,
     threads: Vec<Thread>,
 }
 
@@ -300,7 +300,7 @@ pub(super) fn run(
     rounds: Option<&mut Vec<Round>>,
 ) {
     let Some(islands) = machine.separate(sim) else { return };
-    let mut next = || islands.set_out(&mut end, interrupt.load(Ordering::Relaxed) != 0);
+    let mut next = || islands.plan_round(&mut end, interrupt.load(Ordering::Relaxed) != 0);
     let count = threads.most().min(islands.count());
     if let Some(rounds) = rounds {
         while next() {
@@ -324,21 +324,21 @@ fn timed_round(islands: &MachineIslands) -> Round {
     }
     Round {
         islands: (0..islands.count()).map(|island| timed(|| islands.run(island))).collect(),
-        meetings: (0..islands.meetings()).map(|meeting| timed(|| islands.meet(meeting))).collect(),
+        meetings: (0..islands.num_sync_points()).map(|meeting| timed(|| islands.synchronize(meeting))).collect(),
     }
 }
 
 fn run_in_turn(islands: &MachineIslands) {
     (0..islands.count()).for_each(|island| islands.run(island));
-    (0..islands.meetings()).for_each(|meeting| islands.meet(meeting));
+    (0..islands.num_sync_points()).for_each(|meeting| islands.synchronize(meeting));
 }
 
 fn run_together(islands: &MachineIslands, next: &mut dyn FnMut() -> bool, count: usize, team: &mut Team) {
-    let shared = Shared {
+    let shared = SharedState {
         islands,
         round: AtomicU64::new(0),
         runs: Tasks::new(islands.count()),
-        meetings: Tasks::new(islands.meetings()),
+        meetings: Tasks::new(islands.num_sync_points()),
         helpers: (1..count).map(|_| Helper::default()).collect(),
     };
     let orders: Vec<_> = (0..count).map(|thread| shares(islands.count(), count, thread)).collect();
@@ -423,7 +423,7 @@ mod tests {
             assert!(team.trial.is_some());
         }
         let [first, second, .., last] = spans[..] else { panic!("{spans:?}") };
-        assert_eq!((second, last), (2 * first, SETTLED_MOST[ALONE] / SETTLED * first));
+        assert_eq!((second, last), (2 * first, MAX_SETTLED[ALONE] / SETTLED * first));
         let (is_alone, left) = tried(&mut team, |_| ROUND / 2, ROUND);
         assert!(!is_alone && left <= first, "{left:?}");
     }

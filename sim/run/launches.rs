@@ -6,15 +6,15 @@ use rtl::machine::{Machine, MachineConfig};
 
 use super::checkpoint::{self, Checkpoints};
 use super::drive::{Drive, Launch, StopReason};
-use super::prepare::{Kernel, Prepared, Task};
-use super::profiled::{Admitted, profiled};
+use super::prepare::{Kernel, PreparedLaunch, Task};
+use super::profiled::{AdmittedLines, profiled};
 use super::steps::{self, Device, Place};
 use super::verify::{Shadow, initial_memory, interpret, judge, read_view};
 use super::{Progress, RunError, RunOptions, RunReport};
 use crate::launch::write_npy;
 
 pub(super) fn run(
-    prepared: &Prepared,
+    prepared: &PreparedLaunch,
     config: &MachineConfig,
     options: &RunOptions,
     progress: &mut dyn FnMut(Progress),
@@ -48,7 +48,7 @@ pub(super) fn run(
 }
 
 /// Returns notes about kernel directives that the machine ignores.
-fn directive_notes(prepared: &Prepared) -> Vec<String> {
+fn directive_notes(prepared: &PreparedLaunch) -> Vec<String> {
     let mut notes = Vec::new();
     let kernels = prepared.tasks.iter().flatten().filter_map(|task| match task {
         Task::Launch(kernel) => Some(kernel),
@@ -72,7 +72,7 @@ fn directive_notes(prepared: &Prepared) -> Vec<String> {
 }
 
 /// Creates a machine whose memory has its contents before the first launch.
-fn filled(prepared: &Prepared, config: &MachineConfig) -> Result<Machine, RunError> {
+fn filled(prepared: &PreparedLaunch, config: &MachineConfig) -> Result<Machine, RunError> {
     let path = &prepared.file.path;
     let mut machine = Machine::new(config);
     let code = prepared.code.as_ref();
@@ -91,7 +91,7 @@ fn filled(prepared: &Prepared, config: &MachineConfig) -> Result<Machine, RunErr
     Ok(machine)
 }
 
-fn write_outputs(prepared: &Prepared, machine: &Machine) -> Result<Vec<PathBuf>, RunError> {
+fn write_outputs(prepared: &PreparedLaunch, machine: &Machine) -> Result<Vec<PathBuf>, RunError> {
     let mut written = Vec::new();
     for output in &prepared.file.outputs {
         if let Some(path) = &output.write {
@@ -105,10 +105,10 @@ fn write_outputs(prepared: &Prepared, machine: &Machine) -> Result<Vec<PathBuf>,
 }
 
 struct Launches<'a> {
-    prepared: &'a Prepared,
+    prepared: &'a PreparedLaunch,
     /// Admitted lines of the remaining launches. If warps race, the machine may need more launches than the
     /// profile; the lines of the last one then stay in effect.
-    admitted: std::vec::IntoIter<Admitted>,
+    admitted: std::vec::IntoIter<AdmittedLines>,
     drive: Drive<'a>,
     /// True if the next launch is already running.
     goes_on: bool,

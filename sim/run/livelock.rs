@@ -30,12 +30,12 @@ pub(super) struct Livelock {
 #[derive(Clone, Serialize, Deserialize)]
 struct Watch {
     steps_left: u64,
-    warps: Vec<Watched>,
+    warps: Vec<WatchedWarp>,
 }
 
 /// Warp that is monitored for a livelock.
 #[derive(Clone, Serialize, Deserialize)]
-struct Watched {
+struct WatchedWarp {
     sm: usize,
     warp: u8,
     /// Reference state, taken while the warp had no instruction in flight.
@@ -86,10 +86,10 @@ impl Livelock {
     }
 }
 
-fn running(machine: &Machine) -> Vec<Watched> {
+fn running(machine: &Machine) -> Vec<WatchedWarp> {
     let warps = machine.cores().iter().enumerate().flat_map(|(sm, core)| {
         let live = core.live_warps();
-        (0..u64::BITS as u8).filter(move |warp| live >> warp & 1 != 0).map(move |warp| Watched {
+        (0..u64::BITS as u8).filter(move |warp| live >> warp & 1 != 0).map(move |warp| WatchedWarp {
             sm,
             warp,
             seen: None,
@@ -115,7 +115,7 @@ impl Watch {
     }
 }
 
-impl Watched {
+impl WatchedWarp {
     fn follow(&mut self, core: &rtl::sm::SmCore) {
         match &self.seen {
             None => self.seen = core.warp_state(self.warp),

@@ -20,5 +20,5 @@ pub fn locality(launch: &Path, config: &MachineConfig) -> Result<LocalityCounts,
     let prepared = prepare(open(launch, None)?, config)?;
     let mut caches = Locality::new(caches(config).map_err(|e| RunError::input(launch, &e))?);
     each_launch(&prepared, config, &mut |launch, sms, memory| caches.run(launch, sms.ctas, memory))?;
-    Ok(*caches.found())
+    Ok(*caches.counts())
 }

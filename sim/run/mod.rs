@@ -57,8 +57,8 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use checkpoint::{Checkpoints, Identity, goes_on};
-pub use counters::{Counters, Evictions, Has, NO_EVICTIONS, Totals, ratio};
-pub use export::{Exported, Form as TraceForm, export, export_into, replaceable};
+pub use counters::{Counters, Evictions, MachineFeatures, NO_EVICTIONS, Totals, ratio};
+pub use export::{ExportResult, Form as TraceForm, export, export_into, replaceable};
 pub use history::Interval;
 pub use host_time::{HostTime, Stopwatch};
 pub use hybrid::hybrid;

@@ -11,7 +11,7 @@ use isa::texture::Texture;
 use isa::types::Type;
 use ptx::Source;
 use ptx::data::{ModuleData, data};
-use ptx::lower::Prepared;
+use ptx::lower::PreparedModule;
 
 use super::RunError;
 use crate::content::Content;
@@ -47,7 +47,7 @@ impl Region {
 }
 
 /// Addresses of all buffers and regions.
-pub(super) struct Placed {
+pub(super) struct Placement {
     /// Address of each buffer.
     pub(super) addresses: Vec<u64>,
     pub(super) regions: Vec<Region>,
@@ -77,7 +77,7 @@ pub(super) fn read(file: &mut LaunchFile) -> Result<BTreeMap<PathBuf, Module>, R
         let launches = file.launches().filter(|launch| launch.ptx == **ptx);
         let mut known = HashSet::new();
         let wanted: Vec<&str> = launches.map(|launch| &*launch.kernel).filter(|kernel| known.insert(*kernel)).collect();
-        let prepared = Prepared::new(source, module)?;
+        let prepared = PreparedModule::new(source, module)?;
         let programs = wanted.into_iter().map(|kernel| prepared.lower(kernel));
         let programs = programs.collect::<Result<_, _>>()?;
         modules.insert((*ptx).clone(), Module { data: data(source, module)?, programs });
@@ -98,8 +98,8 @@ pub(super) fn place(
     file: &LaunchFile,
     modules: &mut BTreeMap<PathBuf, Module>,
     initial: &mut [Array],
-) -> Result<Placed, RunError> {
-    let bound = Bound::of(file);
+) -> Result<Placement, RunError> {
+    let bound = BoundBuffers::of(file);
     let constants = modules.values().flat_map(|module| &module.data.constant_names);
     let inside: HashSet<usize> =
         constants.filter_map(|(name, _, _)| bound.variables.get(name.as_str()).copied()).collect();
@@ -174,16 +174,16 @@ pub(super) fn place(
             return Err(file.refuse_buffer(buffer, message).into());
         }
     }
-    Ok(Placed { addresses, regions, inside })
+    Ok(Placement { addresses, regions, inside })
 }
 
 /// Buffers that represent variables and texture references of the PTX files, by the names of these.
-struct Bound<'f> {
+struct BoundBuffers<'f> {
     variables: HashMap<&'f str, usize>,
     textures: HashMap<&'f str, usize>,
 }
 
-impl<'f> Bound<'f> {
+impl<'f> BoundBuffers<'f> {
     fn of(file: &'f LaunchFile) -> Self {
         let (mut variables, mut textures) = (HashMap::new(), HashMap::new());
         for (number, buffer) in file.buffers.iter().enumerate() {

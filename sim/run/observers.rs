@@ -9,12 +9,12 @@ use rtl::machine::{CORE, Machine};
 use rtl::sm::KernelImage;
 
 use super::history::{History, Interval};
-use super::series::{Counted, Series};
+use super::series::{Series, SeriesState};
 use super::traces::Traces;
 use super::verify::Shadow;
 use super::wave::Wave;
 use super::{RunError, RunOptions};
-use crate::readers::Changed;
+use crate::readers::ChangedBlocks;
 
 /// Observers that the options of a run request.
 pub(super) struct Observers {
@@ -23,7 +23,7 @@ pub(super) struct Observers {
     wave: Option<Wave>,
     traces: Traces,
     /// Blocks changed by the last edge, for the waveform and the event files.
-    changed: Changed,
+    changed: ChangedBlocks,
     series: Option<Series>,
     history: Option<History>,
 }
@@ -35,7 +35,7 @@ impl Observers {
             shadow,
             wave: options.wave.as_ref().map(|wave| Wave::open(wave, machine)).transpose()?,
             traces: Traces::open(options, machine)?,
-            changed: Changed::none(machine),
+            changed: ChangedBlocks::none(machine),
             series: options.series.as_ref().map(|series| Series::create(series, machine)).transpose()?,
             history: options.history.then(History::new),
         })
@@ -44,7 +44,7 @@ impl Observers {
     /// Resumes from a checkpoint at a cycle, with the counts at that cycle.
     pub(super) fn resume(
         &mut self,
-        (series, history): (Option<Counted>, Option<History>),
+        (series, history): (Option<SeriesState>, Option<History>),
         cycle: u64,
         machine: &Machine,
     ) {
@@ -57,7 +57,7 @@ impl Observers {
     }
 
     /// Returns the counts of time series and history, for a checkpoint.
-    pub(super) fn counted(&self) -> (Option<Counted>, Option<History>) {
+    pub(super) fn counted(&self) -> (Option<SeriesState>, Option<History>) {
         (self.series.as_ref().map(Series::counted), self.history.clone())
     }
 

@@ -11,7 +11,7 @@ use super::compared::Part;
 /// Factor for the instruction limit of another order: multiple of the thread instructions of the first order.
 const LONGER: u64 = 8;
 /// Constant added to this limit [thread instructions].
-const AT_LEAST: u64 = 1 << 22;
+const MIN_EXTRA_INSTRUCTIONS: u64 = 1 << 22;
 
 /// Section of a buffer or variable in which the machine and the interpreter differ.
 pub(super) struct Difference {
@@ -86,7 +86,8 @@ impl Difference {
 /// Repeats a launch in other orders, on the memory contents before it, until every difference is explained or
 /// no order is left. `instructions` is the number of thread instructions of the first order.
 pub(super) fn ask(disputed: &mut [Difference], launch: &Launch<'_>, sms: Sms, before: &FlatMemory, instructions: u64) {
-    let max_instructions = instructions.saturating_mul(LONGER).saturating_add(AT_LEAST).min(launch.max_instructions);
+    let max_instructions =
+        instructions.saturating_mul(LONGER).saturating_add(MIN_EXTRA_INSTRUCTIONS).min(launch.max_instructions);
     let launch = Launch { max_instructions, ..*launch };
     for order in Order::OTHERS {
         if disputed.iter().all(|one| one.mismatch().is_none()) {

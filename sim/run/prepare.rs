@@ -6,18 +6,18 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use golden::reference::{Array, Expected};
+use golden::reference::{Array, ExpectedOutput};
 use isa::program::{Param, Program};
 use rtl::machine::MachineConfig;
 use rtl::sm::{AddressMap, KernelImage, NamedRange};
 
 use super::RunError;
 use super::code::Code;
-use super::modules::{ALIGNMENT, FIRST_ADDRESS, Module, Placed, Region, place, read, texture_handle};
+use super::modules::{ALIGNMENT, FIRST_ADDRESS, Module, Placement, Region, place, read, texture_handle};
 use crate::launch::{Action, Argument, KernelLaunch, KernelShape, LaunchFile, ParameterShape, View};
 
 /// Launch file that is ready to run.
-pub(super) struct Prepared {
+pub(super) struct PreparedLaunch {
     pub(super) file: LaunchFile,
     /// Initial contents of each buffer.
     pub(super) initial: Vec<Array>,
@@ -26,7 +26,7 @@ pub(super) struct Prepared {
     /// Variables of the PTX files that are not buffers of the launch file.
     pub(super) regions: Vec<Region>,
     /// Expected contents of each output.
-    pub(super) expected: Vec<Option<Expected>>,
+    pub(super) expected: Vec<Option<ExpectedOutput>>,
     pub(super) map: Arc<AddressMap>,
     /// Local memory of all warp slots. Kernels can address it only through `.local`.
     pub(super) local: Option<NamedRange>,
@@ -73,15 +73,15 @@ impl Kernel {
 }
 
 /// Reads the PTX files of a launch file and checks the whole input.
-pub(super) fn prepare(mut file: LaunchFile, config: &MachineConfig) -> Result<Prepared, RunError> {
+pub(super) fn prepare(mut file: LaunchFile, config: &MachineConfig) -> Result<PreparedLaunch, RunError> {
     let mut modules = read(&mut file)?;
     let path = &file.path;
     let shapes: BTreeMap<&Path, Vec<KernelShape>> =
         modules.iter().map(|(path, module)| (path.as_path(), module.programs.iter().map(shape).collect())).collect();
     file.check_kernels(config.sm.shared.bytes, |path| shapes.get(path).map_or(&[], Vec::as_slice))?;
     let mut initial = file.initial();
-    let Placed { addresses, regions, inside } = place(&file, &mut modules, &mut initial)?;
-    let expected = file.expected(&initial)?;
+    let Placement { addresses, regions, inside } = place(&file, &mut modules, &mut initial)?;
+    let expected = file.compute_expected(&initial)?;
     let buffers = file.buffers.iter().zip(&addresses).enumerate().filter(|(i, _)| !inside.contains(i));
     let ranges: Vec<NamedRange> = buffers
         .map(|(_, (buffer, &start))| (buffer.name.clone(), start, buffer.bytes()))
@@ -109,7 +109,7 @@ pub(super) fn prepare(mut file: LaunchFile, config: &MachineConfig) -> Result<Pr
     };
     let tasks = file.steps.iter().map(|step| step.actions.iter().map(&mut task).collect());
     let tasks = tasks.collect::<Result<_, _>>().map_err(|e| RunError::input(path, &e))?;
-    Ok(Prepared { initial, addresses, regions, expected, map, local, code, tasks, file })
+    Ok(PreparedLaunch { initial, addresses, regions, expected, map, local, code, tasks, file })
 }
 
 fn shape(program: &Program) -> KernelShape {

@@ -8,7 +8,7 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::config::{Request, Resolved};
+use crate::config::{Request, ResolvedMachine};
 use crate::run::{Counters, RunOptions, run};
 use golden::untimed::Load;
 
@@ -18,7 +18,9 @@ fn kernels() -> PathBuf {
 
 fn fermi(designs: &[&str], sets: &[&str]) -> MachineConfig {
     let owned = |all: &[&str]| all.iter().map(|&one| one.to_owned()).collect();
-    Resolved::new(&Request { machine: "fermi".to_owned(), designs: owned(designs), sets: owned(sets) }).unwrap().config
+    ResolvedMachine::new(&Request { machine: "fermi".to_owned(), designs: owned(designs), sets: owned(sets) })
+        .unwrap()
+        .config
 }
 
 /// Returns the untimed profile of all launches of a file, and the counters of the clocked machine.

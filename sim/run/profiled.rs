@@ -1,5 +1,5 @@
 //! Profile for Profiled-BYPASS: the lines that the L1Ds admit in each launch. It is taken from an untimed run
-//! on the same data ([`golden::untimed::Recording::admitted`]).
+//! on the same data ([`golden::untimed::Recording::admitted_lines`]).
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use rtl::l1::bypass::profiled::{ProfileScope, ProfiledConfig};
 use rtl::machine::MachineConfig;
 
 use super::RunError;
-use super::prepare::Prepared;
+use super::prepare::PreparedLaunch;
 use super::untimed::each_launch;
 
 /// Lines that the L1D of each SM admits in a launch.
-pub(super) type Admitted = Vec<Arc<[u64]>>;
+pub(super) type AdmittedLines = Vec<Arc<[u64]>>;
 
 /// Computes the admitted lines of every launch in order; none if the machine's bypass scheme uses no profile.
-pub(super) fn profiled(prepared: &Prepared, config: &MachineConfig) -> Result<Vec<Admitted>, RunError> {
+pub(super) fn profiled(prepared: &PreparedLaunch, config: &MachineConfig) -> Result<Vec<AdmittedLines>, RunError> {
     let Some(&ProfiledConfig { scope, threshold }) = config.l1.bypass.profile() else { return Ok(Vec::new()) };
     let counted = match scope {
         ProfileScope::Local => CountScope::Local,
@@ -25,7 +25,7 @@ pub(super) fn profiled(prepared: &Prepared, config: &MachineConfig) -> Result<Ve
     let mut launches = Vec::new();
     each_launch(prepared, config, &mut |launch, sms, memory| {
         let recording = Recording::new(launch, sms, config.l1.line_bytes as usize, memory)?;
-        launches.push(recording.admitted(counted, threshold.into()).into_iter().map(Arc::from).collect());
+        launches.push(recording.admitted_lines(counted, threshold.into()).into_iter().map(Arc::from).collect());
         Ok(())
     })?;
     Ok(launches)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use golden::memory::FlatMemory;
-use isa::MOST_ADDRESS_BITS;
+use isa::MAX_ADDRESS_BITS;
 use isa::recorded::Header;
 use rtl::machine::{Machine, MachineConfig};
 use rtl::sm::{KernelImage, occupancy};
@@ -59,7 +59,7 @@ impl Trace {
 
     /// Reads the header and the first CTA of a kernel.
     fn add(&mut self, path: PathBuf) -> Result<(), RunError> {
-        let limits = Limits { address_bits: MOST_ADDRESS_BITS, ..Limits::default() };
+        let limits = Limits { address_bits: MAX_ADDRESS_BITS, ..Limits::default() };
         let mut kernel = KernelTrace::open_with(&path, limits)?;
         kernel.next_cta()?;
         self.highest = self.highest.max(kernel.highest_address());
@@ -75,7 +75,7 @@ impl Trace {
             match command {
                 Command::CopyToDevice { address, bytes } => {
                     let last = address.saturating_add(bytes.saturating_sub(1));
-                    list.check_address(last, MOST_ADDRESS_BITS)?;
+                    list.check_address(last, MAX_ADDRESS_BITS)?;
                     recording.highest = recording.highest.max(last);
                 }
                 Command::Kernel { path } if path.is_file() => recording.add(path)?,
@@ -109,8 +109,8 @@ impl Trace {
     pub fn fits(&self, config: &MachineConfig) -> Result<(), RunError> {
         self.runs_on(config)?;
         for path in &self.kernels {
-            let Opened { header, source } = open(path, config, 0)?;
-            let image = KernelImage::recorded(&header, &path.display().to_string(), source);
+            let OpenKernel { header, source } = open(path, config, 0)?;
+            let image = KernelImage::from_trace(&header, &path.display().to_string(), source);
             let image = image.map_err(|error| RunError::input(path, &error))?;
             occupancy(&config.sm, &image).map_err(|error| RunError::input(path, &error))?;
         }
@@ -160,7 +160,7 @@ pub fn replay(
     // The trace of a kernel is opened when the preceding kernel starts.
     let most_ahead = if options.threads.leave_one_idle() { READ_AHEAD } else { 0 };
     let mut code = TracedCode::default();
-    let (done, left) = recording.kernels.split_at(recording.kernels.len().min(drive.launched() as usize));
+    let (done, left) = recording.kernels.split_at(recording.kernels.len().min(drive.finished_launches() as usize));
     for path in done {
         code.start_of(&KernelTrace::open(path)?.header().name, config.addr_bits);
     }
@@ -193,27 +193,27 @@ fn read_to_end(source: &TraceSource, interrupt: &AtomicUsize) -> Result<Vec<Warn
 }
 
 /// Kernel of a trace that is being read.
-struct Opened {
+struct OpenKernel {
     header: Header,
     source: Arc<TraceSource>,
 }
 
-fn open(path: &Path, config: &MachineConfig, most_ahead: usize) -> Result<Opened, RunError> {
+fn open(path: &Path, config: &MachineConfig, most_ahead: usize) -> Result<OpenKernel, RunError> {
     let shared_bytes = config.sm.shared.bytes.into();
     let limits = Limits { address_bits: config.addr_bits, shared_bytes, ..Limits::default() };
     let trace = KernelTrace::open_with(path, limits)?;
     let header = trace.header().clone();
-    Ok(Opened { header, source: Arc::new(TraceSource::new(trace, most_ahead)) })
+    Ok(OpenKernel { header, source: Arc::new(TraceSource::new(trace, most_ahead)) })
 }
 
 fn launch(
     drive: &mut Drive<'_>,
     path: &Path,
-    Opened { header, source }: Opened,
+    OpenKernel { header, source }: OpenKernel,
     code: u64,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), StopReason> {
-    let image = KernelImage::recorded(&header, &path.display().to_string(), source.clone());
+    let image = KernelImage::from_trace(&header, &path.display().to_string(), source.clone());
     let image = Arc::new(image.map_err(|e| RunError::input(path, &e))?.with_code(code));
     let place = Place::default();
     let launch = Launch { name: &header.name, place, image: &image, path, is_broken: &|| source.is_broken() };

@@ -10,7 +10,7 @@ use rtl::machine::Machine;
 use serde::{Deserialize, Serialize};
 use waves::part_file::AtomicFile;
 
-use super::{Has, RunError, SeriesOptions, Totals};
+use super::{MachineFeatures, RunError, SeriesOptions, Totals};
 use crate::config::near;
 
 /// Default columns, as paths of counters in the statistics. Each row contains their increase in its interval.
@@ -37,7 +37,7 @@ pub const COLUMNS: [&str; 18] = [
 
 /// State of a time series.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Counted {
+pub(super) struct SeriesState {
     /// Length of an interval [core cycles].
     interval: u64,
     /// Paths of the counters.
@@ -52,14 +52,14 @@ pub(super) struct Counted {
 pub(super) struct Series {
     path: PathBuf,
     writer: csv::Writer<AtomicFile>,
-    has: Has,
+    has: MachineFeatures,
     /// Index of each column among all counters.
     places: Vec<usize>,
-    counted: Counted,
+    counted: SeriesState,
 }
 
 /// Returns the values of all counters of a machine with these features.
-fn values(has: &Has, machine: &Machine) -> Vec<u64> {
+fn values(has: &MachineFeatures, machine: &Machine) -> Vec<u64> {
     let mut values = Paths::values();
     Totals::of(machine).list(has, &mut values);
     values.values
@@ -68,7 +68,7 @@ fn values(has: &Has, machine: &Machine) -> Vec<u64> {
 impl Series {
     pub(super) fn create(options: &SeriesOptions, machine: &Machine) -> Result<Self, RunError> {
         let SeriesOptions { path, interval, columns } = options;
-        let has = Has::of(machine.config());
+        let has = MachineFeatures::of(machine.config());
         let mut all = Paths::default();
         Totals::default().list(&has, &mut all);
         let mut columns: Vec<String> =
@@ -92,16 +92,16 @@ impl Series {
         let head = head.chain(columns.iter().map(|name| name.replace('.', "_")));
         writer.write_record(head).map_err(|e| RunError::input(path, &e))?;
         let totals = vec![0; columns.len()];
-        let counted = Counted { interval: *interval, columns, from: 0, totals };
+        let counted = SeriesState { interval: *interval, columns, from: 0, totals };
         Ok(Self { path: path.clone(), writer, has, places, counted })
     }
 
     /// Resumes the series in a run that has reached `cycle`. Continues the current interval of an earlier
     /// series if that had the same intervals and columns; otherwise starts a new interval.
-    pub(super) fn go_on(&mut self, counted: Option<Counted>, cycle: u64, machine: &Machine) {
-        let Counted { interval, columns, .. } = &self.counted;
-        let is_alike = |other: &Counted| other.interval == *interval && other.columns == *columns;
-        self.counted = counted.filter(is_alike).unwrap_or_else(|| Counted {
+    pub(super) fn go_on(&mut self, counted: Option<SeriesState>, cycle: u64, machine: &Machine) {
+        let SeriesState { interval, columns, .. } = &self.counted;
+        let is_alike = |other: &SeriesState| other.interval == *interval && other.columns == *columns;
+        self.counted = counted.filter(is_alike).unwrap_or_else(|| SeriesState {
             from: cycle,
             totals: self.totals(machine),
             ..self.counted.clone()
@@ -109,7 +109,7 @@ impl Series {
     }
 
     /// Returns the state for a checkpoint.
-    pub(super) fn counted(&self) -> Counted {
+    pub(super) fn counted(&self) -> SeriesState {
         self.counted.clone()
     }
 
@@ -140,7 +140,7 @@ impl Series {
 
     fn row(&mut self, to: u64, machine: &Machine) -> Result<(), RunError> {
         let totals = self.totals(machine);
-        let Counted { from, totals: before, .. } = &mut self.counted;
+        let SeriesState { from, totals: before, .. } = &mut self.counted;
         let increases = totals.iter().zip(&*before).map(|(now, before)| now - before);
         let row = [*from, to].into_iter().chain(increases).map(|number| number.to_string());
         self.writer.write_record(row).map_err(|e| RunError::input(&self.path, &e))?;

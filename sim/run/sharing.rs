@@ -65,7 +65,7 @@ pub fn sharing(launch: &Path, machine: &MachineConfig) -> Result<Vec<KernelShari
             kernels.len() - 1
         });
         let accesses = &mut kernels[at].1;
-        let mut touched = Touched::default();
+        let mut touched = LaunchAccesses::default();
         run_steps(launch, sms, memory, &mut |step| touched.step(step, launch.grid, accesses))?;
         touched.add_to(accesses);
         Ok(())
@@ -126,7 +126,7 @@ fn dependent_addresses(program: &Program) -> Vec<bool> {
 
 /// Accesses of one launch.
 #[derive(Default)]
-struct Touched {
+struct LaunchAccesses {
     /// Accessed words with the CTA that accessed them.
     by_cta: FxHashSet<(u64, u32)>,
     /// Number of CTAs that accessed each word.
@@ -139,7 +139,7 @@ struct Touched {
 /// Flag in the number of a word of constant memory.
 const CONSTANT: u64 = 1 << 63;
 
-impl Touched {
+impl LaunchAccesses {
     fn step(&mut self, step: &WarpStep<'_>, grid: [u32; 3], accesses: &mut [Option<AccessSharing>]) {
         let Some((_, mem)) = step.access else { return };
         let (mask, addresses, space) = match (mem.space, step.global()) {
@@ -189,11 +189,11 @@ impl Touched {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Request, Resolved};
+    use crate::config::{Request, ResolvedMachine};
 
     fn profile(kernel: &str) -> Vec<KernelSharing> {
         let request = Request { machine: "hybrid".to_owned(), ..Request::default() };
-        let machine = Resolved::new(&request).unwrap().config;
+        let machine = ResolvedMachine::new(&request).unwrap().config;
         let launch = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../kernels/{kernel}/small.toml"));
         sharing(&launch, &machine).unwrap()
     }

@@ -4,7 +4,7 @@ use input::noun;
 use serde::{Deserialize, Serialize};
 
 use super::RunError;
-use super::prepare::{Kernel, Prepared, Task};
+use super::prepare::{Kernel, PreparedLaunch, Task};
 use crate::launch::{Repeat, View};
 
 /// Device that runs kernels, as seen by the host.
@@ -33,7 +33,7 @@ pub(super) struct Place {
 }
 
 /// Executes all steps of a file on a device. With `from`, starts at a launch that is already running.
-pub(super) fn run<D: Device>(prepared: &Prepared, from: Option<Place>, device: &mut D) -> Result<(), D::Stop> {
+pub(super) fn run<D: Device>(prepared: &PreparedLaunch, from: Option<Place>, device: &mut D) -> Result<(), D::Stop> {
     let mut host = Host { prepared, device, from };
     let first = from.map_or(0, |from| from.step);
     for (number, step) in prepared.file.steps.iter().enumerate().skip(first) {
@@ -48,7 +48,7 @@ pub(super) fn run<D: Device>(prepared: &Prepared, from: Option<Place>, device: &
 }
 
 struct Host<'a, D> {
-    prepared: &'a Prepared,
+    prepared: &'a PreparedLaunch,
     device: &'a mut D,
     /// Launch that is already running, until it is resumed.
     from: Option<Place>,

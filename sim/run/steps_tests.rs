@@ -12,7 +12,7 @@ use golden::reference::{Array, ElementType};
 use rtl::machine::MachineConfig;
 use tempfile::TempDir;
 
-use crate::config::{Request, Resolved};
+use crate::config::{Request, ResolvedMachine};
 use crate::launch::write_npy;
 use crate::run::{Outcome, RunOptions, RunReport, TraceForm, Verdict, export, open, profile, record, run};
 
@@ -68,7 +68,7 @@ impl Folder {
 
 fn fermi() -> MachineConfig {
     let request = Request { machine: "fermi".to_owned(), designs: Vec::new(), sets: Vec::new() };
-    Resolved::new(&request).unwrap().config
+    ResolvedMachine::new(&request).unwrap().config
 }
 
 const LAUNCH: &str = "kernel = \"vadd\"\ngrid = [1]\nblock = [64]\n";

@@ -6,7 +6,7 @@ use rtl::machine::{CORE, Machine};
 use rtl::sm::KernelImage;
 
 use super::{RunError, RunOptions};
-use crate::readers::{Changed, Pipeline, Timeline};
+use crate::readers::{ChangedBlocks, Pipeline, Timeline};
 
 /// Event files that the options request, each with its path.
 pub(super) struct Traces {
@@ -49,7 +49,7 @@ impl Traces {
     }
 
     /// Writes the changes of the last step.
-    pub(super) fn sample(&mut self, tick: u64, changed: &Changed, machine: &Machine) -> Result<(), RunError> {
+    pub(super) fn sample(&mut self, tick: u64, changed: &ChangedBlocks, machine: &Machine) -> Result<(), RunError> {
         let failed = |path: &Path, e| RunError::input(path, &e);
         if let Some((path, timeline)) = &mut self.timeline {
             timeline.sample(tick, changed, machine).map_err(|e| failed(path, e))?;

@@ -10,7 +10,7 @@ use rtl::l2::L2Config;
 use rtl::machine::MachineConfig;
 
 use super::functional::Functional;
-use super::prepare::Prepared;
+use super::prepare::PreparedLaunch;
 use super::{RunError, verify};
 use crate::check::l1::set_index;
 
@@ -34,7 +34,7 @@ fn geometry(index: &IndexConfig, sets: u32, ways: u32, line_bytes: u32) -> Resul
 /// Calls `run` for every launch of a prepared file in order, with its distribution over the SMs and the
 /// memory.
 pub(super) fn each_launch(
-    prepared: &Prepared,
+    prepared: &PreparedLaunch,
     config: &MachineConfig,
     run: &mut dyn FnMut(&Launch<'_>, Sms, &mut FlatMemory) -> Result<(), InterpError>,
 ) -> Result<(), RunError> {

@@ -21,7 +21,7 @@ use rtl::sm::{InstructionStore, KernelImage, SharedConfig, occupancy};
 use super::compared::{self, Part};
 use super::consistency::MemoryModel;
 use super::orders::{self, Difference};
-use super::prepare::{Kernel, Prepared};
+use super::prepare::{Kernel, PreparedLaunch};
 use crate::check::dueling::DuelLockstep;
 use crate::check::icache::FetchLockstep;
 use crate::check::l1::Lockstep;
@@ -67,7 +67,7 @@ impl Shadow {
         let is_tracked = config.tracker.is_on();
         let l1 = |i| {
             let twin = Lockstep::new(&format!("sm{i}.l1"), i, &config.l1, read_only, own_periods);
-            let twin = if is_tracked { twin.map(Lockstep::tracked) } else { twin };
+            let twin = if is_tracked { twin.map(Lockstep::with_tracker) } else { twin };
             twin.map_err(|e| e.to_string())
         };
         let interleave = config.interleave(config.l1.line_bytes);
@@ -102,7 +102,7 @@ impl Shadow {
 
     /// Checks every block that was evaluated at the last tick.
     pub(super) fn follow(&mut self, machine: &mut Machine, sim: &Simulator) {
-        let lsus = machine.lsus_evaluated(sim);
+        let lsus = machine.evaluated_lsus(sim);
         let cycle = sim.tick() / u64::from(machine.clocks().period(usize::from(CORE)));
         if let Some(duel) = &mut self.duel
             && lsus != 0
@@ -110,7 +110,7 @@ impl Shadow {
             duel.advance(cycle);
         }
         if self.sees_lanes {
-            machine.warps_taken(sim.tick()).for_each(|(sm, access)| self.l1s[sm].take(access));
+            machine.accepted_accesses(sim.tick()).for_each(|(sm, access)| self.l1s[sm].take(access));
         }
         for i in 0..machine.lsus().len() {
             if lsus >> i & 1 != 0
@@ -148,7 +148,7 @@ impl Shadow {
                 self.report(format!("cycle {cycle}, partition{i}.tracker: {mismatch}"));
             }
         }
-        let mut drams = sim.evaluated(usize::from(DRAM));
+        let mut drams = sim.evaluated_blocks(usize::from(DRAM));
         while drams != 0 {
             let i = drams.trailing_zeros() as usize;
             drams &= drams - 1;
@@ -238,7 +238,7 @@ impl Shadow {
             }
         }
         for (i, bank) in machine.banks().iter().enumerate().filter(|_| is_complete) {
-            if let Err(sum) = bank.stats().conserved() {
+            if let Err(sum) = bank.stats().check_conservation() {
                 self.report(format!("partition{i}.l2: {sum}"));
             }
         }
@@ -305,7 +305,7 @@ pub(super) fn interpret(
     shadow: &mut Shadow,
     kernel: &Kernel,
     machine: &Machine,
-    prepared: &Prepared,
+    prepared: &PreparedLaunch,
 ) -> Result<(), String> {
     let config = machine.config();
     let ctas = occupancy(&config.sm, &kernel.image).map_err(|e| e.to_string())? as usize;
@@ -336,7 +336,7 @@ pub(super) fn interpret(
 }
 
 /// Returns the sections in which the machine and `memory` differ.
-fn disputed(memory: &FlatMemory, machine: &Machine, prepared: &Prepared) -> Result<Vec<Difference>, String> {
+fn disputed(memory: &FlatMemory, machine: &Machine, prepared: &PreparedLaunch) -> Result<Vec<Difference>, String> {
     let mut disputed = Vec::new();
     for (i, buffer) in prepared.file.buffers.iter().enumerate() {
         let read = machine.read_memory(prepared.addresses[i], buffer.bytes()).map_err(|e| e.to_string())?;
@@ -357,7 +357,7 @@ fn disputed(memory: &FlatMemory, machine: &Machine, prepared: &Prepared) -> Resu
 }
 
 /// Reads every buffer and variable from the machine.
-fn held<'p>(machine: &Machine, prepared: &'p Prepared) -> Result<Vec<(&'p str, Vec<u8>)>, String> {
+fn held<'p>(machine: &Machine, prepared: &'p PreparedLaunch) -> Result<Vec<(&'p str, Vec<u8>)>, String> {
     let buffers = prepared.file.buffers.iter().zip(&prepared.addresses);
     let buffers = buffers.map(|(buffer, address)| (&*buffer.name, *address, buffer.bytes()));
     let regions = prepared.regions.iter().map(|region| (&*region.name, region.address, region.bytes.len()));
@@ -366,7 +366,7 @@ fn held<'p>(machine: &Machine, prepared: &'p Prepared) -> Result<Vec<(&'p str, V
 }
 
 /// Creates the memory with all buffers and variables before the first launch.
-pub(super) fn initial_memory(prepared: &Prepared) -> Result<FlatMemory, String> {
+pub(super) fn initial_memory(prepared: &PreparedLaunch) -> Result<FlatMemory, String> {
     let mut memory = FlatMemory::new();
     // Regions come first: a buffer for a constant lies inside a region and needs no memory of its own.
     for region in &prepared.regions {
@@ -398,7 +398,7 @@ pub(super) fn interpreted(kernel: &Kernel) -> interp::Launch<'_> {
 
 /// Compares the outputs of a finished run with the launch file's expectations. Returns `None` if the file
 /// states no expectations.
-pub(super) fn judge(prepared: &Prepared, machine: &Machine) -> Result<Option<Vec<String>>, String> {
+pub(super) fn judge(prepared: &PreparedLaunch, machine: &Machine) -> Result<Option<Vec<String>>, String> {
     let mut failed = Vec::new();
     let mut any = false;
     for (output, expected) in prepared.file.outputs.iter().zip(&prepared.expected) {
@@ -413,7 +413,7 @@ pub(super) fn judge(prepared: &Prepared, machine: &Machine) -> Result<Option<Vec
 }
 
 /// Reads elements of a buffer from the machine.
-pub(super) fn read_view(prepared: &Prepared, machine: &Machine, view: &View) -> Result<Array, String> {
+pub(super) fn read_view(prepared: &PreparedLaunch, machine: &Machine, view: &View) -> Result<Array, String> {
     let buffer = view.buffer.0;
     let (address, bytes) = (prepared.addresses[buffer], prepared.file.buffers[buffer].bytes());
     Ok(view.of(&machine.read_memory(address, bytes).map_err(|e| e.to_string())?))

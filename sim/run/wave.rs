@@ -10,7 +10,7 @@ use waves::part_file::AtomicFile;
 use waves::scope::{Glob, Window};
 
 use super::{RunError, WaveOptions, without_name};
-use crate::readers::{Changed, Cut, WaveSpec, Waveform};
+use crate::readers::{ChangedBlocks, Cut, WaveSpec, Waveform};
 
 /// Waveform under construction.
 pub(super) struct Wave {
@@ -50,13 +50,19 @@ impl Wave {
     }
 
     /// Writes the changes of the last step.
-    pub(super) fn sample(&mut self, tick: u64, changed: &Changed, machine: &Machine) -> Result<(), RunError> {
+    pub(super) fn sample(&mut self, tick: u64, changed: &ChangedBlocks, machine: &Machine) -> Result<(), RunError> {
         self.dump.sample(tick, changed, machine).map_err(|e| unwritten(&self.path, &e))
     }
 
     /// Records a failure, which can start, mark or end the waveform.
     #[cold]
-    pub(super) fn fail(&mut self, what: &str, tick: u64, changed: &Changed, machine: &Machine) -> Result<(), RunError> {
+    pub(super) fn fail(
+        &mut self,
+        what: &str,
+        tick: u64,
+        changed: &ChangedBlocks,
+        machine: &Machine,
+    ) -> Result<(), RunError> {
         self.dump.fail(what, tick, changed, machine).map_err(|e| unwritten(&self.path, &e))
     }
 

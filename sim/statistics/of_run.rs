@@ -1,13 +1,13 @@
 //! Keys of a run's statistics, in their order.
 
 use golden::l1::reuse::Histograms;
-use rtl::kernel::{Counted, CounterReader, Key, Opened, Quantity, Value, count_classes, count_units};
-use rtl::l1::stats::L1Has;
+use rtl::kernel::{Counted, CounterReader, Key, Quantity, ScopeKind, Value, count_classes, count_units};
+use rtl::l1::stats::L1Features;
 
 use super::sheet::{Entry, StatisticsTable};
-use crate::config::Resolved;
+use crate::config::ResolvedMachine;
 use crate::estimate::{Energy, Events, Unit};
-use crate::run::{Counters, Has, LoadCounters, Outcome, RunReport, Verdict};
+use crate::run::{Counters, LoadCounters, MachineFeatures, Outcome, RunReport, Verdict};
 
 /// Version of the keys.
 pub const SCHEMA: u32 = 1;
@@ -17,13 +17,13 @@ const IDLE: &str = "Scheduler cycles of SMs in launches in which they had no war
 
 /// Collects the statistics of a run, with its energy if that was estimated.
 #[must_use]
-pub fn of_run(resolved: &Resolved, report: &RunReport, energy: Option<&Energy>) -> StatisticsTable {
+pub fn of_run(resolved: &ResolvedMachine, report: &RunReport, energy: Option<&Energy>) -> StatisticsTable {
     let mut sheet = StatisticsTable::new(false);
     let run = Run {
         machine: &resolved.machine.name,
         designs: &resolved.designs,
         config_hash: &resolved.hash(),
-        has: Has::of(&resolved.config),
+        has: MachineFeatures::of(&resolved.config),
         report,
         energy,
     };
@@ -52,7 +52,7 @@ pub fn dictionary() -> Vec<Entry> {
         config_hash: "",
         // Null keys are listed too, but a load-only cache lists fewer keys. The dictionary therefore assumes
         // stores.
-        has: Has { l1: L1Has { stores: true, ..L1Has::default() }, ..Has::default() },
+        has: MachineFeatures { l1: L1Features { stores: true, ..L1Features::default() }, ..MachineFeatures::default() },
         report: &report,
         energy: Some(&energy),
     };
@@ -66,7 +66,7 @@ struct Run<'a> {
     machine: &'a str,
     designs: &'a [String],
     config_hash: &'a str,
-    has: Has,
+    has: MachineFeatures,
     report: &'a RunReport,
     energy: Option<&'a Energy>,
 }
@@ -95,7 +95,7 @@ fn count(to: &mut dyn CounterReader, name: &'static str, about: &'static str, co
 
 /// Reports a list of words.
 fn words<'a>(to: &mut dyn CounterReader, key: &Key, words: impl IntoIterator<Item = &'a str>) {
-    if to.enter(key, Opened::List) {
+    if to.enter(key, ScopeKind::List) {
         words.into_iter().for_each(|word| to.counter(key, Value::Text(word)));
         to.leave();
     }
@@ -109,10 +109,10 @@ fn elements<T>(
     any: Option<&T>,
     list: impl Fn(&T, &mut dyn CounterReader),
 ) {
-    if to.enter(key, Opened::List) {
+    if to.enter(key, ScopeKind::List) {
         let any = any.filter(|_| items.is_empty() && to.lists_all());
         for item in items.iter().chain(any) {
-            if to.enter(key, Opened::Element) {
+            if to.enter(key, ScopeKind::Element) {
                 list(item, to);
                 to.leave();
             }
@@ -123,7 +123,7 @@ fn elements<T>(
 
 /// Reports a group, or null if it does not exist.
 fn group(to: &mut dyn CounterReader, key: &Key, is_there: bool, list: impl FnOnce(&mut dyn CounterReader)) {
-    if to.enter(key, if is_there { Opened::Group } else { Opened::Absent }) {
+    if to.enter(key, if is_there { ScopeKind::Group } else { ScopeKind::Absent }) {
         list(to);
         to.leave();
     }
@@ -243,7 +243,7 @@ impl Run<'_> {
     }
 
     fn list_units(&self, counters: &Counters, to: &mut dyn CounterReader) {
-        let Has { core, icache, l1, l2, .. } = &self.has;
+        let MachineFeatures { core, icache, l1, l2, .. } = &self.has;
         let cores = counters.cores.iter().zip(&counters.stalls).zip(&counters.idle);
         let cores: Vec<_> = cores.map(|((core, slots), idle)| (*core, *slots, *idle)).collect();
         let any = Default::default();

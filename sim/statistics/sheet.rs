@@ -1,6 +1,6 @@
 //! Tree of the counters that the blocks report.
 
-use rtl::kernel::{CounterReader, Key, Opened, Value};
+use rtl::kernel::{CounterReader, Key, ScopeKind, Value};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 /// Value of a key.
@@ -103,14 +103,14 @@ fn is_alike(one: &[(Key, Node)], other: &[(Key, Node)]) -> bool {
 }
 
 impl CounterReader for StatisticsTable {
-    fn enter(&mut self, key: &Key, opened: Opened) -> bool {
+    fn enter(&mut self, key: &Key, opened: ScopeKind) -> bool {
         let node = match opened {
-            Opened::Absent if !self.lists_all => {
+            ScopeKind::Absent if !self.lists_all => {
                 self.put(key, Node::Absent);
                 return false;
             }
-            Opened::List => Node::List(Vec::new()),
-            Opened::Absent | Opened::Group | Opened::Element => Node::Group(Vec::new()),
+            ScopeKind::List => Node::List(Vec::new()),
+            ScopeKind::Absent | ScopeKind::Group | ScopeKind::Element => Node::Group(Vec::new()),
         };
         self.open.push((*key, node));
         true

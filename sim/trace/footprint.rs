@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 /// Number of lines in a group.
 const GROUP: u64 = 64;
 /// Maximum number of groups: 128 million consecutive lines, in about 200 MB.
-const MOST_GROUPS: usize = 2 << 20;
+const MAX_GROUPS: usize = 2 << 20;
 
 /// Lines accessed so far.
 #[derive(Clone, Debug, Default)]
@@ -39,7 +39,7 @@ impl Footprint {
     pub fn touch(&mut self, line: u64) {
         self.accesses += 1;
         let (group, at) = (line / GROUP, (line % GROUP) as usize);
-        let is_full = self.groups.len() >= MOST_GROUPS;
+        let is_full = self.groups.len() >= MAX_GROUPS;
         match self.groups.get_mut(&group) {
             Some(counts) => counts[at] = counts[at].saturating_add(1),
             None if is_full => self.is_cut = true,

@@ -10,7 +10,7 @@ use isa::program::{Inst, MAX_PREDS, RegMask};
 use isa::recorded::{Operands, Register};
 
 /// Maximum number of sources of a trace instruction.
-const MOST_SOURCES: usize = 4;
+const MAX_SOURCES: usize = 4;
 /// Highest usable register number: `R255` is the zero register.
 const LAST: u8 = 254;
 const WORDS: usize = LAST as usize + 1;
@@ -55,7 +55,7 @@ impl Names {
         sources.extend(self.called(&inst.writes).filter(unread));
         sources.sort_unstable_by_key(|&name| (!self.open[usize::from(name)], name));
         sources.dedup();
-        sources.truncate(MOST_SOURCES);
+        sources.truncate(MAX_SOURCES);
         sources.sort_unstable();
         sources.iter().for_each(|&name| self.open[usize::from(name)] = false);
         if let Some(dest) = dest {

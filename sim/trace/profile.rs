@@ -7,7 +7,7 @@ use isa::recorded::{Class, Code, Cta, LANES};
 use super::footprint::Footprint;
 
 /// Maximum number of distinct strides with their own count; further strides share one count.
-const MOST_STRIDES: usize = 256;
+const MAX_STRIDES: usize = 256;
 
 /// Statistics of a kernel.
 #[derive(Clone, Debug)]
@@ -154,7 +154,7 @@ impl Strides {
             self.irregular += 1;
         } else if let Some(times) = self.constant.get_mut(&stride) {
             *times += 1;
-        } else if self.constant.len() < MOST_STRIDES {
+        } else if self.constant.len() < MAX_STRIDES {
             self.constant.insert(stride, 1);
         } else {
             self.others += 1;

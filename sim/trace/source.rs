@@ -14,11 +14,11 @@ use trace::{KernelTrace, TraceError, Warning};
 /// Trace of a kernel as the source of a running machine's CTAs.
 #[derive(Debug)]
 pub struct TraceSource {
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SharedState {
     /// Approximate limit for the memory of CTAs that are read ahead of a request in bytes.
     most_ahead: usize,
     /// Trace file, locked by the thread that reads. Lock it before the state if both are needed.
@@ -73,7 +73,7 @@ impl TraceSource {
             is_left: false,
         };
         let (trace, state) = (Mutex::new(trace), Mutex::new(state));
-        let shared = Arc::new(Shared { most_ahead, trace, state, changed: Condvar::new() });
+        let shared = Arc::new(SharedState { most_ahead, trace, state, changed: Condvar::new() });
         if most_ahead > 0 {
             let shared = Arc::clone(&shared);
             thread::spawn(move || shared.read_ahead());
@@ -144,7 +144,7 @@ impl State {
     }
 }
 
-impl Shared {
+impl SharedState {
     fn state(&self) -> MutexGuard<'_, State> {
         // A poisoned lock is safe: the state is consistent at every possible panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rtl::machine::MachineConfig;
-use warpsieve::config::{Request, Resolved};
+use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::dram::alone::{self, RunResult};
 use warpsieve::dram::trace::TraceRequest;
 
@@ -21,7 +21,7 @@ fn once(config: &MachineConfig, trace: &[TraceRequest]) -> RunResult {
 
 fn dram(c: &mut Criterion) {
     let request = Request { machine: "gddr5-reference".to_owned(), ..Request::default() };
-    let config = Resolved::new(&request).expect("the preset is valid").config;
+    let config = ResolvedMachine::new(&request).expect("the preset is valid").config;
     let trace = |request: &dyn Fn(u64) -> (bool, u64)| -> Vec<TraceRequest> {
         let requests = (0..REQUESTS).map(request);
         requests.map(|(write, address)| TraceRequest { cycle: 0, write, address }).collect()

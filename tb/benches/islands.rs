@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rtl::kernel::Mode;
-use warpsieve::config::{Request, Resolved};
+use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::run::{Outcome, Round, RunOptions, RunReport, run, shares};
 
 /// Cost of one hand-over: waking the other threads for a round and waiting until they are done.
@@ -46,7 +46,7 @@ fn in_threads(rounds: &[Round], threads: usize) -> Duration {
 
 fn measure(kernel: &str) -> RunReport {
     let request = Request { machine: "fermi".to_owned(), ..Request::default() };
-    let resolved = Resolved::new(&request).expect("the preset is valid");
+    let resolved = ResolvedMachine::new(&request).expect("the preset is valid");
     let launch = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels").join(kernel).join("launch.toml");
     let options = RunOptions { time_rounds: true, mode: Mode::FAST, ..RunOptions::default() };
     let report =

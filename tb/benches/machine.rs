@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rtl::kernel::Mode;
-use warpsieve::config::{Request, Resolved};
+use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::run::{RunOptions, RunReport, Verdict, run};
 
 fn machine(c: &mut Criterion) {
     let request = Request { machine: "fermi".to_owned(), ..Request::default() };
-    let resolved = Resolved::new(&request).expect("the preset is valid");
+    let resolved = ResolvedMachine::new(&request).expect("the preset is valid");
     let options = RunOptions { mode: Mode::FAST, ..RunOptions::default() };
     let mut group = c.benchmark_group("machine");
     group.sample_size(20).measurement_time(Duration::from_secs(10));

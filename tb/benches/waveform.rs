@@ -6,7 +6,7 @@ use std::io;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use rtl::kernel::{BlockId, Blocks, Clocks, Describe, DescribeExt, Edge, FieldsExt, Mode, Simulator, Sleep};
-use warpsieve::readers::{Changed, WaveSpec, Waveform};
+use warpsieve::readers::{ChangedBlocks, WaveSpec, Waveform};
 use waves::scope::Glob;
 
 const BLOCKS: usize = 16;
@@ -61,7 +61,7 @@ fn waveform(c: &mut Criterion) {
             (blocks, sim, wave)
         };
         let run = |(mut blocks, mut sim, mut wave): (Registers, Simulator, Waveform<io::Empty>)| {
-            let mut changed = Changed::none(&blocks);
+            let mut changed = ChangedBlocks::none(&blocks);
             for _ in 0..CYCLES {
                 sim.step(&mut blocks);
                 changed.take(&mut sim);

@@ -14,7 +14,7 @@ use rtl::dram::message::{BURST_BYTES, DramReply, DramRequest, DramShape};
 use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, Mode, RxBank, Sleep, TxBank};
 
 use crate::kit::{BenchSimulator, Sink, Source, Stall, link};
-use warpsieve::config::{Request, Resolved};
+use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::dram::judge;
 
 /// Cycles from the edge at which the source sends its first request to the one at which the channel can
@@ -29,7 +29,7 @@ pub fn reference() -> DramConfig {
 /// Returns the DRAM configuration of a machine preset.
 pub fn preset(machine: &str) -> DramConfig {
     let request = Request { machine: machine.to_owned(), ..Request::default() };
-    Resolved::new(&request).expect("the preset is valid").config.dram
+    ResolvedMachine::new(&request).expect("the preset is valid").config.dram
 }
 
 /// Request with the first cycle in which it is offered.

@@ -246,7 +246,7 @@ impl ByHand {
         let Self { dut, req, rsp, wake } = self;
         let mut at = Edge::new(cycle, cycle, wake);
         let sleep = dut.eval(DramIo { req: RxBank::of(from_mut(req)), rsp: TxBank::of(from_mut(rsp)) }, &mut at);
-        if requests.peek().is_some() && req.tx().ready(&mut at) {
+        if requests.peek().is_some() && req.tx().is_ready(&mut at) {
             req.tx().push(&mut at, requests.next().unwrap().request);
         }
         sleep

@@ -23,7 +23,7 @@ use rtl::dram::config::{DramConfig, Policy, Refresh, WriteDrain};
 
 use super::bench::{TimedRequest, offer, reference, run_checked};
 use crate::kit::Stall;
-use warpsieve::config::{Request, Resolved};
+use warpsieve::config::{Request, ResolvedMachine};
 
 fn commands(config: &DramConfig, offers: &[TimedRequest]) -> Vec<Command> {
     run_checked(config, offers, Stall::Never).commands
@@ -121,7 +121,7 @@ fn a_timing_key_with_a_typing_error_is_refused() {
         sets: vec!["dram.timing.trefi=1000".to_owned()],
         ..Request::default()
     };
-    let lines = Resolved::new(&request).unwrap_err().lines();
+    let lines = ResolvedMachine::new(&request).unwrap_err().lines();
     assert_eq!(lines.len(), 1);
     assert!(lines[0].contains("unknown key `dram.timing.trefi`"), "{lines:?}");
 }

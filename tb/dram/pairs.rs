@@ -12,7 +12,7 @@ use golden::dram::checker::Checker;
 use golden::dram::command::{BankId, Command, Kind};
 use golden::dram::timing::{Bus, Timing};
 
-use crate::kit::coverage::{Axis, Cross, Excluded, hit, is_collecting};
+use crate::kit::coverage::{Axis, Cross, Exclusion, hit, is_collecting};
 
 const PAIRS: &str = "DRAM command pairs at their minimum distance";
 
@@ -49,9 +49,9 @@ pub(crate) fn cross() -> Cross {
             Axis::new("then", kinds()),
         ],
         excluded: vec![
-            Excluded { of: vec![vec![], elsewhere(), of_all(), vec![]], reason: all_banks },
-            Excluded { of: vec![vec![], elsewhere(), vec![], of_all()], reason: all_banks },
-            Excluded { of: vec![vec![], vec!["same bank"], vec!["PREA"], others], reason: ahead },
+            Exclusion { of: vec![vec![], elsewhere(), of_all(), vec![]], reason: all_banks },
+            Exclusion { of: vec![vec![], elsewhere(), vec![], of_all()], reason: all_banks },
+            Exclusion { of: vec![vec![], vec!["same bank"], vec!["PREA"], others], reason: ahead },
         ],
     }
 }
@@ -61,7 +61,7 @@ pub(crate) fn observe(timing: &Timing, commands: &[Command]) {
     if !is_collecting() {
         return;
     }
-    let least = Least::new(timing);
+    let least = MinDistances::new(timing);
     let bus = BUSES[usize::from(timing.bus == Bus::RowsApart)];
     for (at, then) in commands.iter().enumerate() {
         let before = commands[..at].iter().rev().take_while(|first| then.cycle - first.cycle <= least.longest);
@@ -92,12 +92,12 @@ fn banks(first: &Command, then: &Command) -> usize {
 type Cycles = [[[u64; KINDS.len()]; KINDS.len()]; BANKS.len()];
 
 /// Least distances of a device, with the longest of them.
-struct Least {
+struct MinDistances {
     cycles: Cycles,
     longest: u64,
 }
 
-impl Least {
+impl MinDistances {
     fn new(timing: &Timing) -> Self {
         let checker = Checker::new(*timing, false);
         let numbers = || 0..KINDS.len();
@@ -151,9 +151,9 @@ mod tests {
     use super::*;
 
     fn least(bus: Bus, banks: usize, first: Kind, then: Kind) -> u64 {
-        let timing = Timing { bus, ..Timing::USED_HERE };
+        let timing = Timing { bus, ..Timing::REFERENCE };
         let number = |kind| KINDS.iter().position(|(known, _)| *known == kind).unwrap();
-        Least::new(&timing).cycles[banks][number(first)][number(then)]
+        MinDistances::new(&timing).cycles[banks][number(first)][number(then)]
     }
 
     /// Timing of khairy2015: tRC 40, tRP 12, tRAS 28, tRCDRD 12, tRTP 2, tRFC 61.

@@ -16,7 +16,7 @@ const RUN: u64 = 2;
 /// Number of bursts mapped.
 const BURSTS: u64 = 64;
 
-struct Shared {
+struct SharedChannel {
     dut: DramChannel,
     req: Vec<Chan<DramRequest>>,
     rsp: Vec<Chan<DramReply>>,
@@ -36,10 +36,10 @@ fn links<T: Payload<Shape = DramShape>>(name: &str, banks: u32, config: &DramCon
     (0..banks).map(|i| Chan::new(spec(i), DramShape { burst_bits: config.burst_bits(), acknowledges: true })).collect()
 }
 
-impl Shared {
+impl SharedChannel {
     fn new(config: &DramConfig, banks: u32) -> Self {
         let sharers = Interleave::new(banks, RUN as u32 * config.burst_bytes(), config.burst_bytes());
-        let mut dut = DramChannel::shared(config, "dram0", sharers);
+        let mut dut = DramChannel::with_sharers(config, "dram0", sharers);
         dut.store_mut().map(0..BURSTS).unwrap();
         let count = banks as usize;
         Self {
@@ -60,7 +60,7 @@ impl Shared {
         let sleep = self.dut.eval(DramIo { req: RxBank::of(&mut self.req), rsp: TxBank::of(&mut self.rsp) }, &mut at);
         for (bank, script) in self.script.iter_mut().enumerate() {
             let mut to = self.req[bank].tx();
-            if !script.is_empty() && to.ready(&mut at) {
+            if !script.is_empty() && to.is_ready(&mut at) {
                 to.push(&mut at, script.pop_front().unwrap());
                 self.sent[bank] += 1;
             }
@@ -86,7 +86,7 @@ fn read(burst: u64, tag: u16) -> DramRequest {
 #[test]
 fn requests_of_all_banks_are_taken_in_turn() {
     // Three banks, whose bursts begin at 0, 2 and 4 of every six.
-    let mut bench = Shared::new(&DramConfig { queue_entries: 4, ..reference() }, 3);
+    let mut bench = SharedChannel::new(&DramConfig { queue_entries: 4, ..reference() }, 3);
     for bank in 0..3 {
         bench.script[bank] = (0..60).map(|tag| read(6 * (u64::from(tag) % 10) + 2 * bank as u64, tag)).collect();
     }
@@ -105,7 +105,7 @@ fn requests_of_all_banks_are_taken_in_turn() {
 
 #[test]
 fn a_bank_that_takes_no_data_holds_up_those_behind_it_and_nothing_is_lost() {
-    let mut bench = Shared::new(&reference(), 2);
+    let mut bench = SharedChannel::new(&reference(), 2);
     bench.script[0] = (0..8).map(|tag| read(u64::from(tag) % 2, tag)).collect();
     bench.script[1] = (0..8).map(|tag| read(2 + u64::from(tag) % 2, tag)).collect();
     for _ in 0..1000 {
@@ -123,7 +123,7 @@ fn a_bank_that_takes_no_data_holds_up_those_behind_it_and_nothing_is_lost() {
 
 #[test]
 fn a_write_is_acknowledged_as_it_is_taken_and_not_taken_before_its_bank_can_be_told() {
-    let mut bench = Shared::new(&reference(), 1);
+    let mut bench = SharedChannel::new(&reference(), 1);
     let write = DramRequest { write: true, tag: 7, acknowledged: true, ..read(1, 7) };
     bench.script[0] = [read(0, 1), read(0, 2), read(0, 3)].into();
     for cycle in 0..2000 {
@@ -149,7 +149,7 @@ fn every_bank_reads_its_own_bytes_in_random_traffic() {
     for seed in 0..24 {
         let random = &mut Random::new(seed);
         let banks = [2, 4][random.below(2) as usize];
-        let mut bench = Shared::new(&DramConfig { reply_entries: 3, ..reference() }, banks);
+        let mut bench = SharedChannel::new(&DramConfig { reply_entries: 3, ..reference() }, banks);
         // Contents of each burst, and expected replies of each bank by tag: data of a read, or an
         // acknowledgment.
         let mut memory: BTreeMap<u64, u8> = BTreeMap::new();

@@ -79,12 +79,12 @@ use rtl::kernel::{Describe, Edge};
 pub use lockstep::{Agreement, Difference, Lockstep, hdl_folder};
 pub use ports::Ports;
 pub use program::end_tools;
-pub use proofs::{CounterExample, Proof, Proven, proofs};
+pub use proofs::{CounterExample, Invariant, Proof, proofs};
 pub use random::{Random, is_thorough, sampled};
 pub use synthesis::{Gates, Synthesis};
 pub use vectors::Vectors;
 
-use moods::Moods;
+use moods::TrafficModes;
 
 /// SystemVerilog module of `hdl/` with the bench that drives it.
 pub struct Block {

@@ -4,7 +4,7 @@ use crate::Random;
 
 /// Set of `N` probabilities in percent that are redrawn periodically.
 #[derive(Debug)]
-pub(super) struct Moods<const N: usize> {
+pub(super) struct TrafficModes<const N: usize> {
     cycle: u64,
     often: [u64; N],
 }
@@ -12,13 +12,13 @@ pub(super) struct Moods<const N: usize> {
 /// Number of cycles between changes.
 const LASTS: u64 = 128;
 
-impl<const N: usize> Default for Moods<N> {
+impl<const N: usize> Default for TrafficModes<N> {
     fn default() -> Self {
         Self { cycle: 0, often: [0; N] }
     }
 }
 
-impl<const N: usize> Moods<N> {
+impl<const N: usize> TrafficModes<N> {
     /// Returns the probability of each event in the next cycle in percent.
     pub fn next(&mut self, random: &mut Random) -> [u64; N] {
         if self.cycle.is_multiple_of(LASTS) {

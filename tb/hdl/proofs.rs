@@ -32,7 +32,7 @@ inventory::collect!(Proof);
 
 /// Invariant that proves a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Proven {
+pub struct Invariant {
     /// Number of clauses; 0 if the module has no registers.
     pub clauses: u32,
     /// Number of register bits in the clauses.
@@ -96,7 +96,7 @@ impl Proof {
     ///
     /// # Errors
     /// If Yosys is missing or refuses the module, or if the mistake's text does not occur exactly once.
-    pub fn prove(&self, size: &str, mistake: Option<&Mistake>) -> Result<Result<Proven, CounterExample>, Report> {
+    pub fn prove(&self, size: &str, mistake: Option<&Mistake>) -> Result<Result<Invariant, CounterExample>, Report> {
         let folder = Scratch::new().into_diagnostic()?;
         let folder = folder.path();
         self.gates(size, mistake, folder)?;
@@ -154,11 +154,11 @@ fn abc(folder: &Path, commands: &str) -> Result<String, Report> {
     run_tool(Command::new("yosys-abc").arg("-c").arg(commands).current_dir(folder))
 }
 
-fn proven(told: &str) -> Option<Proven> {
+fn proven(told: &str) -> Option<Invariant> {
     // Example: Invariant F[9] : 419 clauses with 53 flops (out of 60) ...
     let (_, invariant) = told.split_once("Invariant F[").filter(|_| told.contains("Property proved."))?;
     let mut numbers = invariant.split_whitespace().filter_map(|word| word.parse().ok());
-    Some(Proven { clauses: numbers.next()?, register_bits: numbers.next()? })
+    Some(Invariant { clauses: numbers.next()?, register_bits: numbers.next()? })
 }
 
 /// Replays ABC's counterexample on the design. Returns the assertions violated in its last cycle, and the

@@ -223,13 +223,13 @@ pub(super) fn estimate(bench: &dyn Bench, technology: &Technology) -> (Gates, BT
 
 /// Returns the structures counted in a block's description.
 pub(super) fn described(bench: &dyn Bench) -> Counts {
-    Counts::of(&Alone(bench))
+    Counts::of(&SingleBlock(bench))
 }
 
 /// Wrapper that presents a single block to readers of descriptions.
-struct Alone<'a>(&'a dyn Bench);
+struct SingleBlock<'a>(&'a dyn Bench);
 
-impl Blocks for Alone<'_> {
+impl Blocks for SingleBlock<'_> {
     fn population(&self) -> Vec<u8> {
         vec![1]
     }

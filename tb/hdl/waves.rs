@@ -57,7 +57,7 @@ impl Lockstep {
 }
 
 /// Signal with its path below the open scopes.
-struct Named<'a> {
+struct NamedSignal<'a> {
     place: usize,
     scopes: &'a [&'a str],
     name: &'a str,
@@ -76,19 +76,19 @@ fn tree(module: &str, inputs: &[Signal], registers: &[Signal], outputs: &[Signal
     let all: Vec<_> = all.collect();
     let named = all.iter().enumerate().filter_map(|(place, (path, width, kind))| {
         let (name, scopes) = path.split_last()?;
-        Some(Named { place, scopes, name, width: *width, kind: *kind })
+        Some(NamedSignal { place, scopes, name, width: *width, kind: *kind })
     });
     let (mut build, mut ids) = (TreeBuilder::new(module), vec![None; all.len()]);
     describe(&mut build, named.collect(), &mut ids);
     (build.finish(), ids.into_iter().flatten().collect())
 }
 
-fn describe(build: &mut TreeBuilder, signals: Vec<Named<'_>>, ids: &mut [Option<SignalId>]) {
+fn describe(build: &mut TreeBuilder, signals: Vec<NamedSignal<'_>>, ids: &mut [Option<SignalId>]) {
     let (own, mut below): (Vec<_>, Vec<_>) = signals.into_iter().partition(|signal| signal.scopes.is_empty());
-    for (at, &Named { place, name, width, kind, .. }) in own.iter().enumerate() {
+    for (at, &NamedSignal { place, name, width, kind, .. }) in own.iter().enumerate() {
         let display = if width == 1 { Display::Bit } else { Display::Hex };
         // A cell may have several fields with the same name, so these get an index.
-        let is_same = |other: &&Named<'_>| other.name == name;
+        let is_same = |other: &&NamedSignal<'_>| other.name == name;
         let id = match (own.iter().filter(is_same).count(), own[..at].iter().filter(is_same).count()) {
             (1, _) => build.signal(name, width, kind, display),
             (_, before) => build.signal(&format!("{name}[{before}]"), width, kind, display),
@@ -102,7 +102,7 @@ fn describe(build: &mut TreeBuilder, signals: Vec<Named<'_>>, ids: &mut [Option<
         build.enter(scope);
         describe(
             build,
-            inside.into_iter().map(|signal| Named { scopes: &signal.scopes[1..], ..signal }).collect(),
+            inside.into_iter().map(|signal| NamedSignal { scopes: &signal.scopes[1..], ..signal }).collect(),
             ids,
         );
         build.leave();

@@ -29,7 +29,7 @@ impl Axis {
 
 /// Combinations of values that cannot occur.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Excluded {
+pub struct Exclusion {
     /// Excluded values on each axis, in the order of the axes. An empty list means all values.
     pub of: Vec<Vec<&'static str>>,
     /// Reason why the combinations cannot occur.
@@ -44,7 +44,7 @@ pub struct Cross {
     /// Axes, the fastest-varying one last.
     pub axes: Vec<Axis>,
     /// Combinations that cannot occur, with reasons.
-    pub excluded: Vec<Excluded>,
+    pub excluded: Vec<Exclusion>,
 }
 
 impl Cross {
@@ -61,7 +61,7 @@ impl Cross {
     /// # Errors
     /// Describes the first exclusion that breaks one of these rules.
     pub fn check(&self) -> Result<(), String> {
-        for (number, Excluded { of, reason }) in self.excluded.iter().enumerate() {
+        for (number, Exclusion { of, reason }) in self.excluded.iter().enumerate() {
             let unknown = of.iter().zip(&self.axes).find_map(|(values, axis)| {
                 let unknown = values.iter().find(|value| !axis.values.iter().any(|known| known == *value))?;
                 Some(format!("`{unknown}` is not a {}", axis.name))
@@ -108,7 +108,7 @@ impl Cross {
         let values = self.values(point);
         let falls =
             |of: &Vec<Vec<&str>>| of.iter().zip(&values).all(|(some, value)| some.is_empty() || some.contains(value));
-        self.excluded.iter().position(|Excluded { of, .. }| falls(of))
+        self.excluded.iter().position(|Exclusion { of, .. }| falls(of))
     }
 }
 
@@ -279,7 +279,7 @@ mod tests {
         Cross {
             name: "fruit",
             axes: vec![Axis::new("kind", ["apple", "plum"]), Axis::new("colour", ["red", "blue"])],
-            excluded: vec![Excluded { of: vec![vec!["apple"], vec!["blue"]], reason: "apples are not" }],
+            excluded: vec![Exclusion { of: vec![vec!["apple"], vec!["blue"]], reason: "apples are not" }],
         }
     }
 
@@ -329,7 +329,7 @@ mod tests {
     fn an_exclusion_that_is_about_nothing_is_refused() {
         let with = |of: Vec<Vec<&'static str>>| {
             let mut cross = fruit();
-            cross.excluded.push(Excluded { of, reason: "so it is" });
+            cross.excluded.push(Exclusion { of, reason: "so it is" });
             cross.check()
         };
         let told = |wrong: &str| Err(format!("fruit: the exclusion because so it is: {wrong}"));

@@ -38,7 +38,7 @@ pub type Monitor<T> = Vec<(u64, T)>;
 
 /// Settings that make all queues, tables and links between SMs and memory as small as the configuration
 /// allows.
-pub const LEAST_QUEUES: [&str; 16] = [
+pub const MIN_QUEUES: [&str; 16] = [
     "link.inject=0",
     "link.request=1",
     "link.reply=1",

@@ -44,7 +44,7 @@ impl<T: Payload + 'static> Block for Sink<T> {
             self.received.push((at.cycle, from.pop(at)));
             self.not_before = self.stall.earliest(self.received.len(), at.cycle + 1);
         }
-        if from.waiting(at) { Sleep::At(self.not_before) } else { Sleep::UntilEvent }
+        if from.has_beat(at) { Sleep::At(self.not_before) } else { Sleep::UntilEvent }
     }
 
     fn describe(&self, to: &mut dyn Describe) {

@@ -51,7 +51,7 @@ impl<T: Payload + 'static> Block for Source<T> {
         if at.cycle < self.not_before {
             return Sleep::At(self.not_before);
         }
-        if !to.ready(at) {
+        if !to.is_ready(at) {
             return Sleep::UntilEvent;
         }
         if let Some(beat) = self.script.pop_front() {

@@ -15,7 +15,7 @@ use std::thread;
 use rtl::kernel::{Blocks, Clocks, Mode, Simulator};
 use waves::part_file::AtomicFile;
 
-use warpsieve::readers::{Changed, WaveSpec, Waveform};
+use warpsieve::readers::{ChangedBlocks, WaveSpec, Waveform};
 
 /// Returns the path of the next waveform of the running test, or `None` if `WAVES` names no folder. Creates
 /// the folder.
@@ -49,7 +49,7 @@ pub struct BenchSimulator {
 struct Recording {
     path: PathBuf,
     dump: Waveform<AtomicFile>,
-    changed: Changed,
+    changed: ChangedBlocks,
 }
 
 impl BenchSimulator {
@@ -87,7 +87,7 @@ impl Recording {
         let clocks = Clocks::of_periods(periods);
         let dump = Waveform::create(&path, blocks, WaveSpec::of(&clocks, 0));
         let dump = dump.unwrap_or_else(|e| panic!("WAVES: {}: {e}", path.display()));
-        Self { path, dump, changed: Changed::none(blocks) }
+        Self { path, dump, changed: ChangedBlocks::none(blocks) }
     }
 
     fn sample(&mut self, tick: u64, sim: &mut Simulator, blocks: &impl Blocks) {

@@ -21,7 +21,7 @@ use rtl::l1::coalescer::{Coalescer, LineAccess};
 use super::rig::{ADDR_BITS, line_bits};
 use super::scoreboard::golden_lines;
 use crate::kit::Random;
-use crate::kit::coverage::{Axis, Cross, Excluded, hit};
+use crate::kit::coverage::{Axis, Cross, Exclusion, hit};
 
 const NAME: &str = "accesses coalesced";
 
@@ -43,7 +43,7 @@ const LENGTHS: [u32; 2] = [64, 128];
 pub(crate) fn cross() -> Cross {
     let atomics = vec!["atomic", "atomic without a result"];
     let narrow =
-        Excluded { of: vec![Vec::new(), atomics, vec!["1 byte"], Vec::new()], reason: "atomics have 2, 4 or 8 bytes" };
+        Exclusion { of: vec![Vec::new(), atomics, vec!["1 byte"], Vec::new()], reason: "atomics have 2, 4 or 8 bytes" };
     let axes = vec![
         Axis::new("line", LENGTHS.map(|length| format!("{length} bytes"))),
         Axis::new("kind", KINDS.map(|(.., name)| name)),
@@ -110,7 +110,7 @@ pub(crate) fn run(seed: u64, accesses: u64) {
         hit(NAME, &[&format!("{length} bytes"), name, BYTES[usize::from(access.size_log2)], lines]);
         coalescer.take(&access, slot);
         for expected in due {
-            assert!(coalescer.busy(), "access {number}");
+            assert!(coalescer.is_busy(), "access {number}");
             let mut seen = LineAccess::default();
             coalescer.emit(&mut seen);
             let request = &expected.request;
@@ -144,7 +144,7 @@ pub(crate) fn run(seed: u64, accesses: u64) {
             assert_eq!((seen.id, seen.slot), (next_id, slot), "access {number}");
             next_id += 1;
         }
-        assert!(!coalescer.busy(), "access {number}");
+        assert!(!coalescer.is_busy(), "access {number}");
     }
 }
 

@@ -164,7 +164,7 @@ impl Player {
             }
             self.lsu.eval(self.links.of_lsu(), at);
             let watch = self.lsu.take_watch().expect("the player observes");
-            self.links.core_req.taken_at(self.cycle).into_iter().for_each(|access| self.lockstep.take(access));
+            self.links.core_req.beat_taken_at(self.cycle).into_iter().for_each(|access| self.lockstep.take(access));
             self.lockstep.step(self.cycle, &watch).unwrap_or_else(|mismatch| panic!("{mismatch}"));
             self.show(&watch);
             self.cycle += 1;

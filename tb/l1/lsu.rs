@@ -47,7 +47,7 @@ use rtl::l1::replacement::lru::Lru;
 use rtl::l1::replacement::ship::{ShipConfig, Signature};
 use rtl::l1::replacement::srrip::Srrip;
 use rtl::l1::stats::L1Stats;
-use rtl::l1::watch::{Access, Fail, Outcome, Recalled, Watch};
+use rtl::l1::watch::{Access, Fail, Outcome, RecallEffect, Watch};
 
 use super::rig::{self, Rig, RigBehavior, Stalls, mix};
 use super::scoreboard::Scoreboard;
@@ -339,7 +339,7 @@ fn run(case: &Case, mode: Mode, mut look: impl FnMut(&Watch)) -> Summary {
         rig.taken(tick).into_iter().for_each(|access| lockstep.take(access));
         lockstep.step(cycle, &watch).unwrap_or_else(|mismatch| panic!("{mismatch}\n{case:?}"));
         for (count, found) in recalls.iter_mut().zip(watch.recall.iter().flat_map(|(_, found)| found)) {
-            *count += u64::from(matches!(found, Recalled::Dropped | Recalled::Overtook));
+            *count += u64::from(matches!(found, RecallEffect::Dropped | RecallEffect::Overtook));
         }
         watch.accesses().for_each(|access| scoreboard.access(access));
         if let (Some(row), Some(access)) = (watch.taken, rig.taken(tick)) {
@@ -474,12 +474,12 @@ fn random_programs_reach_every_outcome_and_every_combination_of_failing_conditio
         expect(format!("Global store {outcome:?}"));
     }
     expect(format!("atomic {:?}", Outcome::Evicted));
-    for found in [Recalled::Absent, Recalled::Dropped, Recalled::Overtook] {
+    for found in [RecallEffect::Absent, RecallEffect::Dropped, RecallEffect::Overtook] {
         for cache in ["L1d", "Const", "Texture"] {
             expect(format!("{cache} recall {found:?}"));
         }
     }
-    expect(format!("L1d recall {:?}", Recalled::Kept));
+    expect(format!("L1d recall {:?}", RecallEffect::Kept));
     for cache in [CacheId::Const, CacheId::Texture] {
         for outcome in [Outcome::Hit, Outcome::HitPending] {
             expect(format!("{cache:?} load {outcome:?}"));

@@ -96,7 +96,7 @@ proptest! {
             let warp = draw(0).is_multiple_of(2).then(|| (draw(1) % 48) as u8);
             let left = step(&mut both, cycle, draw(2).is_multiple_of(4), warp);
             let head = |buffer: &AccessQueue| buffer.front().map(|request| request.id);
-            if left.is_none() && !both.0.turns() {
+            if left.is_none() && !both.0.head_may_change() {
                 let mut later = both.0.clone();
                 for wake in [cycle + 1, cycle + 40] {
                     later.select(wake);

@@ -221,7 +221,7 @@ impl Bench {
             prop_assert_eq!(dut.drains(place, sectors), draining, "place {}", place);
         }
         prop_assert_eq!(dut.has_ready(), golden.head().is_some());
-        prop_assert_eq!(dut.is_empty(), golden.used() == 0);
+        prop_assert_eq!(dut.is_empty(), golden.occupancy() == 0);
         prop_assert_eq!(dut.pending_lines() as usize, golden.pending_lines().count());
         Ok(())
     }

@@ -192,14 +192,14 @@ impl Source {
     ) -> Sleep {
         if let Some(access) = self.program.get(self.next)
             && at.cycle >= self.due
-            && req.ready(at)
+            && req.is_ready(at)
         {
             req.push(at, access.clone());
             self.sent.push(at.cycle);
             self.next += 1;
             self.due = at.cycle + 1 + mix(manners.seed, self.next as u64) % (manners.pause + 1);
             let drawn = mix(manners.seed ^ 7, self.next as u64);
-            if drawn % 64 < manners.modes && mode.ready(at) {
+            if drawn % 64 < manners.modes && mode.is_ready(at) {
                 mode.push(at, dueling::Mode { original: drawn >> 32 & 1 != 0 });
             }
         }
@@ -207,7 +207,7 @@ impl Source {
             Sleep::UntilEvent
         } else if self.due > at.cycle {
             Sleep::At(self.due)
-        } else if req.blocked(at) {
+        } else if req.is_blocked(at) {
             Sleep::UntilEvent
         } else {
             Sleep::Next
@@ -224,7 +224,7 @@ impl Sink {
         if rsp.peek(at).is_some() && !manners.replies.now(manners.seed ^ 1, at.cycle) {
             self.taken.push((at.cycle, rsp.pop(at)));
         }
-        if rsp.waiting(at) { Sleep::Next } else { Sleep::UntilEvent }
+        if rsp.has_beat(at) { Sleep::Next } else { Sleep::UntilEvent }
     }
 }
 
@@ -259,7 +259,7 @@ impl Memory {
         };
         if let Some((i, when)) = first(&self.due)
             && when <= at.cycle
-            && rsp.ready(at)
+            && rsp.is_ready(at)
         {
             let (_, _, request) = self.due.swap_remove(i);
             let reply = self.serve(&request);
@@ -282,11 +282,11 @@ impl Memory {
             self.due.push((*last, self.taken, request));
             self.taken += 1;
         }
-        let mut sleep = if req.waiting(at) { Sleep::Next } else { Sleep::UntilEvent };
+        let mut sleep = if req.has_beat(at) { Sleep::Next } else { Sleep::UntilEvent };
         sleep = sleep.min(self.recall(&mut recall, manners, at));
         match first(&self.due) {
             Some((_, when)) if when > at.cycle => sleep.min(Sleep::At(when)),
-            Some(_) if !rsp.blocked(at) => Sleep::Next,
+            Some(_) if !rsp.is_blocked(at) => Sleep::Next,
             _ => sleep,
         }
     }
@@ -303,14 +303,14 @@ impl Memory {
             self.beats.word(digest_of(&(at.cycle, ack)));
         }
         let due = self.to_recall.iter().position(|(when, _)| *when <= at.cycle);
-        if let Some(i) = due.filter(|_| io.inv.ready(at) && !manners.requests.now(manners.seed ^ 6, at.cycle)) {
+        if let Some(i) = due.filter(|_| io.inv.is_ready(at) && !manners.requests.now(manners.seed ^ 6, at.cycle)) {
             let (_, line) = self.to_recall.swap_remove(i);
             io.inv.push(at, Invalidate { line, sm: 3, leaver: leaver_of(line) });
             self.recalled.push_back(line);
         }
         let next = self.to_recall.iter().map(|(when, _)| *when).min();
         match next {
-            _ if io.inv_ack.waiting(at) => Sleep::Next,
+            _ if io.inv_ack.has_beat(at) => Sleep::Next,
             Some(when) => Sleep::At(when.max(at.cycle + 1)),
             None => Sleep::UntilEvent,
         }
@@ -400,12 +400,12 @@ impl Rig {
 
     /// Returns the instruction that the LSU took at a tick.
     pub fn taken(&self, tick: u64) -> Option<&WarpAccess> {
-        self.links.core_req.taken_at(tick)
+        self.links.core_req.beat_taken_at(tick)
     }
 
     /// Returns the reply that the LSU took at a tick.
     pub fn replied(&self, tick: u64) -> Option<&Reply> {
-        self.links.mem_rsp.taken_at(tick)
+        self.links.mem_rsp.beat_taken_at(tick)
     }
 
     /// Returns the replies that the core has received so far, with their cycles.

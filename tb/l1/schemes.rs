@@ -9,7 +9,7 @@ use rtl::index::linear::Linear;
 use rtl::l1::bypass::none::NoScheme;
 use rtl::l1::config::L1Config;
 use rtl::l1::decoupled::DecoupledConfig;
-use warpsieve::config::{Request, Resolved, designs, machines};
+use warpsieve::config::{Request, ResolvedMachine, designs, machines};
 
 use crate::kit::Random;
 
@@ -40,7 +40,7 @@ pub(crate) fn schemes() -> &'static [Scheme] {
         let mut found: Vec<(String, Scheme)> = Vec::new();
         for (name, request) in of_machines.chain(of_designs) {
             // A user's design may be made for another machine and fail to resolve here.
-            let Ok(resolved) = Resolved::new(&request) else { continue };
+            let Ok(resolved) = ResolvedMachine::new(&request) else { continue };
             let scheme = without_sizes(&resolved.config.l1);
             if found.iter().all(|(known, _)| *known != scheme) {
                 let fields = resolved.values().into_keys().collect();
@@ -106,8 +106,8 @@ impl Scheme {
             let apart = ["sm.shared.carve_outs=[]".to_owned()];
             Request { sets: fields.iter().map(set).chain(apart).collect(), ..self.request.clone() }
         };
-        let drawn = (0..TRIES).find_map(|_| Resolved::new(&draw()).ok());
-        drawn.or_else(|| Resolved::new(&self.request).ok()).expect("it was found so").config.l1
+        let drawn = (0..TRIES).find_map(|_| ResolvedMachine::new(&draw()).ok());
+        drawn.or_else(|| ResolvedMachine::new(&self.request).ok()).expect("it was found so").config.l1
     }
 }
 

@@ -4,7 +4,7 @@
 //! L1D scheme of a machine or design.
 
 use rtl::l1::cache::CacheId;
-use rtl::l1::watch::{Access, Fail, Outcome, Recalled, Watch};
+use rtl::l1::watch::{Access, Fail, Outcome, RecallEffect, Watch};
 use rtl::noc::packet::{Reply, ReplyKind};
 
 use super::schemes::schemes;
@@ -60,10 +60,10 @@ pub(crate) fn recalls() -> Cross {
 fn observe_recall(watch: &Watch) {
     let Some((line, [found, ..])) = watch.recall else { return };
     let found = match found {
-        Recalled::Absent => FOUND[0],
-        Recalled::Dropped => FOUND[1],
-        Recalled::Overtook => FOUND[2],
-        Recalled::Kept => FOUND[3],
+        RecallEffect::Absent => FOUND[0],
+        RecallEffect::Dropped => FOUND[1],
+        RecallEffect::Overtook => FOUND[2],
+        RecallEffect::Kept => FOUND[3],
     };
     let is_it = |other: u64| other == line;
     let of_access = |access: &Access| match *access {

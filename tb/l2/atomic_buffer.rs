@@ -66,7 +66,7 @@ fn atomics_take_a_cycle_each_and_others_one_more_to_a_line_in_the_buffer() {
     );
     let counts = |stats: &L2Stats| (stats.atomic_buffer.hits, stats.atomic_buffer.fills, stats.atomic_buffer.flushes);
     assert_eq!(stats.map(|stats| counts(&stats)), [(0, 0, 0), (3, 3, 3)]);
-    assert_eq!(stats.map(|stats| stats.stalled(Reason::AtomicBuffer)), [0, 2]);
+    assert_eq!(stats.map(|stats| stats.stall_cycles(Reason::AtomicBuffer)), [0, 2]);
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn an_atomic_to_the_line_in_the_buffer_is_not_held_up_by_an_arriving_burst() {
     script.extend((2..200).map(|ticket| (0, add(1, ticket))));
     let held_up = |buffered| {
         let rig = play(&with(buffered), fermi_place(), &script, Stall::Never, 100);
-        rig.bank.stats().stalled(Reason::Port)
+        rig.bank.stats().stall_cycles(Reason::Port)
     };
     // Two bursts arrive and one waiting read is served; the read stalls a lookup in either case.
     assert_eq!((held_up(false), held_up(true)), (3, 1));
@@ -169,7 +169,10 @@ fn lockstep(seed: u64, place: BankPlace) -> (u64, u64) {
     golden.end_kernel();
     assert_eq!(dut(&rig), twin(&golden));
     let stats = rig.bank.stats();
-    assert_eq!((stats.conserved(), stats.atomic_buffer.hits + stats.atomic_buffer.fills), (Ok(()), stats.atomics()));
+    assert_eq!(
+        (stats.check_conservation(), stats.atomic_buffer.hits + stats.atomic_buffer.fills),
+        (Ok(()), stats.atomics())
+    );
     assert_eq!(stats.atomic_buffer.fills, stats.atomic_buffer.flushes);
     dut(&rig)
 }

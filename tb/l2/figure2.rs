@@ -13,7 +13,7 @@ use crate::kit::{Bench, CycleTable, Sink, Source, Stall, run_in_all_modes};
 use rtl::kernel::{Clocks, Mode, Simulator};
 use rtl::l2::{BankPlace, FrcConfig, L2Config, TransientConfig, VictimBind};
 use rtl::noc::packet::Request;
-use warpsieve::readers::{Changed, WaveError, WaveSpec, Waveform};
+use warpsieve::readers::{ChangedBlocks, WaveError, WaveSpec, Waveform};
 use waves::scope::Window;
 
 /// Cycle of the bench that corresponds to cycle 0 of the figure. Line A was fetched long before.
@@ -147,7 +147,7 @@ pub fn waveform(frc_entries: u32, path: &Path) -> Result<Vec<PathBuf>, WaveError
     let window = Window::new(Some(START), None).unwrap_or(Window::ALL);
     let spec = WaveSpec { globs: shown, window, ..WaveSpec::of(&clocks, 0) };
     let mut wave = Waveform::create(path, &rig, spec)?;
-    let (mut changed, mut sim) = (Changed::none(&rig), Simulator::new(&rig.periods(), &rig, Mode::default()));
+    let (mut changed, mut sim) = (ChangedBlocks::none(&rig), Simulator::new(&rig.periods(), &rig, Mode::default()));
     while let Some(tick) = sim.step(&mut rig) {
         changed.take(&mut sim);
         wave.sample(tick, &changed, &rig)?;

@@ -206,7 +206,7 @@ pub fn check(rig: &Rig, script: &[Request]) {
         }
     }
     let stats = rig.bank.stats();
-    assert_eq!(stats.conserved(), Ok(()));
+    assert_eq!(stats.check_conservation(), Ok(()));
     let count =
         |kind| script.iter().filter(|request| request.kind == kind).map(|request| parts(request, place)).sum::<u64>();
     assert_eq!(stats.accesses, count(RequestKind::Read));

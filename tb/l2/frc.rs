@@ -5,10 +5,10 @@ use super::flat::{check, check_recalls, check_write_backs, requests};
 use super::l1s::L1s;
 use super::memory::Memory;
 use super::{FERMI_CLOCKS, LIMIT, Rig, draw_index, small_config, split_place, transient};
-use crate::kit::coverage::{Axis, Cross, Excluded, hit_times, is_collecting};
+use crate::kit::coverage::{Axis, Cross, Exclusion, hit_times, is_collecting};
 use crate::kit::{Random, Sink, Source, Stall, run, run_in_all_modes};
 use rtl::kernel::{Counted, Mode, Paths};
-use rtl::l2::{BankPlace, FlowConfig, FrcConfig, L2Config, L2Has, L2Stats, TransientConfig, VictimBind};
+use rtl::l2::{BankPlace, FlowConfig, FrcConfig, L2Config, L2Features, L2Stats, TransientConfig, VictimBind};
 use rtl::noc::packet::Request;
 
 /// Ticks per request after which a run counts as hung, about 1,500 bank cycles.
@@ -29,15 +29,15 @@ pub(crate) fn counters() -> Cross {
         name: COUNTERS,
         axes: vec![Axis::new("counter", names), Axis::new("frc", FRCS)],
         excluded: vec![
-            Excluded {
+            Exclusion {
                 of: vec![vec!["frc.misses", "frc.hits", "frc.swaps"], vec![FRCS[0]]],
                 reason: "these events need an FRC",
             },
-            Excluded {
+            Exclusion {
                 of: vec![vec!["stalls.line_alloc", "stalls.miss_queue", "stalls.write_back_queue"], vec![]],
                 reason: "these stalls exist only in the overlapped flow",
             },
-            Excluded { of: vec![vec!["bypasses"], vec![]], reason: "these banks have no bypass scheme" },
+            Exclusion { of: vec![vec!["bypasses"], vec![]], reason: "these banks have no bypass scheme" },
         ],
     }
 }
@@ -45,7 +45,9 @@ pub(crate) fn counters() -> Cross {
 /// Returns the counters of a bank in the transient flow, including those of the FRC.
 fn counted(rig: &Rig) -> Paths {
     let mut paths = Paths::default();
-    rig.bank.stats().list(&L2Has { transient: true, frc: true, bypass: true, ..L2Has::default() }, &mut paths);
+    rig.bank
+        .stats()
+        .list(&L2Features { transient: true, frc: true, bypass: true, ..L2Features::default() }, &mut paths);
     paths
 }
 
@@ -206,9 +208,9 @@ mod tests {
         some(|stats| stats.frc.misses > 50 && stats.frc.misses < stats.fetches);
         some(|stats| stats.frc.hits > 20);
         some(|stats| stats.writebacks > 50);
-        some(|stats| stats.stalled(rtl::l2::Stall::PendingQueue) > 0);
-        some(|stats| stats.stalled(rtl::l2::Stall::MshrMerge) > 0);
-        some(|stats| stats.stalled(rtl::l2::Stall::Port) > 0);
+        some(|stats| stats.stall_cycles(rtl::l2::Stall::PendingQueue) > 0);
+        some(|stats| stats.stall_cycles(rtl::l2::Stall::MshrMerge) > 0);
+        some(|stats| stats.stall_cycles(rtl::l2::Stall::Port) > 0);
     }
 
     #[test]
@@ -253,7 +255,7 @@ mod tests {
                         (misses, fetched) = (misses + 1, fetched + 1);
                         golden.fill(local);
                         assert!(golden.swap(local));
-                        gone.extend(golden.leaving().into_iter().filter_map(|old| golden.finish_eviction(old)));
+                        gone.extend(golden.evicting_lines().into_iter().filter_map(|old| golden.finish_eviction(old)));
                     }
                     Outcome::Replaces(old) => {
                         misses += 1;

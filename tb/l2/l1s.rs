@@ -49,7 +49,7 @@ impl Block for L1s {
     fn eval(&mut self, mut io: L1sIo<'_>, at: &mut Edge<'_>) -> Sleep {
         let first = (0..self.waiting.len()).min_by_key(|&n| self.waiting[n].0);
         if let Some(n) = first.filter(|&n| self.waiting[n].0 <= at.cycle)
-            && io.inv_ack.ready(at)
+            && io.inv_ack.is_ready(at)
         {
             let (_, answer) = self.waiting.remove(n);
             self.answered.push((at.cycle, answer));
@@ -61,7 +61,7 @@ impl Block for L1s {
             self.waiting.push((due, InvalidateAck { partition: super::PARTITION, leaver: message.leaver }));
             self.taken.push((at.cycle, message));
         }
-        let mut sleep = if io.inv.waiting(at) { Sleep::Next } else { Sleep::UntilEvent };
+        let mut sleep = if io.inv.has_beat(at) { Sleep::Next } else { Sleep::UntilEvent };
         if let Some(due) = self.waiting.iter().map(|(due, _)| *due).min() {
             sleep = sleep.min(Sleep::At(due));
         }

@@ -93,7 +93,7 @@ impl Block for Memory {
         let first = (0..self.waiting.len()).min_by_key(|&n| self.waiting[n].0);
         let mut stuck = false;
         if let Some(n) = first.filter(|&n| self.waiting[n].0 <= at.cycle) {
-            if io.rsp.ready(at) {
+            if io.rsp.is_ready(at) {
                 io.rsp.push(at, self.waiting.remove(n).1);
                 self.answered += 1;
             } else {
@@ -108,7 +108,7 @@ impl Block for Memory {
         if let Some(due) = self.waiting.iter().map(|(due, _)| *due).min().filter(|_| !stuck) {
             sleep = sleep.min(Sleep::At(due));
         }
-        if io.req.waiting(at) && self.waiting.len() < QUEUE {
+        if io.req.has_beat(at) && self.waiting.len() < QUEUE {
             sleep = sleep.min(Sleep::At(self.opens));
         }
         sleep

@@ -8,7 +8,7 @@ use crate::kit::Random;
 use golden::hybrid::{Config as HybridConfig, Hybrid, L2Config as HybridL2, Protections, SECTORS};
 use golden::index::{Function, SetIndex};
 use golden::l1::streaming::{Config as MonitorConfig, Streaming};
-use golden::l2::bypass::{Access, Bank, Bypass, Served};
+use golden::l2::bypass::{Access, Bank, Bypass, ServedFrom};
 use golden::untimed::Geometry;
 use rtl::cells::streaming::{Reopen, StreamingConfig};
 use rtl::l2::bypass::all::KeepNothing;
@@ -73,7 +73,7 @@ fn follows(config: &L2Config, twin: Box<dyn Bypass>, script: &[Request]) {
         let served = twin.access(n * APART + 2, request.line / 6, access);
         let counts = if is_read { &mut reads } else { &mut writes };
         counts[served as usize] += 1;
-        fetches += u64::from(served == Served::Brought || served == Served::Past && is_read);
+        fetches += u64::from(served == ServedFrom::Brought || served == ServedFrom::Past && is_read);
     }
     let stats = rig.bank.stats();
     assert_eq!([stats.hits, stats.misses], [reads[0], reads[1] + reads[2]], "{what}");

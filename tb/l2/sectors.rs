@@ -257,7 +257,7 @@ fn a_waiter_that_needs_another_sector_is_refused_without_room_to_ask_for_it() {
     check(&rig, &script);
     // The tag match is in cycle 8. Memory accepts a burst in 100, and the bank sends the last fetch in 101.
     let stats = rig.bank.stats();
-    assert_eq!((stats.stalled(Stall::MissQueue), stats.hit_pending, stats.sectors.misses), (101 - 8, 1, 1));
+    assert_eq!((stats.stall_cycles(Stall::MissQueue), stats.hit_pending, stats.sectors.misses), (101 - 8, 1, 1));
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn more_lines_than_a_word_has_bits_are_on_their_way() {
         };
         let rig = run_in_all_modes(build, LIMIT);
         check(&rig, &script);
-        assert_eq!(rig.bank.stats().stalled(Stall::MshrEntry) > 0, is_refused, "{mshr_entries}");
+        assert_eq!(rig.bank.stats().stall_cycles(Stall::MshrEntry) > 0, is_refused, "{mshr_entries}");
     }
 }
 

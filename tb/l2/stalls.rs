@@ -30,7 +30,7 @@ fn stats_after(config: &L2Config, script: &[Request], sink_opens: u64) -> L2Stat
 
 /// Returns the reasons charged, except for the data port, for which any request may wait a few cycles.
 fn reasons(stats: &L2Stats) -> Vec<Stall> {
-    ALL.into_iter().filter(|&reason| reason != Stall::Port && stats.stalled(reason) > 0).collect()
+    ALL.into_iter().filter(|&reason| reason != Stall::Port && stats.stall_cycles(reason) > 0).collect()
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn a_set_whose_ways_are_all_on_their_way_refuses_another_line() {
     assert_eq!(reasons(&stats), [Stall::LineAlloc]);
     // The tag match is in cycle 4. Memory accepts the first line's bursts in 100 and 101, and the bank
     // receives them in 106 and 107. The bank serves the waiter in 108, which stalls the lookup once more.
-    assert_eq!((stats.stalled(Stall::LineAlloc), stats.stalled(Stall::Port)), (108 - 4, 1));
+    assert_eq!((stats.stall_cycles(Stall::LineAlloc), stats.stall_cycles(Stall::Port)), (108 - 4, 1));
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn a_miss_without_an_mshr_entry_is_refused() {
     let config = L2Config { mshr_entries: 1, ..small_config() };
     let stats = stats_after(&config, &[read(1, 0), read(2, 1)], 0);
     assert_eq!(reasons(&stats), [Stall::MshrEntry]);
-    assert_eq!(stats.stalled(Stall::MshrEntry), 108 - 3);
+    assert_eq!(stats.stall_cycles(Stall::MshrEntry), 108 - 3);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_reply_without_room_is_refused_until_the_sm_side_takes_one() {
     assert_eq!(reasons(&stats), [Stall::ReplyQueue]);
     // Four replies fill the channel and one the queue. The sixth, matched in cycle 7, waits until 51 for the
     // room that the pop in cycle 50 frees.
-    assert_eq!(stats.stalled(Stall::ReplyQueue), 51 - 7);
+    assert_eq!(stats.stall_cycles(Stall::ReplyQueue), 51 - 7);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn with_a_second_data_port_an_arriving_burst_holds_up_no_write() {
     script.extend((2..200).map(|ticket| write(1, ticket, 0xf, 2)));
     let held_up = |data_ports| {
         let config = L2Config { data_ports, ..small_config() };
-        stats_after(&config, &script, 0).stalled(Stall::Port)
+        stats_after(&config, &script, 0).stall_cycles(Stall::Port)
     };
     // Serving the waiter stalls one lookup with either number of ports.
     assert_eq!((held_up(1), held_up(2)), (3, 1));

@@ -92,7 +92,7 @@ fn a_full_pending_queue_holds_up_the_look_up_and_empties_again() {
     let config = L2Config { ways: 1, flow: one_place(0).into(), ..config(0) };
     let script: Vec<(u64, Request)> = (0..5).map(|n| (0, read(1 + n, n))).collect();
     let rig = play(&config, &script);
-    assert!(rig.bank.stats().stalled(Stall::PendingQueue) > 20);
+    assert!(rig.bank.stats().stall_cycles(Stall::PendingQueue) > 20);
     assert_eq!(order(&rig), [0, 1, 2, 3, 4]);
 }
 

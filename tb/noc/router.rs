@@ -43,7 +43,7 @@ struct Config {
 
 impl Config {
     fn routed(&self) -> RoutedConfig {
-        *self.noc.routed().unwrap()
+        *self.noc.as_routed().unwrap()
     }
 }
 

@@ -445,12 +445,12 @@ impl Block for Memory {
             let first = (0..self.pending[sm].len()).min_by_key(|&index| self.pending[sm][index].0);
             if let Some(first) = first
                 && self.pending[sm][first].0 <= at.cycle
-                && wb.at(sm).ready(at)
+                && wb.at(sm).is_ready(at)
             {
                 let (_, reply) = self.pending[sm].remove(first);
                 wb.at(sm).push(at, reply);
             }
-            busy |= !self.pending[sm].is_empty() || mem.at(sm).waiting(at);
+            busy |= !self.pending[sm].is_empty() || mem.at(sm).has_beat(at);
         }
         if busy { Sleep::Next } else { Sleep::UntilEvent }
     }

@@ -3,7 +3,7 @@
 use golden::sm::icache::word;
 use rtl::cells::line::LINE_BYTES;
 use rtl::kernel::{Block, BlockId, Chan, ChanSpec, Describe, Edge, FieldsExt, RxBank, Sleep, TxBank, digest_of};
-use rtl::l1::instructions::{FetchIo, LineBrought, LineWanted};
+use rtl::l1::instructions::{FetchIo, InstructionLineReply, InstructionLineRequest};
 use rtl::noc::packet::PacketShape;
 use rtl::sm::{InstructionStore, SmConfig, SmCore};
 use warpsieve::check::icache::FetchLockstep;
@@ -14,8 +14,8 @@ pub const SHAPE: PacketShape =
 
 /// Links of all cores' instruction caches, the memory that serves them, and a twin of each cache.
 pub struct InstructionMemory {
-    wanted: Vec<Chan<LineWanted>>,
-    brought: Vec<Chan<LineBrought>>,
+    wanted: Vec<Chan<InstructionLineRequest>>,
+    brought: Vec<Chan<InstructionLineReply>>,
     memory: LineMemory,
     twins: Vec<FetchLockstep>,
 }
@@ -26,7 +26,7 @@ struct LineMemory {
     /// Minimum and maximum latency of a line in cycles.
     delay: (u64, u64),
     /// Outstanding requests of each core, with the cycles in which they are due.
-    pending: Vec<Vec<(u64, LineWanted)>>,
+    pending: Vec<Vec<(u64, InstructionLineRequest)>>,
     /// Digest of all requests and their cycles, by core.
     asked: Vec<u64>,
 }
@@ -100,7 +100,7 @@ impl InstructionMemory {
 }
 
 impl Block for LineMemory {
-    type Io<'a> = (RxBank<'a, LineWanted>, TxBank<'a, LineBrought>);
+    type Io<'a> = (RxBank<'a, InstructionLineRequest>, TxBank<'a, InstructionLineReply>);
 
     fn eval(&mut self, (mut wanted, mut brought): Self::Io<'_>, at: &mut Edge<'_>) -> Sleep {
         let mut busy = false;
@@ -113,13 +113,13 @@ impl Block for LineMemory {
                 self.pending[sm].push((at.cycle + least + drawn, request));
             }
             let due = self.pending[sm].iter().position(|(due, _)| *due <= at.cycle);
-            if let Some(due) = due.filter(|_| brought.at(sm).ready(at)) {
-                let (_, LineWanted { id, line }) = self.pending[sm].remove(due);
+            if let Some(due) = due.filter(|_| brought.at(sm).is_ready(at)) {
+                let (_, InstructionLineRequest { id, line }) = self.pending[sm].remove(due);
                 let first = line * LINE_BYTES as u64;
                 let data = std::array::from_fn(|byte| word(first + byte as u64).to_le_bytes()[byte % 4]);
-                brought.at(sm).push(at, LineBrought { id, line, data });
+                brought.at(sm).push(at, InstructionLineReply { id, line, data });
             }
-            busy |= !self.pending[sm].is_empty() || wanted.at(sm).waiting(at);
+            busy |= !self.pending[sm].is_empty() || wanted.at(sm).has_beat(at);
         }
         if busy { Sleep::Next } else { Sleep::UntilEvent }
     }

@@ -8,7 +8,7 @@ use rtl::kernel::digest_of;
 use rtl::sm::{SchedulerPolicy, StallReason};
 
 use super::bench::{Bench, Kernel};
-use crate::kit::coverage::{Axis, Cross, Excluded, hit_times};
+use crate::kit::coverage::{Axis, Cross, Exclusion, hit_times};
 
 const NAME: &str = "scheduler cycles of random kernels";
 
@@ -20,9 +20,9 @@ pub(crate) fn cross() -> Cross {
     let axes = vec![Axis::new("policy", POLICIES), Axis::new("cycle", StallReason::ALL.map(StallReason::name))];
     let of = |policies: &[&'static str], reason: StallReason| vec![policies.to_vec(), vec![reason.name()]];
     let excluded = vec![
-        Excluded { of: of(&[], StallReason::Halted), reason: "no random kernel has a fault" },
-        Excluded { of: of(&[], StallReason::FetchMiss), reason: "instructions are always available" },
-        Excluded {
+        Exclusion { of: of(&[], StallReason::Halted), reason: "no random kernel has a fault" },
+        Exclusion { of: of(&[], StallReason::FetchMiss), reason: "instructions are always available" },
+        Exclusion {
             of: of(&["greedy then oldest", "round robin", "two levels"], StallReason::Throttled),
             reason: "these policies have no warp limit",
         },

@@ -40,7 +40,7 @@ struct SingleMutant {
 }
 
 /// Failure of a mutant.
-struct Wrong {
+struct MutantFailure {
     number: u64,
     /// Mutant that failed; `None` if it could not be identified.
     mutant: Option<SingleMutant>,
@@ -49,9 +49,9 @@ struct Wrong {
 
 impl MutantCase {
     /// Reads one mutant of a sample after another, until one fails.
-    fn try_all(&self) -> Result<(), Wrong> {
+    fn try_all(&self) -> Result<(), MutantFailure> {
         let mut random = Random::new(self.seed);
-        let none = |what| Wrong { number: 0, mutant: None, what };
+        let none = |what| MutantFailure { number: 0, mutant: None, what };
         let samples = self.input.samples(&self.kernels).map_err(none)?;
         let mut draw = || &samples[random.below(samples.len() as u64) as usize];
         let (base, other) = (draw(), draw());
@@ -74,10 +74,10 @@ impl MutantCase {
             };
             let Some(heaviest) = what.contains("memory of this process").then(|| self.heaviest(base, &latest)) else {
                 let mutant = latest.pop_back().map(|bytes| one(bytes, ExtraChecks { is_weighed: false, ..look }));
-                return Err(Wrong { number, mutant, what });
+                return Err(MutantFailure { number, mutant, what });
             };
             let mutant = heaviest.map(|bytes| one(bytes, ExtraChecks { is_weighed: true, is_drawn: false }));
-            return Err(Wrong { number, mutant, what });
+            return Err(MutantFailure { number, mutant, what });
         }
         Ok(())
     }
@@ -100,7 +100,7 @@ impl Case for MutantCase {
     }
 
     fn run(&self) -> Result<Work, String> {
-        self.try_all().map_err(|Wrong { number, mutant, what }| match mutant {
+        self.try_all().map_err(|MutantFailure { number, mutant, what }| match mutant {
             // The error comes first, as it does when the mutant is replayed alone.
             Some(mutant) => format!("{what}\nThis is mutant {number} of {}.", mutant.sample.path.display()),
             None => what,
@@ -160,7 +160,7 @@ mod tests {
         Input { name, about: "", samples: Samples::Made(made), read }
     }
 
-    fn failed(input: &'static Input) -> super::super::Failed {
+    fn failed(input: &'static Input) -> super::super::FailedCase {
         let soak = Soak::of_input(input);
         soak.run(Path::new(""), 1.., Limits::default(), &mut |_| {}).unwrap_err()
     }

@@ -12,7 +12,7 @@ use std::{fmt, fs};
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, MietteDiagnostic};
 use warpsieve::crash;
-use warpsieve::limit::Limited;
+use warpsieve::limit::LimitedReport;
 use warpsieve::run::{HostTime, Stopwatch};
 
 use super::mutate::LONGEST;
@@ -67,7 +67,7 @@ pub struct Sample {
 /// Time limit for reading one input, a thousand times what the samples need.
 const SLOWEST: Duration = Duration::from_secs(10);
 /// Limit on the peak memory of the process in KiB.
-const MOST_MEMORY: u64 = 1 << 20;
+const MAX_MEMORY: u64 = 1 << 20;
 /// Maximum number of problems of a refusal that the command-line tool shows.
 const SHOWN: usize = 20;
 
@@ -136,7 +136,7 @@ impl Input {
         if took > SLOWEST {
             return Err(format!("took {:.1} s", took.as_secs_f64()));
         }
-        match peak_memory().filter(|peak| look.is_weighed && *peak > MOST_MEMORY) {
+        match peak_memory().filter(|peak| look.is_weighed && *peak > MAX_MEMORY) {
             Some(peak) => Err(format!("raised the memory of this process to {} MiB", peak >> 10)),
             None => Ok(()),
         }
@@ -194,7 +194,7 @@ fn is_told(refusal: &dyn Diagnostic, path: &Path, is_drawn: bool) -> Result<(), 
     if is_drawn {
         let mut drawn = String::new();
         let handler = GraphicalReportHandler::new_themed(GraphicalTheme::none()).with_wrap_lines(false);
-        if handler.render_report(&mut drawn, &Limited::of(refusal)).is_err() {
+        if handler.render_report(&mut drawn, &LimitedReport::of(refusal)).is_err() {
             return Err(format!("was refused with a message that cannot be printed: {text}"));
         }
     }

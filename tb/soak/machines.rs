@@ -22,7 +22,7 @@ use super::shrink::Search;
 use super::{Case, ShrunkCase, Work, file};
 use crate::dram::random::distances;
 use crate::kit::Random;
-use warpsieve::config::{Request, Resolved};
+use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::readers::Counts;
 use warpsieve::run::{Counters, Outcome, RunOptions, Threads, Verdict, run};
 
@@ -508,7 +508,7 @@ fn draw_case(kernels: &Path, seed: u64) -> MachineCase {
 }
 
 /// Counters, port uses and digests of a run.
-type Ran = (Counters, Option<Counts>, Option<(u64, u64)>);
+type RunOutputs = (Counters, Option<Counts>, Option<(u64, u64)>);
 
 impl MachineCase {
     fn request(&self) -> Request {
@@ -518,7 +518,7 @@ impl MachineCase {
 
 impl Machine {
     /// Runs the machine. Returns `None` if it reaches the cycle limit without a failure.
-    fn run(&self, resolved: &Resolved, options: RunOptions) -> Result<Option<Ran>, String> {
+    fn run(&self, resolved: &ResolvedMachine, options: RunOptions) -> Result<Option<RunOutputs>, String> {
         let launch = self.folder.join(&self.case.launch);
         let report = run(&launch, &resolved.config, &options, &mut |_| {}).map_err(|e| e.to_string())?;
         match (report.outcome, report.verdict) {
@@ -554,7 +554,7 @@ impl Case for Machine {
 
     fn run(&self) -> Result<Work, String> {
         let MachineCase { evaluate_all, shuffle, twice, unchecked, threads, lint, .. } = self.case;
-        let resolved = Resolved::new(&self.case.request()).map_err(|e| e.lines().join("\n"))?;
+        let resolved = ResolvedMachine::new(&self.case.request()).map_err(|e| e.lines().join("\n"))?;
         let mode = Mode { evaluate_all, shuffle, digest: twice, ..Mode::default() };
         let plain = RunOptions { structures: true, max_cycles: Some(MAX_CYCLES), ..RunOptions::default() };
         let checked = |mode| RunOptions { check: true, mode, ..plain.clone() };
@@ -649,7 +649,7 @@ mod tests {
         ("L2 banks that share a channel", |config| config.partitions_per_channel > 1),
         ("hashed partitions", |config| config.partition_index == PartitionIndex::IPoly && config.num_partitions > 1),
         ("many MSHR entries", |config| config.l1.mshr_entries > 256),
-        ("routers", |config| config.noc.routed().is_some()),
+        ("routers", |config| config.noc.as_routed().is_some()),
         ("round-robin warps", |config| config.sm.policy == SchedulerPolicy::LooseRoundRobin),
     ];
 
@@ -659,7 +659,7 @@ mod tests {
         let mut all = 0;
         for seed in 0..1000 {
             let drawn = draw_case(Path::new("none"), seed);
-            let config = Resolved::new(&drawn.request()).map_err(|e| panic!("seed {seed}: {e}")).unwrap().config;
+            let config = ResolvedMachine::new(&drawn.request()).map_err(|e| panic!("seed {seed}: {e}")).unwrap().config;
             let has = TODAY.map(|(_, has)| has(&config));
             having.iter_mut().zip(has).for_each(|(count, has)| *count += i32::from(has));
             all += i32::from(has.iter().filter(|has| **has).count() >= 6);

@@ -52,7 +52,7 @@ const DEFAULT_COUNT: u64 = 100;
 type Draw = Box<dyn Fn(&Path, u64) -> Box<dyn Case> + Send + Sync>;
 /// Function that parses a case from the path and contents of a file. Its first argument is the folder of the
 /// kernels.
-type Reread = Box<dyn Fn(&Path, &Path, &[u8]) -> Result<Box<dyn Case>, String> + Send + Sync>;
+type ParseCase = Box<dyn Fn(&Path, &Path, &[u8]) -> Result<Box<dyn Case>, String> + Send + Sync>;
 
 /// Kind of cases, with a generator.
 pub struct Soak {
@@ -61,7 +61,7 @@ pub struct Soak {
     /// Description of what the soak varies and checks.
     pub about: &'static str,
     draw: Draw,
-    reread: Reread,
+    reread: ParseCase,
 }
 
 /// Single case of a soak.
@@ -137,7 +137,7 @@ pub struct CaseStart {
 }
 
 /// Case that failed.
-pub struct Failed {
+pub struct FailedCase {
     /// Seed of the case.
     pub seed: u64,
     /// Command that repeats the case.
@@ -216,7 +216,7 @@ impl Soak {
         seeds: impl IntoIterator<Item = u64>,
         limits: Limits,
         begin: &mut dyn FnMut(CaseStart),
-    ) -> Result<Tally, Failed> {
+    ) -> Result<Tally, FailedCase> {
         let started = Instant::now();
         let without_time = if limits.time.is_some() { u64::MAX } else { DEFAULT_COUNT };
         let count = limits.count.unwrap_or(without_time);
@@ -231,7 +231,7 @@ impl Soak {
                 Ok(Work { runs, cycles, warp_instructions }) => {
                     tally = tally.plus(Tally { cases: 1, runs, cycles, warp_instructions });
                 }
-                Err(wrong) => return Err(Failed { seed, reproduce: case.reproduce(), tally, wrong, case }),
+                Err(wrong) => return Err(FailedCase { seed, reproduce: case.reproduce(), tally, wrong, case }),
             }
         }
         Ok(tally)
@@ -254,7 +254,7 @@ fn run_caught(case: &dyn Case) -> Result<Work, String> {
     crash::catch_panic(|| case.run()).and_then(|ended| ended)
 }
 
-impl Failed {
+impl FailedCase {
     /// Searches for a smaller case with the same failure for the given time; `None` if this case does not
     /// fail again.
     #[must_use]
@@ -263,7 +263,7 @@ impl Failed {
     }
 }
 
-impl fmt::Debug for Failed {
+impl fmt::Debug for FailedCase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { seed, tally, wrong, .. } = self;
         f.debug_struct("Failed").field("seed", seed).field("tally", tally).field("wrong", wrong).finish_non_exhaustive()
@@ -316,7 +316,7 @@ mod tests {
         }
     }
 
-    fn soaked(seed: u64, limits: Limits) -> (Result<Tally, Failed>, Vec<u64>) {
+    fn soaked(seed: u64, limits: Limits) -> (Result<Tally, FailedCase>, Vec<u64>) {
         let fake = Soak {
             name: "fake",
             about: "",

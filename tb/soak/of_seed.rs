@@ -20,7 +20,7 @@ struct SeedCase {
 /// File format of a case.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-struct Kept {
+struct CaseFile {
     seed: u64,
     steps: u64,
 }
@@ -28,7 +28,7 @@ struct Kept {
 /// Creates a soak of such cases with `steps` steps each.
 pub(super) fn of_seed(soak: &'static str, about: &'static str, steps: u64, run: Run) -> Soak {
     let reread = move |_: &Path, _: &Path, text: &[u8]| {
-        let Kept { seed, steps } = file::read(text)?;
+        let CaseFile { seed, steps } = file::read(text)?;
         Ok::<_, String>(Box::new(SeedCase { soak, seed, steps, run }) as Box<dyn Case>)
     };
     Soak {
@@ -52,7 +52,7 @@ impl Case for SeedCase {
         let &Self { soak, seed, steps: all, run } = self;
         let fails = |steps| search.fails(&Self { soak, seed, steps, run });
         let steps = fails(all).then(|| search.bisect(all, fails))?;
-        Some(file::found(search, &Kept { seed, steps }, format!("{steps} of {all} steps")))
+        Some(file::found(search, &CaseFile { seed, steps }, format!("{steps} of {all} steps")))
     }
 }
 

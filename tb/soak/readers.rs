@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use golden::reference::ElementType;
 use lz4_flex::frame::{FrameDecoder, FrameEncoder};
 use ptx::Source;
-use ptx::lower::Prepared;
+use ptx::lower::PreparedModule;
 use trace::{KernelTrace, KernelsList, Limits};
 
 use super::input::{Input, Refusal, Sample, Samples, in_words, with_excerpt, without_excerpt};
-use warpsieve::config::{Request, Resolved};
+use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::dram::trace as requests;
 use warpsieve::launch::{LaunchFile, read_npy_bytes};
 use warpsieve::readers::{Readback, Subject, follow, sightings};
@@ -65,7 +65,7 @@ static INPUTS: [Input; 9] = [
         samples: Samples::Found(&[".toml"]),
         read: |path, bytes| {
             let request = Request { machine: path.display().to_string(), ..Request::default() };
-            with_excerpt(Resolved::of_text(&request, path, &String::from_utf8_lossy(bytes)))
+            with_excerpt(ResolvedMachine::of_text(&request, path, &String::from_utf8_lossy(bytes)))
         },
     },
     Input {
@@ -75,7 +75,7 @@ static INPUTS: [Input; 9] = [
         read: |path, bytes| {
             let designs = vec![path.display().to_string()];
             let request = Request { machine: "fermi".to_owned(), designs, sets: Vec::new() };
-            with_excerpt(Resolved::of_text(&request, path, &String::from_utf8_lossy(bytes)))
+            with_excerpt(ResolvedMachine::of_text(&request, path, &String::from_utf8_lossy(bytes)))
         },
     },
     Input {
@@ -118,7 +118,7 @@ fn read_ptx(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     let source = Source::new(&path.display().to_string(), &String::from_utf8_lossy(bytes));
     with_excerpt(source.parse().and_then(|module| {
         let names = module.kernels().map(|kernel| kernel.name.text);
-        let prepared = Prepared::new(&source, &module)?;
+        let prepared = PreparedModule::new(&source, &module)?;
         names.into_iter().try_for_each(|name| prepared.lower(name).map(drop))?;
         ptx::data::data(&source, &module).map(drop)
     }))
@@ -155,7 +155,7 @@ fn read_wave(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
 fn run_and_read(kernels: &Path, files: &[&str], options: impl Fn(&Path) -> RunOptions) -> Result<Vec<Sample>, String> {
     let sets = SMALL.map(str::to_owned).to_vec();
     let request = Request { machine: "fermi".to_owned(), designs: Vec::new(), sets };
-    let resolved = Resolved::new(&request).map_err(|error| error.lines().join("\n"))?;
+    let resolved = ResolvedMachine::new(&request).map_err(|error| error.lines().join("\n"))?;
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let sample = |file: &&str| {
         let path = folder.path().join(file);

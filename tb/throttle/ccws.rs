@@ -9,7 +9,7 @@ use rtl::throttle::{Hooks, L1Place, Losses, ThrottleConfig};
 use warpsieve::check::twin::twin;
 
 use crate::kit::Random;
-use crate::kit::coverage::{Axis, Cross, Excluded, hit};
+use crate::kit::coverage::{Axis, Cross, Exclusion, hit};
 
 const TAGS: &str = "accesses to an L1D with victim tags";
 const ACCESSES: [&str; 4] = ["a store of a line", "a store of no line", "a miss of an evicted line", "another miss"];
@@ -21,13 +21,13 @@ const LOAD: [&str; 3] = ["all may load", "it may load, others not", "it may not 
 
 /// Declares the coverage of the victim tags and of the scores.
 pub(crate) fn crosses() -> Vec<Cross> {
-    let excluded = vec![Excluded {
+    let excluded = vec![Exclusion {
         of: vec![vec!["a store of a line", "a store of no line"], vec!["a line's way"]],
         reason: "a store allocates no way",
     }];
     let tags = Cross { name: TAGS, axes: vec![Axis::new("access", ACCESSES), Axis::new("takes", TAKES)], excluded };
     let axes = vec![Axis::new("a warp", EVENTS), Axis::new("before", LOAD)];
-    let excluded = vec![Excluded {
+    let excluded = vec![Exclusion {
         of: vec![vec!["begins"], vec!["it may load, others not"]],
         reason: "a warp does not exist before it begins",
     }];
@@ -64,15 +64,15 @@ pub(crate) fn lose(seed: u64, accesses: u64) -> u32 {
         let line = random.below(700);
         let set = (line % u64::from(SETS)) as usize;
         if random.percent(5) {
-            victims.stored(&at, line);
-            twin.stored(line);
+            victims.on_store(&at, line);
+            twin.on_store(line);
             let held = lines[set].iter_mut().find(|way| **way == Some(line)).and_then(Option::take);
             hit(TAGS, &[ACCESSES[usize::from(held.is_none())], TAKES[0]]);
         } else if !lines[set].contains(&Some(line)) {
             let (warp, way) = (random.below(WARPS.into()) as u8 / 8, random.below(WAYS.into()) as usize);
             let old = lines[set][way].replace(line);
-            let found = victims.missed(&at, (set as u32, way as u32), old, (warp, line));
-            assert_eq!(found, twin.missed(old, warp, line), "cycle {cycle}: warp {warp}, line {line:#x}");
+            let found = victims.on_miss(&at, (set as u32, way as u32), old, (warp, line));
+            assert_eq!(found, twin.on_miss(old, warp, line), "cycle {cycle}: warp {warp}, line {line:#x}");
             hit(TAGS, &[ACCESSES[3 - usize::from(found)], TAKES[usize::from(old.is_some())]]);
             lost += u32::from(found);
         }
@@ -111,26 +111,26 @@ pub(crate) fn score(seed: u64, cycles: u64) -> u32 {
                 Some(EVENTS[0])
             }
             number if is_live && number < 20 + busy => {
-                scores.lost(warp, cycle, live);
-                twin.lost(warp);
+                scores.on_lost_locality(warp, cycle, live);
+                twin.on_lost_locality(warp);
                 Some(EVENTS[2])
             }
             _ if is_live => {
-                scores.issued(warp);
-                twin.issued(warp);
+                scores.on_issue(warp);
+                twin.on_issue(warp);
                 Some(EVENTS[3])
             }
             _ => None,
         };
         event.iter().for_each(|event| hit(SCORES, &[event, before]));
-        admitted = scores.admitted(cycle, live);
-        let expected = twin.admitted().iter().fold(0, |all, warp| all | 1u64 << warp);
+        admitted = scores.admitted_warps(cycle, live);
+        let expected = twin.admitted_warps().iter().fold(0, |all, warp| all | 1u64 << warp);
         assert_eq!(admitted, expected, "seed {seed}, cycle {cycle}");
         held += u32::from(admitted != live);
         for warp in (0..warps).filter(|warp| live >> warp & 1 != 0) {
             assert_eq!(Some(scores.score(warp, cycle)), twin.score(warp), "seed {seed}, cycle {cycle}, warp {warp}");
         }
-        twin.pass();
+        twin.tick();
     }
     held
 }

@@ -77,7 +77,7 @@ pub(crate) fn search(seed: u64, launches: u64) {
                 .map(|_| Counts { misses: random.below(160), instructions: random.below(40) * 250 })
                 .collect();
             let answer = if is_sampled {
-                twin.sampled(&counts.iter().map(|counts| counts.instructions).collect::<Vec<_>>())
+                twin.end_round(&counts.iter().map(|counts| counts.instructions).collect::<Vec<_>>())
             } else {
                 twin.period(&counts)
             };
@@ -93,7 +93,7 @@ pub(crate) fn search(seed: u64, launches: u64) {
                 }
                 for (got, orders) in got.iter_mut().zip(&mut links.orders) {
                     let mut orders = orders.rx();
-                    if orders.waiting(at) {
+                    if orders.has_beat(at) {
                         *got = Some(orders.pop(at));
                     }
                 }
@@ -174,11 +174,11 @@ mod tests {
                         self.links.reports[core].tx().push(at, report);
                     }
                     let mut order = self.links.orders[core].rx();
-                    if order.waiting(at) {
-                        monitor.obey(order.pop(at), self.cycle);
+                    if order.has_beat(at) {
+                        monitor.on_order(order.pop(at), self.cycle);
                     }
                     if self.cycle.is_multiple_of(miss_every) {
-                        monitor.missed(Miss::default(), self.cycle, u64::MAX);
+                        monitor.on_miss(Miss::default(), self.cycle, u64::MAX);
                     }
                     self.issued[core] += u64::from(threads(core, monitor.limit()));
                     monitor.count_to(self.issued[core]);
@@ -289,7 +289,7 @@ mod tests {
             }
             let at = &mut Edge::new(cycle, cycle, &mut wake);
             let mut order = links.orders[0].rx();
-            order.waiting(at).then(|| order.pop(at).kind)
+            order.has_beat(at).then(|| order.pop(at).kind)
         };
         assert_eq!([true, false].map(&mut answer), [None, Some(OrderKind::Sample)]);
     }

@@ -9,7 +9,7 @@ use rtl::sm::StallReason;
 use rtl::throttle::message::Miss;
 use rtl::throttle::{CorePlace, CycleState, Hooks, IssueLimit, Scheme};
 use serde::{Deserialize, Serialize};
-use warpsieve::config::{Request, Resolved};
+use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::run::{Outcome, RunOptions, RunReport, Verdict, run};
 
 /// Throttling scheme that lets half of the warps issue in each turn, after the core has reached a number of
@@ -50,7 +50,7 @@ struct Turns {
 
 #[typetag::serde]
 impl Hooks for Turns {
-    fn missed(&mut self, _miss: Miss, _cycle: u64, _live: u64) {
+    fn on_miss(&mut self, _miss: Miss, _cycle: u64, _live: u64) {
         self.misses += 1;
     }
 
@@ -75,10 +75,10 @@ impl Hooks for Turns {
     }
 }
 
-fn resolved(sets: &[&str]) -> Result<Resolved, String> {
+fn resolved(sets: &[&str]) -> Result<ResolvedMachine, String> {
     let sets = sets.iter().map(|&set| set.to_owned()).collect();
     let request = Request { machine: "fermi".to_owned(), designs: Vec::new(), sets };
-    Resolved::new(&request).map_err(|error| error.lines().join("\n"))
+    ResolvedMachine::new(&request).map_err(|error| error.lines().join("\n"))
 }
 
 /// Runs a small kernel with every check. Returns the report, and the number of scheduler cycles lost to

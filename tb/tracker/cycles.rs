@@ -5,7 +5,7 @@ use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, Mod
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{PacketShape, Reply, Request, RequestKind, Sharing};
 use rtl::tracker::{
-    Answer, Forward, Found, Probes, SharerList, TrackShape, Tracker, TrackerConfig, TrackerIo, TrackerPlace,
+    Answer, Forward, ForwardResult, Probes, SharerList, TrackShape, Tracker, TrackerConfig, TrackerIo, TrackerPlace,
     TrackerScheme,
 };
 
@@ -21,7 +21,7 @@ const fn id(slot: u8) -> BlockId {
 }
 const TRACKER: BlockId = id(6);
 
-struct Alone {
+struct TrackerBench {
     tracker: Tracker,
     requests: Source<Request>,
     to_bank: Sink<Request>,
@@ -43,7 +43,7 @@ fn timed<T>(script: Vec<(u64, T)>) -> Source<T> {
     Source::new(beats, Stall::NotBefore(cycles))
 }
 
-impl Alone {
+impl TrackerBench {
     fn new(requests: Vec<(u64, Request)>, replies: Vec<(u64, Reply)>, answers: Vec<(u64, Answer)>) -> Self {
         let place = TrackerPlace {
             path: "partition0.tracker".to_owned(),
@@ -78,7 +78,7 @@ impl Alone {
     }
 }
 
-impl Blocks for Alone {
+impl Blocks for TrackerBench {
     fn population(&self) -> Vec<u8> {
         vec![7]
     }
@@ -117,7 +117,7 @@ impl Blocks for Alone {
     }
 }
 
-impl Bench for Alone {
+impl Bench for TrackerBench {
     fn periods(&self) -> Vec<u32> {
         PERIODS.to_vec()
     }
@@ -140,7 +140,11 @@ fn a_line_goes_from_the_bank_to_an_l1_and_from_there_to_others_until_it_is_writt
         (30, load(5, 3, Sharing::Takes)),
     ];
     let replies = vec![(5, reply(1, 0)), (32, reply(3, 2))];
-    let mut bench = Alone::new(requests, replies, vec![(15, answer(Found::Here)), (25, answer(Found::Gone))]);
+    let mut bench = TrackerBench::new(
+        requests,
+        replies,
+        vec![(15, answer(ForwardResult::Here)), (25, answer(ForwardResult::Gone))],
+    );
     run(&mut bench, Mode::default(), 100);
     let mut table = CycleTable::sparse();
     table.column("req", bench.requests.sent().iter().map(|(cycle, beat)| (*cycle, beat.id)));
@@ -178,7 +182,7 @@ fn a_line_goes_from_the_bank_to_an_l1_and_from_there_to_others_until_it_is_writt
 
 #[test]
 fn a_bank_of_eight_has_tags_three_bits_narrower_than_lines() {
-    let listed = DescriptionSummary::of(|to| Alone::new(vec![], vec![], vec![]).tracker.describe(to));
+    let listed = DescriptionSummary::of(|to| TrackerBench::new(vec![], vec![], vec![]).tracker.describe(to));
     let bits: Vec<_> = listed.arrays.into_iter().map(|(_, _, bits)| bits).collect();
     // Bits of an entry: valid, 22 line bits within the bank less 7 for the set, 16 sharers, and the
     // round-robin pointer. Recency takes 3 bits per way.

@@ -60,7 +60,7 @@ impl MemoryModelCheck {
                 let value = words[op.word as usize];
                 self.given.insert((cu, number), value);
                 let read = Some(value.into());
-                checker.coherent_from(issue, cu, op.cell(), read, None).map_err(|e| e.to_string())?;
+                checker.record_coherent_from(issue, cu, op.cell(), read, None).map_err(|e| e.to_string())?;
             }
             Event::Exchanged(cell, old, new) => {
                 let number = self.exchanges.remove(&(cu, new));
@@ -68,7 +68,7 @@ impl MemoryModelCheck {
                     number.ok_or_else(|| format!("compute unit {cu} exchanges {new:#x} without a request"))?;
                 self.given.insert((cu, number), old);
                 let (read, write) = (Some(old.into()), Some(new.into()));
-                checker.coherent_from(issue, cu, cell, read, write).map_err(|e| e.to_string())?;
+                checker.record_coherent_from(issue, cu, cell, read, write).map_err(|e| e.to_string())?;
             }
             Event::Answered(number, value) => match rig.op(cu, number).does {
                 OpKind::Loads => {

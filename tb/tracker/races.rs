@@ -3,11 +3,11 @@
 //! `rtl/tracker/bank.rs`). They are detected from the events of a tracker bank and of the L1s. Each race in
 //! [`RACES`] must occur.
 
-use rtl::l1::watch::{Access, Outcome, Recalled, Watch};
+use rtl::l1::watch::{Access, Outcome, RecallEffect, Watch};
 use rtl::noc::packet::{RequestKind, Sharing};
-use rtl::tracker::{BankObservation, Chosen, Found, Tracker};
+use rtl::tracker::{BankObservation, ForwardResult, RequestDestination, Tracker};
 
-use crate::kit::coverage::{Axis, Cross, Excluded, hit};
+use crate::kit::coverage::{Axis, Cross, Exclusion, hit};
 
 const NAME: &str = "tracker races";
 
@@ -45,7 +45,7 @@ const RACES: [&str; 28] = [
 
 /// Declares the coverage of the races.
 pub(crate) fn cross() -> Cross {
-    let never = Excluded {
+    let never = Exclusion {
         of: vec![vec!["a refused load is written before it goes to the L2"]],
         reason: "both need the link to the L2, and a refused load gets it first",
     };
@@ -129,11 +129,11 @@ impl Races {
         self.loads.iter().position(|load| (load.key, load.at) == (key, at))
     }
 
-    fn answer(&mut self, key: (u8, u64), supplier: u8, found: Found) {
+    fn answer(&mut self, key: (u8, u64), supplier: u8, found: ForwardResult) {
         let Some(at) = self.find(key, At::Supplier(supplier)) else { return };
         let load = &mut self.loads[at];
         match found {
-            Found::Here => {
+            ForwardResult::Here => {
                 race(match (load.keeps, load.written) {
                     (false, _) => "a line is supplied to a load that bypasses its L1",
                     (true, false) => "a line is supplied to an L1 that keeps it",
@@ -142,9 +142,11 @@ impl Races {
                 self.loads.remove(at);
                 return;
             }
-            Found::Coming => race("a forward arrives before its supplier's line"),
-            Found::Gone if load.noticed => race("a forward finds its line dropped, with the bank already notified"),
-            Found::Gone => race("a forward finds its line dropped, with the bank not yet notified"),
+            ForwardResult::Coming => race("a forward arrives before its supplier's line"),
+            ForwardResult::Gone if load.noticed => {
+                race("a forward finds its line dropped, with the bank already notified")
+            }
+            ForwardResult::Gone => race("a forward finds its line dropped, with the bank not yet notified"),
         }
         load.at = At::Refused;
     }
@@ -185,7 +187,7 @@ impl Races {
         }
     }
 
-    fn ask(&mut self, key: (u8, u64), line: u64, keeps: bool, chosen: Chosen) {
+    fn ask(&mut self, key: (u8, u64), line: u64, keeps: bool, chosen: RequestDestination) {
         if self.loads.len() == self.rows {
             race("a load is not tracked for lack of a row");
             return;
@@ -193,7 +195,7 @@ impl Races {
         let of_line = || self.loads.iter().filter(|load| load.line == line);
         let is_at = |at: At| of_line().any(|load| load.at == at);
         let at = match chosen {
-            Chosen::Supplier(supplier) => {
+            RequestDestination::Supplier(supplier) => {
                 if is_at(At::Supplier(supplier)) {
                     race("two loads of a line are at one L1");
                 }
@@ -205,7 +207,7 @@ impl Races {
                 }
                 At::Supplier(supplier)
             }
-            Chosen::Memory | Chosen::Nowhere => {
+            RequestDestination::Memory | RequestDestination::Nowhere => {
                 if is_at(At::Memory) {
                     race("two loads of a line are at the L2");
                 }
@@ -221,10 +223,10 @@ impl Races {
 /// Detects races among an L1's events of one edge.
 pub(crate) fn look(watch: &Watch) {
     if let Some((_, found)) = watch.dropped {
-        if found.contains(&Recalled::Dropped) {
+        if found.contains(&RecallEffect::Dropped) {
             race("a coherent load drops a copy");
         }
-        if found.contains(&Recalled::Overtook) {
+        if found.contains(&RecallEffect::Overtook) {
             race("a coherent load drops a line in flight");
         }
     }

@@ -58,7 +58,7 @@ const LIMIT: u64 = 1 << 40;
 /// Words used in a line, each in its own sector.
 const WORDS: [u64; 2] = [0, 8];
 /// Maximum number of resident warps. A load contends if these exceed half of the lines in its L1.
-const MOST_WARPS: u64 = 5;
+const MAX_WARPS: u64 = 5;
 
 /// Load-store unit with room for two instructions.
 pub const LSU: LsuConfig = LsuConfig { slots: 2, access_queue: 2, request_latency: 1, reply_latency: 1 };
@@ -131,7 +131,7 @@ impl Case {
                 };
                 not_before += random.below(pause + 1);
                 let (line, word) = (random.below(lines), WORDS[random.below(WORDS.len() as u64) as usize]);
-                Op { not_before, does, line, word, resident: 1 + random.below(MOST_WARPS) as u8 }
+                Op { not_before, does, line, word, resident: 1 + random.below(MAX_WARPS) as u8 }
             };
             (0..self.ops_of(kernel)).map(op).collect()
         };
@@ -181,7 +181,7 @@ impl Case {
         }
         let mut tracker = TrackerStats::default();
         for bank in &rig.trackers {
-            bank.stats().conserved()?;
+            bank.stats().check_conservation()?;
             tracker.add(bank.stats());
         }
         let ops = (self.cus * self.accesses.min(self.ops * self.kernels)) as u64;
@@ -205,7 +205,7 @@ impl Follower {
         let cache = setup.l1.cache();
         let l1 = |i: usize| {
             let twin = Lockstep::new(&format!("sm{i}.l1"), i as u8, &setup.l1, [&cache; 2], true);
-            let mut twin = twin.map(Lockstep::tracked).map_err(|e| e.to_string())?;
+            let mut twin = twin.map(Lockstep::with_tracker).map_err(|e| e.to_string())?;
             if !setup.drops_overtaken {
                 twin.keep_overtaken();
             }
@@ -226,7 +226,7 @@ impl Follower {
     }
 
     fn follow(&mut self, rig: &mut Rig, sim: &Simulator) -> Result<(), String> {
-        let evaluated = sim.evaluated(0) >> self.l1s.len();
+        let evaluated = sim.evaluated_blocks(0) >> self.l1s.len();
         for (i, twin) in self.l1s.iter_mut().enumerate().filter(|(i, _)| evaluated >> i & 1 != 0) {
             if let Some(watch) = rig.lsus[i].take_watch() {
                 if let Some(access) = rig.taken(i, sim.tick()) {

@@ -143,15 +143,15 @@ impl Core {
             rsp.drop_head(at);
         }
         let due = |core: &Self| core.program.get(core.next).map(|op| op.not_before);
-        if due(self).is_some_and(|due| due <= at.cycle) && req.ready(at) {
+        if due(self).is_some_and(|due| due <= at.cycle) && req.is_ready(at) {
             req.push(at, self.program[self.next].access(self.next));
             self.log.push((at.tick, Event::Issued(self.next)));
             self.next += 1;
         }
         match due(self) {
-            _ if rsp.waiting(at) => Sleep::Next,
+            _ if rsp.has_beat(at) => Sleep::Next,
             Some(due) if due > at.cycle => Sleep::At(due),
-            Some(_) if !req.blocked(at) => Sleep::Next,
+            Some(_) if !req.is_blocked(at) => Sleep::Next,
             _ => Sleep::UntilEvent,
         }
     }
@@ -179,7 +179,7 @@ impl Memory {
         at: &mut Edge<'_>,
     ) -> Sleep {
         if self.due.front().is_some_and(|(due, _)| *due <= at.cycle)
-            && rsp.ready(at)
+            && rsp.is_ready(at)
             && let Some((_, reply)) = self.due.pop_front()
         {
             rsp.push(at, reply);
@@ -194,9 +194,9 @@ impl Memory {
             self.served += 1;
         }
         match self.due.front() {
-            _ if self.due.len() < MEMORY_QUEUE && req.waiting(at) => Sleep::Next,
+            _ if self.due.len() < MEMORY_QUEUE && req.has_beat(at) => Sleep::Next,
             Some((due, _)) if *due > at.cycle => Sleep::At(*due),
-            Some(_) if !rsp.blocked(at) => Sleep::Next,
+            Some(_) if !rsp.is_blocked(at) => Sleep::Next,
             _ => Sleep::UntilEvent,
         }
     }
@@ -292,7 +292,7 @@ impl Rig {
             lsu.observe();
             lsu.record();
             if !setup.drops_overtaken {
-                lsu.keep_overtaken();
+                lsu.test_keep_overtaken_fills();
             }
             lsu
         };
@@ -369,7 +369,7 @@ impl Rig {
 
     /// Returns the access that a compute unit's load-store unit took at a tick.
     pub fn taken(&self, cu: usize, tick: u64) -> Option<&WarpAccess> {
-        self.core_req[cu].taken_at(tick)
+        self.core_req[cu].beat_taken_at(tick)
     }
 
     /// Returns the number of accesses not answered yet.

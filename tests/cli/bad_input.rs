@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use super::{Ended, root, warpsieve};
+use super::{CommandResult, root, warpsieve};
 
 const SMALL: &str = "kernels/vadd/small.toml";
 
@@ -13,7 +13,7 @@ fn a_missing_launch_file_is_named() {
 }
 
 /// Runs vadd from a separate folder, with a piece of its launch file and of its PTX replaced.
-fn vadd_with(launch: [&str; 2], ptx: [&str; 2]) -> Ended {
+fn vadd_with(launch: [&str; 2], ptx: [&str; 2]) -> CommandResult {
     let folder = tempfile::tempdir().unwrap();
     for (file, [old, new]) in [("small.toml", launch), ("vadd.ptx", ptx)] {
         let text = fs::read_to_string(root().join("kernels/vadd").join(file)).unwrap();
@@ -196,7 +196,7 @@ fn kernels_are_run_by_their_names_from_any_folder() {
     let folder = tempfile::tempdir().unwrap();
     let elsewhere = |arguments: &[&str]| {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
-        Ended::of(command.args(arguments).current_dir(folder.path()))
+        CommandResult::of(command.args(arguments).current_dir(folder.path()))
     };
     let ended = elsewhere(&["run", "vadd/small"]);
     assert!(ended.status == Some(0) && ended.out.contains("kernels/vadd/small.toml on fermi"), "{ended:?}");

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Ended, root, warpsieve};
+use super::{CommandResult, root, warpsieve};
 
 fn data(file: &str) -> String {
     fs::read_to_string(root().join("tb/dram/data").join(file)).unwrap()
@@ -13,7 +13,7 @@ fn data(file: &str) -> String {
 /// Folder with a trace and the outputs of a `dram` command.
 struct Run {
     folder: tempfile::TempDir,
-    ended: Ended,
+    ended: CommandResult,
 }
 
 impl Run {

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{Ended, warpsieve};
+use super::{CommandResult, warpsieve};
 
 const ROWSUM: &str = "docs/example/rowsum.toml";
 const KMEANS: &str = "kernels/kmeans/small.toml";
@@ -236,7 +236,8 @@ fn what_does_not_compare_is_refused_by_name() {
     refused(&b, &["a.json ran rowsum", "kmeans.json ran kmeans", "only runs of equal kernels can be compared"]);
     refused("no.json", &["no.json cannot be read"]);
     let stopped = folder.path().join("stopped.json").display().to_string();
-    let Ended { status, .. } = warpsieve(&["run", ROWSUM, "--max-cycles", "100", "--quiet", "--stats", &stopped]);
+    let CommandResult { status, .. } =
+        warpsieve(&["run", ROWSUM, "--max-cycles", "100", "--quiet", "--stats", &stopped]);
     assert_eq!(status, Some(3));
     refused(&stopped, &["stopped.json", "ended with `cycle-limit`, expected `finished`"]);
 }

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use super::{Ended, root, warpsieve};
+use super::{CommandResult, root, warpsieve};
 
 /// Folder with one input of every kind.
 struct Inputs(tempfile::TempDir);
@@ -52,9 +52,9 @@ impl Inputs {
     }
 
     /// Runs the command in this folder.
-    fn warpsieve(&self, arguments: &[&str]) -> Ended {
+    fn warpsieve(&self, arguments: &[&str]) -> CommandResult {
         let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
-        Ended::of(command.args(arguments).current_dir(self.0.path()))
+        CommandResult::of(command.args(arguments).current_dir(self.0.path()))
     }
 
     /// Asserts that the command rejects its output `output`, which is the file `input`, and changes no

@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use super::{Ended, warpsieve};
+use super::{CommandResult, warpsieve};
 
 #[test]
 fn every_part_is_listed_with_its_registers() {
-    let Ended { status, out, err } = warpsieve(&["hdl", "list"]);
+    let CommandResult { status, out, err } = warpsieve(&["hdl", "list"]);
     assert_eq!((status, err.as_str()), (Some(0), ""));
     let mshr = out.lines().find(|line| line.starts_with("l1/mshr ")).unwrap();
     // 32 entries, each with 3 flags, line, place, count, head, order and 8 waiters of 38 bits, and the
@@ -20,7 +20,7 @@ fn vectors_are_a_bench_and_a_row_a_cycle_and_depend_on_the_seed() {
     let written = |seed: &str| {
         let to = folder.path().join(seed);
         let options = ["--cycles", "20", "--small", "--seed", seed];
-        let Ended { status, out, .. } =
+        let CommandResult { status, out, .. } =
             warpsieve(&[&["hdl", "vectors", "l1/miss_queue", "-o", to.to_str().unwrap()], &options[..]].concat());
         assert_eq!((status, out.lines().count()), (Some(0), 2), "{out}");
         let bench = fs::read_to_string(to.join("l1_miss_queue_bench.sv")).unwrap();
@@ -34,11 +34,11 @@ fn vectors_are_a_bench_and_a_row_a_cycle_and_depend_on_the_seed() {
 
 #[test]
 fn proofs_are_listed_with_sizes_and_mistakes_and_others_refused() {
-    let Ended { status, out, err } = warpsieve(&["hdl", "prove", "l1/mshr", "--list"]);
+    let CommandResult { status, out, err } = warpsieve(&["hdl", "prove", "l1/mshr", "--list"]);
     assert_eq!((status, err.as_str()), (Some(0), ""));
     assert!(out.starts_with("l1/mshr: every waiter of the MSHR leaves once, after the fill of its line\n"), "{out}");
     assert!(out.contains("\n  at ENTRIES=2 MERGES=2\n") && out.contains("\n  mistake 1: `"), "{out}");
-    let Ended { status, err, .. } = warpsieve(&["hdl", "prove", "l1/mhsr"]);
+    let CommandResult { status, err, .. } = warpsieve(&["hdl", "prove", "l1/mhsr"]);
     assert_eq!(status, Some(2));
     assert!(err.contains("there is no proof of `l1/mhsr`") && err.contains("did you mean `l1/mshr`?"), "{err}");
 }
@@ -47,7 +47,7 @@ fn proofs_are_listed_with_sizes_and_mistakes_and_others_refused() {
 fn a_part_that_is_not_there_is_refused_with_one_that_is() {
     for command in ["synth", "vectors", "waves"] {
         let options: &[&str] = if command == "synth" { &[] } else { &["-o", "nowhere"] };
-        let Ended { status, out, err } = warpsieve(&[&["hdl", command, "l1/mhsr"], options].concat());
+        let CommandResult { status, out, err } = warpsieve(&[&["hdl", command, "l1/mhsr"], options].concat());
         assert_eq!((status, out.as_str()), (Some(2), ""));
         assert!(
             err.contains("there is no block `l1/mhsr` in hdl/") && err.contains("did you mean `l1/mshr`?"),

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use super::{CACHE, Ended, root};
+use super::{CACHE, CommandResult, root};
 
 /// Kernel that counts up to its second parameter.
 const PTX: &str = "
@@ -80,7 +80,7 @@ impl Running {
 
     /// Sends a signal, and asserts that the command ends in time with the status of the signal, or ended
     /// normally before it. No temporary file may remain.
-    fn ends_in_time(self, signal: &str, folder: &Path) -> Ended {
+    fn ends_in_time(self, signal: &str, folder: &Path) -> CommandResult {
         let arguments = fs::read_to_string(format!("/proc/{}/cmdline", self.0.id())).unwrap().replace('\0', " ");
         let asked = Instant::now();
         self.signal(signal);
@@ -102,10 +102,10 @@ impl Running {
         assert_eq!(names(folder), files, "{ended:?}");
     }
 
-    fn end(self) -> Ended {
+    fn end(self) -> CommandResult {
         let output = self.0.wait_with_output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        Ended { status: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+        CommandResult { status: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
     }
 }
 
@@ -340,7 +340,7 @@ fn a_limit_of_file_sizes_is_an_error_and_no_part_stays() {
     for command in commands {
         // `ulimit -f` counts units of 1,024 bytes.
         let limited = format!("ulimit -f 1; exec {} {command}", assert_cmd::cargo::cargo_bin!("warpsieve").display());
-        let ended = Ended::of(Command::new("bash").args(["-c", &limited]).current_dir(folder.path()));
+        let ended = CommandResult::of(Command::new("bash").args(["-c", &limited]).current_dir(folder.path()));
         ended.refused(&["File too large"]);
         assert_eq!(names(folder.path()), before, "{command}");
     }

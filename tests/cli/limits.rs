@@ -7,24 +7,24 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::{CACHE, Ended, root};
+use super::{CACHE, CommandResult, root};
 
 /// Time limit of one command, about ten times its duration on an idle processor.
-const MOST_TIME: Duration = Duration::from_secs(30);
+const MAX_TIME: Duration = Duration::from_secs(30);
 /// Limit of the address space of a command in KiB: 1 GiB for the input, and the needs of the program
 /// itself.
-const MOST_MEMORY: u64 = 3 << 20;
+const MAX_MEMORY: u64 = 3 << 20;
 
 /// Runs the command in a folder with bounded memory, and asserts that it ends in time.
 #[track_caller]
-fn bounded(folder: &Path, arguments: &[&str]) -> Ended {
-    let script = format!("ulimit -v {MOST_MEMORY}; exec \"$0\" \"$@\"");
+fn bounded(folder: &Path, arguments: &[&str]) -> CommandResult {
+    let script = format!("ulimit -v {MAX_MEMORY}; exec \"$0\" \"$@\"");
     let mut command = std::process::Command::new("bash");
     command.args(["-c", &script]).arg(assert_cmd::cargo::cargo_bin!("warpsieve")).args(arguments);
     command.current_dir(folder).env("XDG_CACHE_HOME", CACHE).env_remove("RUST_BACKTRACE");
     let begun = Instant::now();
-    let ended = Ended::of(&mut command);
-    assert!(begun.elapsed() < MOST_TIME, "{arguments:?} took {:?}", begun.elapsed());
+    let ended = CommandResult::of(&mut command);
+    assert!(begun.elapsed() < MAX_TIME, "{arguments:?} took {:?}", begun.elapsed());
     for text in [&ended.out, &ended.err] {
         assert_eq!(input::escape_hidden(text), *text, "{arguments:?}");
         let longest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);

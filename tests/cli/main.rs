@@ -69,9 +69,11 @@ fn root() -> PathBuf {
 }
 
 /// Runs the command with these arguments in the folder of the workspace.
-fn warpsieve(arguments: &[&str]) -> Ended {
+fn warpsieve(arguments: &[&str]) -> CommandResult {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
-    Ended::of(command.args(arguments).current_dir(root()).env("XDG_CACHE_HOME", CACHE).env_remove("RUST_BACKTRACE"))
+    CommandResult::of(
+        command.args(arguments).current_dir(root()).env("XDG_CACHE_HOME", CACHE).env_remove("RUST_BACKTRACE"),
+    )
 }
 
 /// Folder of cached runs, instead of the user's cache folder.
@@ -79,13 +81,13 @@ const CACHE: &str = env!("CARGO_TARGET_TMPDIR");
 
 /// Exit status and output of a command.
 #[derive(Debug)]
-struct Ended {
+struct CommandResult {
     status: Option<i32>,
     out: String,
     err: String,
 }
 
-impl Ended {
+impl CommandResult {
     fn of(command: &mut Command) -> Self {
         let Output { status, stdout, stderr } = command.output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();

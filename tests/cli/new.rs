@@ -6,11 +6,11 @@ use std::process::Command;
 
 use tempfile::tempdir;
 
-use super::{Ended, root};
+use super::{CommandResult, root};
 
-fn new(folder: &Path, arguments: &[&str]) -> Ended {
+fn new(folder: &Path, arguments: &[&str]) -> CommandResult {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
-    Ended::of(command.arg("new").args(arguments).current_dir(folder))
+    CommandResult::of(command.arg("new").args(arguments).current_dir(folder))
 }
 
 /// Returns the names of the entries of a folder.

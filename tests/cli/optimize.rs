@@ -11,7 +11,7 @@ use ptx::Source;
 use serde_json::Value;
 use tb::kit::sampled;
 
-use super::{Ended, root, warpsieve};
+use super::{CommandResult, root, warpsieve};
 
 /// Returns a folder for output files, and a function that returns the path of a file in it.
 fn folder() -> (tempfile::TempDir, impl Fn(&str) -> String) {
@@ -21,7 +21,7 @@ fn folder() -> (tempfile::TempDir, impl Fn(&str) -> String) {
 }
 
 #[track_caller]
-fn done(arguments: &[&str]) -> Ended {
+fn done(arguments: &[&str]) -> CommandResult {
     let ended = warpsieve(arguments);
     assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{arguments:?}: {ended:?}");
     ended

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::{Ended, warpsieve};
+use super::{CommandResult, warpsieve};
 
 fn listed(what: &str) -> Vec<Value> {
     let ended = warpsieve(&["list", what, "--format", "json"]);
@@ -58,7 +58,7 @@ fn list_kernels_finds_the_launch_files_here_or_above() {
     assert_eq!(vadd["launch"], "kernels/vadd/launch.toml");
     assert_eq!(vadd["others"], Value::from(vec!["modern.toml", "paper.toml", "small.toml"]));
     let mut below = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
-    let below = Ended::of(below.args(["list", "kernels"]).current_dir(super::root().join("kernels/common")));
+    let below = CommandResult::of(below.args(["list", "kernels"]).current_dir(super::root().join("kernels/common")));
     assert!(below.out.contains("  ../../kernels/vadd/launch.toml  "), "{below:?}");
 }
 
@@ -67,7 +67,7 @@ fn from_elsewhere_the_kernels_of_the_sources_are_found_and_run_but_nothing_is_wr
     let folder = tempfile::tempdir().unwrap();
     let elsewhere = |arguments: &[&str]| {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
-        Ended::of(command.args(arguments).current_dir(folder.path()).env_clear().env("HOME", folder.path()))
+        CommandResult::of(command.args(arguments).current_dir(folder.path()).env_clear().env("HOME", folder.path()))
     };
     let kernels: Value = serde_json::from_str(&elsewhere(&["list", "kernels", "--format", "json"]).out).unwrap();
     let vadd = kernels.as_array().unwrap().iter().find(|entry| entry["name"] == "vadd").unwrap();
@@ -255,7 +255,7 @@ fn completions_know_the_commands_and_bash_can_read_them() {
         ),
     ] {
         let words = [&["warpsieve"], words].concat();
-        let ended = Ended::of(Command::new("bash").args(["-c", asked]).arg(&script).args(&words));
+        let ended = CommandResult::of(Command::new("bash").args(["-c", asked]).arg(&script).args(&words));
         assert_eq!((ended.out.as_str(), ended.err.as_str()), (offered, ""), "{words:?}");
     }
     // In fish, only options with names in the script offer files.
@@ -331,7 +331,7 @@ fn completions_offer_no_name_that_a_shell_would_run_or_take_apart() {
     }
     for shell in ["bash", "zsh"] {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
-        let script = Ended::of(command.args(["completions", shell]).current_dir(folder.path())).out;
+        let script = CommandResult::of(command.args(["completions", shell]).current_dir(folder.path())).out;
         let holds = |name: &str| script.contains(&format!("{name}/launch"));
         assert!(holds("plain") && !names[1..].iter().any(|name| holds(name)), "{shell}");
         assert!(!script.contains("touch"), "{shell}");
@@ -343,7 +343,7 @@ fn what_a_program_reads_is_as_wide_as_it_is_whatever_the_terminal() {
     let wide = warpsieve(&["list", "machines"]).out;
     assert!(wide.lines().any(|line| line.chars().count() > 100), "{wide}");
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
-    let narrow = Ended::of(command.args(["list", "machines"]).current_dir(super::root()).env("COLUMNS", "40"));
+    let narrow = CommandResult::of(command.args(["list", "machines"]).current_dir(super::root()).env("COLUMNS", "40"));
     assert_eq!(narrow.out, wide);
 }
 

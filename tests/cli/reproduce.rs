@@ -5,11 +5,11 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{Ended, warpsieve};
+use super::{CommandResult, warpsieve};
 
 const FIGURE: [&str; 4] = ["reproduce", "li2015/fig3", "--quick", "--quiet"];
 
-fn drawn(cache: &Path, output: &Path, more: &[&str]) -> Ended {
+fn drawn(cache: &Path, output: &Path, more: &[&str]) -> CommandResult {
     let [cache, output] = [cache, output].map(|path| path.to_str().unwrap());
     warpsieve(&[&FIGURE[..], &["--cache", cache, "--output", output], more].concat())
 }

@@ -6,12 +6,12 @@ use std::path::Path;
 use ::warpsieve::text::format_thousands;
 use serde_json::Value;
 
-use super::{Ended, root, warpsieve};
+use super::{CommandResult, root, warpsieve};
 
 const SMALL: &str = "kernels/syrk/small.toml";
 
 /// Runs a command with `--stats`, and returns the parsed statistics with the output.
-fn with_stats(arguments: &[&str]) -> (Ended, Value) {
+fn with_stats(arguments: &[&str]) -> (CommandResult, Value) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.json");
     let text = path.display().to_string();
@@ -279,7 +279,8 @@ fn a_run_works_from_any_folder() {
     let folder = tempfile::tempdir().unwrap();
     let launch = fs::canonicalize(root().join(SMALL)).unwrap();
     let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
-    let ended = Ended::of(command.arg("run").arg(Path::new(&launch)).arg("--design=pric").current_dir(folder.path()));
+    let ended =
+        CommandResult::of(command.arg("run").arg(Path::new(&launch)).arg("--design=pric").current_dir(folder.path()));
     assert_eq!(ended.status, Some(0), "{ended:?}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
@@ -326,7 +327,7 @@ fn rows_cover_the_run(interval: u64) {
 
 #[test]
 fn a_program_that_hangs_ends_with_status_3() {
-    let Ended { status, err, .. } = warpsieve(&["run", "tests/machine/ptx/barriers.toml"]);
+    let CommandResult { status, err, .. } = warpsieve(&["run", "tests/machine/ptx/barriers.toml"]);
     assert_eq!(status, Some(3));
     assert!(err.starts_with("no progress after cycle "), "{err}");
     assert!(err.contains("sm0: warp 1 at pc 6, line 19: barrier"), "{err}");

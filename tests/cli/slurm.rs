@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use super::{Ended, root};
+use super::{CommandResult, root};
 
 /// Longest time to wait for any event.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -114,7 +114,7 @@ fn a_job_array_makes_all_runs_and_what_it_keeps_is_gathered() {
     fs::write(cluster.folder.path().join("s.toml"), text).unwrap();
     let warpsieve = |words: &str| {
         let mut command = cluster.command(assert_cmd::cargo::cargo_bin!("warpsieve").to_str().unwrap());
-        Ended::of(command.args(words.split_whitespace()))
+        CommandResult::of(command.args(words.split_whitespace()))
     };
     let submitted = warpsieve("sweep slurm s.toml --shards 3 --cache kept --sbatch=--output=%a.log");
     assert_eq!(submitted.status, Some(0), "{submitted:?}");

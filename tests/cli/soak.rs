@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use tb::kit::is_thorough;
 
-use super::{Ended, root, warpsieve};
+use super::{CommandResult, root, warpsieve};
 
 fn soak(arguments: &[&str]) -> (Option<i32>, String, String) {
-    let Ended { status, out, err } = warpsieve(&[&["soak"], arguments].concat());
+    let CommandResult { status, out, err } = warpsieve(&[&["soak"], arguments].concat());
     (status, out, err)
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use papers::store::encode_entry;
 use serde_json::{Map, Value};
 
-use super::{Ended, root, warpsieve};
+use super::{CommandResult, root, warpsieve};
 
 /// Returns a cached run with its digest recomputed from the result.
 fn with_digest(text: &str) -> String {
@@ -42,8 +42,8 @@ impl Folder {
         command
     }
 
-    fn runs(&self, words: &str) -> Ended {
-        Ended::of(&mut self.command(words))
+    fn runs(&self, words: &str) -> CommandResult {
+        CommandResult::of(&mut self.command(words))
     }
 
     fn read(&self, name: &str) -> String {
@@ -493,7 +493,7 @@ fn the_script_of_a_job_array_makes_the_runs_of_every_shard() {
     let folder = Folder::new(SMALL);
     fs::create_dir(folder.path("the cache")).unwrap();
     let mut command = folder.command("sweep slurm s.toml --shards 9 --jobs 2 --sbatch=--time=10 --write-only");
-    let ended = Ended::of(command.arg("--cache").arg("the cache"));
+    let ended = CommandResult::of(command.arg("--cache").arg("the cache"));
     assert_eq!((ended.status, ended.out.as_str()), (Some(0), "wrote s.sbatch\n"), "{ended:?}");
     let script = folder.read("s.sbatch");
     for line in ["#SBATCH --array=1-4", "#SBATCH --cpus-per-task=2", "#SBATCH --time=10", "#SBATCH --job-name=s"] {
@@ -501,15 +501,15 @@ fn the_script_of_a_job_array_makes_the_runs_of_every_shard() {
     }
     for shard in 1..=4 {
         let mut command = Command::new("bash");
-        let ended = Ended::of(
+        let ended = CommandResult::of(
             command.arg(folder.path("s.sbatch")).env("SLURM_ARRAY_TASK_ID", shard.to_string()).current_dir("/"),
         );
         assert_eq!(ended.status, Some(0), "{ended:?}");
     }
     let mut gather = folder.command("sweep gather s.toml --csv all.csv");
-    assert_eq!(Ended::of(gather.arg("--cache").arg("the cache")).status, Some(0));
+    assert_eq!(CommandResult::of(gather.arg("--cache").arg("the cache")).status, Some(0));
     assert_eq!(rows(&folder.read("all.csv")).len(), 4);
-    let none = Ended::of(folder.command("sweep slurm s.toml --shards 2 --cache c").env("PATH", "/nowhere"));
+    let none = CommandResult::of(folder.command("sweep slurm s.toml --shards 2 --cache c").env("PATH", "/nowhere"));
     assert_eq!(none.status, Some(2), "{none:?}");
     assert!(none.err.contains("sbatch cannot be run"), "{none:?}");
 }

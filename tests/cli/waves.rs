@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Ended, root, warpsieve};
+use super::{CommandResult, root, warpsieve};
 
 const SMALL: &str = "kernels/syrk/small.toml";
 /// Kernel that takes seconds if a waveform records everything.
 const LONG: &str = "kernels/sgemm/launch.toml";
 
 /// Runs the small kernel with a waveform of this name and further arguments.
-fn dump(folder: &Path, name: &str, more: &[&str]) -> (Ended, String) {
+fn dump(folder: &Path, name: &str, more: &[&str]) -> (CommandResult, String) {
     let path = folder.join(name).display().to_string();
     (warpsieve(&[&["run", SMALL, "--quiet", "--wave", &path], more].concat()), path)
 }

@@ -7,31 +7,31 @@ use std::path::{Path, PathBuf};
 
 use syn::{Attribute, Expr, ExprLit, Fields, Item, Lit, Meta, MetaNameValue, Type, Variant};
 use toml::{Table, Value};
-use warpsieve::config::{Request, Resolved};
+use warpsieve::config::{Request, ResolvedMachine};
 
 const ROOT: &str = "MachineConfig";
 
 /// Configuration structure or choice, with its doc comment.
-enum Declared {
-    Group { about: String, fields: Vec<Documented> },
-    Choice { variants: Vec<Documented> },
+enum Declaration {
+    Group { about: String, fields: Vec<DocumentedField> },
+    Choice { variants: Vec<DocumentedField> },
 }
 
-struct Documented {
+struct DocumentedField {
     name: String,
     about: String,
     /// Name of the field's type; for a variant, the type of its content, if any.
     ty: String,
     /// Fields of a variant with named fields.
-    inner: Vec<Documented>,
+    inner: Vec<DocumentedField>,
 }
 
-type Declarations = BTreeMap<String, Declared>;
+type Declarations = BTreeMap<String, Declaration>;
 
 /// Returns the tables of `docs/configuration.md`.
 pub(super) fn reference() -> String {
     let request = Request { machine: "fermi".to_owned(), ..Request::default() };
-    let resolved = Resolved::new(&request).unwrap().to_toml();
+    let resolved = ResolvedMachine::new(&request).unwrap().to_toml();
     let preset = fs::read_to_string(super::root().join("machines/fermi.toml")).unwrap();
     let declarations = declarations();
     let page = Page { remarks: remarks(&preset), declarations: &declarations };
@@ -53,14 +53,14 @@ fn declarations() -> Declarations {
             let (name, declared) = match item {
                 Item::Struct(item) if is_read(&item.attrs) => {
                     let fields = documented(&item.fields);
-                    (item.ident, Declared::Group { about: about(&item.attrs), fields })
+                    (item.ident, Declaration::Group { about: about(&item.attrs), fields })
                 }
                 Item::Enum(item) if is_read(&item.attrs) => {
                     let variants = item.variants.iter().map(variant).collect();
-                    (item.ident, Declared::Choice { variants })
+                    (item.ident, Declaration::Choice { variants })
                 }
                 Item::Type(item) if name_of(&item.ty) == "Choice" => {
-                    (item.ident, Declared::Choice { variants: schemes(&path) })
+                    (item.ident, Declaration::Choice { variants: schemes(&path) })
                 }
                 _ => continue,
             };
@@ -95,7 +95,7 @@ fn is_read(attributes: &[Attribute]) -> bool {
 
 /// Returns the schemes of the slot that a file declares: each other file of its folder that registers a
 /// kind.
-fn schemes(slot: &Path) -> Vec<Documented> {
+fn schemes(slot: &Path) -> Vec<DocumentedField> {
     let folder = if slot.ends_with("mod.rs") { slot.parent().unwrap().to_owned() } else { slot.with_extension("") };
     let mut found = Vec::new();
     for path in sources(&folder) {
@@ -108,7 +108,7 @@ fn schemes(slot: &Path) -> Vec<Documented> {
         for item in if path == slot { Vec::new() } else { syn::parse_file(&text).unwrap().items } {
             let Item::Impl(item) = item else { continue };
             let Some(name) = item.attrs.iter().find_map(kind) else { continue };
-            found.push(Documented {
+            found.push(DocumentedField {
                 name,
                 about: about.trim_end().to_owned(),
                 ty: name_of(&item.self_ty),
@@ -129,9 +129,9 @@ fn kind(attribute: &Attribute) -> Option<String> {
     }
 }
 
-fn documented(fields: &Fields) -> Vec<Documented> {
+fn documented(fields: &Fields) -> Vec<DocumentedField> {
     let named = fields.iter().filter_map(|field| Some((field.ident.as_ref()?, field)));
-    let entry = |(name, field): (&syn::Ident, &syn::Field)| Documented {
+    let entry = |(name, field): (&syn::Ident, &syn::Field)| DocumentedField {
         name: name.to_string(),
         about: about(&field.attrs),
         ty: name_of(&field.ty),
@@ -148,8 +148,8 @@ fn name_of(ty: &Type) -> String {
     }
 }
 
-fn variant(variant: &Variant) -> Documented {
-    Documented {
+fn variant(variant: &Variant) -> DocumentedField {
+    DocumentedField {
         name: kebab(&variant.ident.to_string()),
         about: about(&variant.attrs),
         ty: match &variant.fields {
@@ -223,7 +223,7 @@ struct Page<'a> {
 impl Page<'_> {
     /// Writes one table of the values of a group, followed by its inner groups.
     fn group(&self, path: &str, declared: &str, values: &Table, text: &mut String) {
-        let Some(Declared::Group { about, fields }) = self.declarations.get(declared) else {
+        let Some(Declaration::Group { about, fields }) = self.declarations.get(declared) else {
             panic!("`{declared}` of `{path}` is not declared in rtl");
         };
         let title = if path.is_empty() { "Machine".to_owned() } else { format!("`{path}`") };
@@ -241,7 +241,7 @@ impl Page<'_> {
             assert!(!field.about.is_empty(), "`{of_field}` has no doc comment");
             match (value, self.declarations.get(&field.ty)) {
                 // The timing of an operation is more readable as a single value.
-                (Value::Table(values), Some(Declared::Group { .. })) if field.ty != "OpTiming" => {
+                (Value::Table(values), Some(Declaration::Group { .. })) if field.ty != "OpTiming" => {
                     inner.push((of_field, &field.ty, values));
                 }
                 _ => {
@@ -267,7 +267,7 @@ impl Page<'_> {
         self.uses(ROOT, "", &mut paths);
         text.push_str("\n## Choices\n\n| field | value | meaning |\n|---|---|---|\n");
         for (declared, paths) in paths {
-            let Some(Declared::Choice { variants, .. }) = self.declarations.get(declared) else { continue };
+            let Some(Declaration::Choice { variants, .. }) = self.declarations.get(declared) else { continue };
             let is_tagged = variants.iter().any(|variant| !variant.ty.is_empty() || !variant.inner.is_empty());
             let fields: Vec<_> = paths.iter().map(|path| format!("`{path}`")).collect();
             for variant in variants {
@@ -280,11 +280,11 @@ impl Page<'_> {
     }
 
     /// Lists keys with their meanings, and after each table its inner keys.
-    fn listed(&self, path: &str, keys: &[Documented]) -> String {
-        let of_key = |key: &Documented| {
+    fn listed(&self, path: &str, keys: &[DocumentedField]) -> String {
+        let of_key = |key: &DocumentedField| {
             let name = format!("{path}{}", key.name);
             let inner = match self.declarations.get(&key.ty) {
-                Some(Declared::Group { fields, .. }) => self.listed(&format!("{name}."), fields),
+                Some(Declaration::Group { fields, .. }) => self.listed(&format!("{name}."), fields),
                 _ => String::new(),
             };
             format!(" `{name}`: {}{inner}", key.about)
@@ -293,9 +293,9 @@ impl Page<'_> {
     }
 
     /// Returns the keys that accompany a kind: fields of the variant, or those of its content.
-    fn keys<'a>(&'a self, variant: &'a Documented) -> &'a [Documented] {
+    fn keys<'a>(&'a self, variant: &'a DocumentedField) -> &'a [DocumentedField] {
         match self.declarations.get(&variant.ty) {
-            Some(Declared::Group { fields, .. }) => fields,
+            Some(Declaration::Group { fields, .. }) => fields,
             _ => &variant.inner,
         }
     }
@@ -303,8 +303,8 @@ impl Page<'_> {
     /// Collects the paths of the fields of each type.
     fn uses<'a>(&'a self, declared: &str, path: &str, paths: &mut BTreeMap<&'a str, Vec<String>>) {
         let fields: Vec<_> = match self.declarations.get(declared) {
-            Some(Declared::Group { fields, .. }) => fields.iter().collect(),
-            Some(Declared::Choice { variants }) => variants.iter().flat_map(|variant| self.keys(variant)).collect(),
+            Some(Declaration::Group { fields, .. }) => fields.iter().collect(),
+            Some(Declaration::Choice { variants }) => variants.iter().flat_map(|variant| self.keys(variant)).collect(),
             None => return,
         };
         for field in fields {

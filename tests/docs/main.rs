@@ -310,7 +310,7 @@ fn crosses() -> String {
         for cross in soak.crosses() {
             let axes: Vec<_> = cross.axes.iter().map(|axis| format!("{} {}", axis.name, axis.values.len())).collect();
             text += &format!("| `{}` | {} | {} | {} |\n", soak.name, cross.name, axes.join(", "), cross.sizes().0);
-            for tb::kit::coverage::Excluded { of, reason } in &cross.excluded {
+            for tb::kit::coverage::Exclusion { of, reason } in &cross.excluded {
                 let sides = cross.axes.iter().zip(of).filter(|(_, values)| !values.is_empty());
                 let sides: Vec<_> = sides.map(|(axis, of)| format!("{} {}", axis.name, of.join(" or "))).collect();
                 excluded += &format!("| {}: {} | {reason} |\n", cross.name, sides.join(", "));

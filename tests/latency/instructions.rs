@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use warpsieve::config::{Request, Resolved};
+use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::run::{Outcome, RunOptions, RunReport, WaveOptions, run};
 
 use super::L2_HIT;
@@ -59,7 +59,8 @@ fn ran(rounds: u64, designs: &[&str], wave: Option<WaveOptions>) -> RunReport {
     let folder = tempfile::tempdir().unwrap();
     let launch = launch(folder.path(), rounds);
     let designs = designs.iter().map(|&design| design.to_owned()).collect();
-    let resolved = Resolved::new(&Request { machine: "fermi".to_owned(), designs, ..Request::default() }).unwrap();
+    let resolved =
+        ResolvedMachine::new(&Request { machine: "fermi".to_owned(), designs, ..Request::default() }).unwrap();
     let options = RunOptions { wave, ..RunOptions::default() };
     let report = run(&launch, &resolved.config, &options, &mut |_| {}).unwrap();
     assert_eq!(report.outcome, Outcome::Finished);

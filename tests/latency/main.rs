@@ -23,7 +23,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tb::kit::wave_path;
-use warpsieve::config::{Request, Resolved};
+use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::run::{Counters, Outcome, RunOptions, WaveOptions, run};
 
 /// Address of the first buffer of every launch.
@@ -108,10 +108,10 @@ impl Chase {
         report.counters
     }
 
-    fn resolved(&self) -> Resolved {
+    fn resolved(&self) -> ResolvedMachine {
         // With one SM, a second launch runs on the same SM as the first.
         let sets = vec!["num_sms=1".to_owned()];
-        Resolved::new(&Request { machine: self.machine.to_owned(), sets, ..Request::default() }).unwrap()
+        ResolvedMachine::new(&Request { machine: self.machine.to_owned(), sets, ..Request::default() }).unwrap()
     }
 
     fn cycles_per_ps(&self) -> f64 {

@@ -184,7 +184,7 @@ fn the_stages_that_are_counted_are_those_of_the_waveform() {
         // Only the last launch is measured.
         let run = |launches| chase.run(32 / UNROLLED, launches, None).totals().stages;
         let (before, after) = (run(chase.launches - 1), run(chase.launches));
-        for ((name, before), (_, after)) in before.named().into_iter().zip(after.named()) {
+        for ((name, before), (_, after)) in before.named_stays().into_iter().zip(after.named_stays()) {
             let (_, first, last) = COUNTED.into_iter().find(|(counted, ..)| *counted == name).unwrap();
             let upto = |sight| seen.iter().position(|(stage, _)| *stage == sight).unwrap() + 1;
             let expected: f64 = seen[upto(first)..upto(last)].iter().map(|(_, cycles)| cycles).sum();

@@ -479,7 +479,7 @@ pub const LAWS: &[Law] = &[
         says: "bytes <= bytes passed on from router to router in a mesh or ring; none in a crossbar",
         on: On::Every,
         holds: |s| {
-            let is_crossbar = s.config.noc.routed().is_none();
+            let is_crossbar = s.config.noc.as_routed().is_none();
             let passed_on = |network: String| {
                 let passed_on = s.count(&format!("{network}.hop_bytes"));
                 if is_crossbar { Equal(passed_on, 0) } else { AtMost(s.count(&format!("{network}.bytes")), passed_on) }

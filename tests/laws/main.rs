@@ -20,7 +20,7 @@ use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterato
 use relation::{Relation, Statistics};
 use rtl::kernel::Mode;
 use serde_json::Value;
-use warpsieve::config::{Request, Resolved};
+use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::estimate::{Activity, Energy};
 use warpsieve::run::{Outcome, RunOptions, RunReport, SeriesOptions, run};
 use warpsieve::statistics::of_run;
@@ -55,7 +55,7 @@ const TRIES: usize = 2;
 /// Run with its statistics.
 struct Run {
     name: String,
-    resolved: Resolved,
+    resolved: ResolvedMachine,
     report: RunReport,
     statistics: Value,
 }
@@ -107,7 +107,7 @@ impl Task {
 
     fn run(self) -> Run {
         let Self { kernel, request, is_watched } = self;
-        let resolved = Resolved::new(&request).unwrap();
+        let resolved = ResolvedMachine::new(&request).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let series = is_watched.then(|| SeriesOptions {
             path: folder.path().join("series.csv"),
@@ -127,7 +127,7 @@ impl Task {
 }
 
 /// Returns the statistics as JSON, extended by the shares of stall reasons and the sums of a time series.
-fn statistics(resolved: &Resolved, report: &RunReport, series: Option<BTreeMap<String, u64>>) -> Value {
+fn statistics(resolved: &ResolvedMachine, report: &RunReport, series: Option<BTreeMap<String, u64>>) -> Value {
     let technology = Technology::built_in().unwrap();
     let energy = Activity::of(report).map(|did| Energy::of(&did, technology, Node::N45, technology.hop_mm()));
     let mut value = serde_json::to_value(of_run(resolved, report, energy.as_ref())).unwrap();

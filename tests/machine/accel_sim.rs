@@ -17,7 +17,7 @@ const ACCESSES: [&str; 12] = ["LD", "LDG", "LDL", "LDS", "LDSM", "ST", "STG", "S
 
 /// Contents of a valid kernel trace that constrain the configuration that runs it.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct TraceContents {
     pub instructions: u64,
     /// Execution units whose opcodes occur.
     pub units: BTreeSet<String>,
@@ -43,7 +43,7 @@ pub(crate) fn list(text: &str) -> Result<Vec<&str>, String> {
 }
 
 /// Validates the trace of a kernel.
-pub(crate) fn kernel(text: &str) -> Result<Found, String> {
+pub(crate) fn kernel(text: &str) -> Result<TraceContents, String> {
     whole_lines(text)?;
     let mut lines = Lines { rest: text.lines(), number: 0 };
     let header = Header::read(&mut lines)?;
@@ -186,7 +186,7 @@ fn nothing(rest: &str) -> Result<(), String> {
 struct Judge {
     has_line_numbers: bool,
     units: BTreeMap<&'static str, &'static str>,
-    found: Found,
+    found: TraceContents,
 }
 
 impl Judge {
@@ -209,7 +209,7 @@ impl Judge {
             let unit = head.split(' ').next().unwrap_or_default();
             tokens.split(' ').map(move |token| (token, unit))
         });
-        Ok(Self { has_line_numbers: header.has_line_numbers, units: units.collect(), found: Found::default() })
+        Ok(Self { has_line_numbers: header.has_line_numbers, units: units.collect(), found: TraceContents::default() })
     }
 
     /// Validates an instruction, and returns the lanes that it ends.
@@ -335,7 +335,7 @@ fn of(version: u32, instructions: &str) -> String {
 
 const EXIT: &str = "0100 0000000f 0 EXIT 0 0 0";
 
-fn judged(version: u32, instruction: &str) -> Result<Found, String> {
+fn judged(version: u32, instruction: &str) -> Result<TraceContents, String> {
     kernel(&of(version, &format!("{instruction}\n{EXIT}")))
 }
 

@@ -7,7 +7,7 @@ use rtl::kernel::Mode;
 use rtl::l2::{L2Stats, Stall};
 use warpsieve::run::{Counters, Outcome, RunOptions};
 
-use super::{LEAST_QUEUES, Setup, launch, root};
+use super::{MIN_QUEUES, Setup, launch, root};
 
 const OFF: [&str; 1] = ["l2.atomic_buffer=false"];
 const ON: [&str; 1] = ["l2.atomic_buffer=true"];
@@ -25,7 +25,7 @@ fn words_shared_by_bytes_and_sums_pass_every_check_on_every_machine() {
     for machine in ["fermi", "kepler", "southern-islands", "hybrid"] {
         for buffer in [OFF, ON] {
             Setup::checked().machine(machine).sets(&buffer).passes(&parts());
-            Setup::checked().machine(machine).sets(&buffer).sets(&LEAST_QUEUES).passes(&parts());
+            Setup::checked().machine(machine).sets(&buffer).sets(&MIN_QUEUES).passes(&parts());
         }
     }
     for design in ["transient", "frc", "mrpb-all", "bypass-all", "streaming-l2"] {
@@ -54,7 +54,7 @@ fn the_machine_of_the_thesis_serves_atomics_from_the_buffer_and_one_without_does
         0
     );
     // Loads that bypass the L1 stall on lines that the atomic buffer holds.
-    assert!(sum(&served, |bank| bank.stalled(Stall::AtomicBuffer)) > 0);
+    assert!(sum(&served, |bank| bank.stall_cycles(Stall::AtomicBuffer)) > 0);
 }
 
 #[test]

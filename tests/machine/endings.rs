@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::{fs, panic};
 
-use warpsieve::config::{Request, Resolved};
+use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::run::{Outcome, RunOptions, Verdict, WaveOptions, run};
 
 use super::{Setup, launch, root};
@@ -66,7 +66,7 @@ fn a_broken_rule_of_the_model_leaves_the_last_cycles() {
     let path = folder.path().join("a.fst");
     let wave = WaveOptions { path: path.clone(), last: Some(20), ..WaveOptions::default() };
     let options = RunOptions { wave: Some(wave), ..RunOptions::default() };
-    let config = Resolved::new(&Request { machine: "fermi".to_owned(), ..Request::default() }).unwrap().config;
+    let config = ResolvedMachine::new(&Request { machine: "fermi".to_owned(), ..Request::default() }).unwrap().config;
     let spin = root().join("tests/machine/ptx/spin.toml");
     let broken = panic::catch_unwind(|| run(&spin, &config, &options, &mut |_| panic!("a rule is broken")));
     let message = broken.unwrap_err().downcast_ref::<&str>().map(|&text| text.to_owned());

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use rtl::kernel::Mode;
 use tb::kit::{is_thorough, sampled};
-use warpsieve::config::{Request, Resolved};
+use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::readers::Counts;
 use warpsieve::run::{Checkpoints, RunOptions, RunReport, SeriesOptions, Threads, WaveOptions, run};
 
-use super::{LEAST_QUEUES, Setup, kernels, launch, root, rotate, some_kernels};
+use super::{MIN_QUEUES, Setup, kernels, launch, root, rotate, some_kernels};
 
 const FAST: Mode = Mode { evaluate_all: false, lint: false, shuffle: None, digest: true, unchecked: false };
 
@@ -210,7 +210,7 @@ fn islands_and_threads_change_nothing_with_other_machines_and_designs() {
     }
     // Shortest links, with which islands synchronize in every cycle, and links whose delays differ widely
     // between directions.
-    let least = Setup::default().sets(&LEAST_QUEUES);
+    let least = Setup::default().sets(&MIN_QUEUES);
     for [inject, deliver, request, reply] in [[1, 1, 1, 1], [9, 1, 2, 30], [1, 9, 30, 2]] {
         let links = [("inject", inject), ("deliver", deliver), ("request", request), ("reply", reply)];
         let links = links.map(|(link, cycles)| format!("link.{link}={cycles}"));
@@ -267,8 +267,9 @@ fn the_first_fault_is_the_same_in_islands() {
     let launch = root().join("tests/machine/ptx/traps.toml");
     let fault = |threads| {
         let options = RunOptions { threads, ..RunOptions::default() };
-        let config =
-            Resolved::new(&Request { machine: "fermi".to_owned(), designs: vec![], sets: vec![] }).unwrap().config;
+        let config = ResolvedMachine::new(&Request { machine: "fermi".to_owned(), designs: vec![], sets: vec![] })
+            .unwrap()
+            .config;
         run(&launch, &config, &options, &mut |_| {}).unwrap_err().to_string()
     };
     let together = fault(Threads::InStep);

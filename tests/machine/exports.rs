@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use warpsieve::run::{Exported, TraceForm, export, open};
+use warpsieve::run::{ExportResult, TraceForm, export, open};
 use warpsieve::trace::sass::BinaryVersion;
 
 use super::{accel_sim, fermi, launch, some_kernels};
@@ -12,7 +12,7 @@ use super::{accel_sim, fermi, launch, some_kernels};
 /// Exports a kernel, validates every line, and returns the execution units that its opcodes need.
 fn judged(kernel: &str, form: TraceForm) -> BTreeSet<String> {
     let folder = tempfile::tempdir().unwrap();
-    let Exported { warp_instructions, .. } =
+    let ExportResult { warp_instructions, .. } =
         export(open(&launch(kernel, "small.toml"), None).unwrap(), &fermi(), folder.path(), form).unwrap();
     let read = |name: &str| fs::read_to_string(folder.path().join(Path::new(name))).unwrap();
     let list = read("kernelslist.g");

@@ -1,9 +1,9 @@
 //! Machines at the limits that the configuration rules allow: slow, but correct.
 
-use super::{LEAST_QUEUES, Setup, launch, some_kernels};
+use super::{MIN_QUEUES, Setup, launch, some_kernels};
 
 /// Smallest values of all other fields.
-const LEAST: [&str; 36] = [
+const MIN_FIELDS: [&str; 36] = [
     "num_sms=1",
     "num_partitions=1",
     "sm.warps=16",
@@ -45,7 +45,7 @@ const LEAST: [&str; 36] = [
 #[test]
 fn the_least_machine_runs_every_kernel() {
     for kernel in &some_kernels(4) {
-        Setup::checked().sets(&LEAST_QUEUES).sets(&LEAST).passes(&launch(kernel, "small.toml"));
+        Setup::checked().sets(&MIN_QUEUES).sets(&MIN_FIELDS).passes(&launch(kernel, "small.toml"));
     }
 }
 

@@ -4,7 +4,7 @@ use rtl::machine::Machine;
 use warpsieve::trace::synthetic::Kind;
 
 use super::fermi;
-use super::replay::{SMALL, Traced, started};
+use super::replay::{SMALL, TraceFolder, started};
 
 #[test]
 fn memory_that_is_not_mapped_is_refused_with_its_address_and_its_place() {
@@ -36,10 +36,10 @@ fn memory_beyond_the_end_of_the_channels_cannot_be_mapped() {
 /// Ending the kernel would invalidate the L1s while loads are in flight.
 #[test]
 fn a_kernel_that_runs_cannot_be_ended() {
-    let traced = Traced::synthetic(Kind::Stream, SMALL);
+    let traced = TraceFolder::synthetic(Kind::Stream, SMALL);
     let (mut machine, mut sim, ..) = started(&traced, 0);
     let mut tick = 0;
-    while !machine.kernel_done() {
+    while !machine.is_kernel_done() {
         let refused = machine.end_kernel(tick).unwrap_err();
         assert_eq!(refused.to_string(), "the machine is not idle");
         tick = sim.step(&mut machine).unwrap();

@@ -3,7 +3,7 @@
 use rtl::sm::{InstructionStats, StallReason};
 use warpsieve::run::Counters;
 
-use super::replay::Traced;
+use super::replay::TraceFolder;
 use super::{Setup, launch};
 
 const ICACHE: [&str; 1] = ["icache"];
@@ -80,7 +80,7 @@ fn a_trace_is_fetched_at_its_own_program_counters() {
     let at = |pc: u32| format!("{pc:04x} ffffffff 1 R2 FADD 2 R2 R3 0");
     let pcs = [0, 0x10, 0x20, 0x70, 0x80, 0x90, 0x10_0000, 0x10_0010, 0x20];
     let text: Vec<_> = pcs.map(at).into_iter().chain(["0030 ffffffff 0 EXIT 0 0 0".to_owned()]).collect();
-    let traced = Traced::ampere(text.join("\n"));
+    let traced = TraceFolder::ampere(text.join("\n"));
     let replayed = |bytes: u32| {
         let sets = ["num_sms=1".to_owned(), format!("sm.icache.instruction_bytes={bytes}")];
         traced.passes(&Setup::default().designs(&ICACHE).sets(&sets.each_ref().map(String::as_str))).counters

@@ -1,7 +1,7 @@
 //! Machines whose L2 lines are shorter than their L1 lines, machines with short lines, partitions that
 //! interleave several lines, and bypassing loads that read sectors.
 
-use warpsieve::config::{Request, Resolved};
+use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::run::{Counters, profile};
 
 use super::{Setup, launch};
@@ -67,7 +67,7 @@ fn loads_that_bypass_the_l1_bring_the_sectors_that_they_touch_and_no_more() {
     };
     let past = |sectors| Setup::checked().designs(&["bypass-all"]).sets(&[sectors]);
     let request = Request { machine: "fermi".to_owned(), designs: vec!["bypass-all".to_owned()], ..Request::default() };
-    let kernels = profile(&file, None, &Resolved::new(&request).unwrap().config).unwrap();
+    let kernels = profile(&file, None, &ResolvedMachine::new(&request).unwrap().config).unwrap();
     let asked = kernels[0].all().all_loads();
     assert_eq!(data(&past("l1.bypass_sectors=0")), 4 * asked.bypasses);
     assert_eq!(data(&past("l1.bypass_sectors=32")), asked.bypassed_sectors);

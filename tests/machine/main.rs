@@ -53,8 +53,8 @@ use std::path::{Path, PathBuf};
 
 use rtl::kernel::Mode;
 use rtl::machine::MachineConfig;
-use tb::kit::{LEAST_QUEUES, sampled, wave_path};
-use warpsieve::config::{Request, Resolved};
+use tb::kit::{MIN_QUEUES, sampled, wave_path};
+use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::run::{Counters, Outcome, RunOptions, RunReport, Verdict, WaveOptions, run};
 
 /// Returns the folder of the workspace.
@@ -64,7 +64,7 @@ fn root() -> PathBuf {
 
 /// Returns the configuration of the machine `fermi`, without designs or settings.
 fn fermi() -> MachineConfig {
-    Resolved::new(&Request { machine: "fermi".to_owned(), ..Request::default() }).unwrap().config
+    ResolvedMachine::new(&Request { machine: "fermi".to_owned(), ..Request::default() }).unwrap().config
 }
 
 /// Returns every kernel, by the name of its folder.
@@ -133,7 +133,7 @@ impl Setup {
     fn config(&self) -> MachineConfig {
         let Self { machine, designs, sets, .. } = self.clone();
         let machine = machine.unwrap_or_else(|| "fermi".to_owned());
-        Resolved::new(&Request { machine, designs, sets }).unwrap().config
+        ResolvedMachine::new(&Request { machine, designs, sets }).unwrap().config
     }
 
     /// Runs a launch file, and writes a waveform if `WAVES` is set.

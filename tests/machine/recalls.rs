@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use rtl::kernel::Mode;
 use rtl::l1::stats::L1Stats;
 use tb::kit::is_thorough;
-use warpsieve::config::{Request, Resolved};
+use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::run::{Counters, RunOptions};
 
-use super::{LEAST_QUEUES, Setup, launch};
+use super::{MIN_QUEUES, Setup, launch};
 
 /// Banks so small that they evict lines all the time.
 const SHARERS: [&str; 3] = ["l2.flow.coherence=sharers", "l2.sets=8", "l2.ways=2"];
@@ -54,7 +54,7 @@ fn the_least_queues_on_all_ways_do_not_stop_it() {
     for design in ["transient", "frc"] {
         for kernel in ["bfs", "syrk", "histo"] {
             let setup = Setup::checked().designs(&[design]);
-            setup.sets(&LEAST_QUEUES).sets(&least).passes(&launch(kernel, "small.toml"));
+            setup.sets(&MIN_QUEUES).sets(&least).passes(&launch(kernel, "small.toml"));
         }
     }
 }
@@ -124,7 +124,7 @@ fn a_line_that_leaves_to_one_channel_lets_its_successor_be_asked_of_another() {
 fn every_line_has_one_place_in_a_channel_of_its_partition() {
     let sets = ["num_partitions=3", "channels_per_partition=4"].map(str::to_owned).to_vec();
     let request = Request { machine: "southern-islands".to_owned(), designs: Vec::new(), sets };
-    let config = Resolved::new(&request).unwrap().config;
+    let config = ResolvedMachine::new(&request).unwrap().config;
     let (unit, lines) = (config.l2.line_bytes, 12 * 7 * config.interleave_bytes / config.l2.line_bytes);
     let places: BTreeSet<_> = (0..u64::from(lines))
         .map(|line| {

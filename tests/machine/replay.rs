@@ -10,7 +10,7 @@ use rtl::l1::stats::L1Stats;
 use rtl::machine::Machine;
 use rtl::sm::{CtaSource, KernelImage, StallReason, occupancy};
 use trace::{KernelTrace, Packer, Packing};
-use warpsieve::config::{Request, Resolved};
+use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::run::{
     Counters, Outcome, RunError, RunOptions, RunReport, Trace, TraceForm, Verdict, export, open, replay,
 };
@@ -23,12 +23,12 @@ use super::{Setup, launch, root, some_kernels, waves};
 pub(super) const SMALL: Size = Size { ctas: 5, iterations: 6 };
 
 /// Folder with a trace of one kernel.
-pub(super) struct Traced {
+pub(super) struct TraceFolder {
     folder: tempfile::TempDir,
     list: PathBuf,
 }
 
-impl Traced {
+impl TraceFolder {
     fn new(text: impl AsRef<[u8]>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("kernel-1.traceg"), text).unwrap();
@@ -65,7 +65,7 @@ impl Traced {
         let Setup { machine, designs, sets, mut options } = setup.clone();
         options.wave = options.wave.or_else(waves);
         let machine = machine.unwrap_or_else(|| "fermi".to_owned());
-        let resolved = Resolved::new(&Request { machine, designs, sets }).unwrap();
+        let resolved = ResolvedMachine::new(&Request { machine, designs, sets }).unwrap();
         replay(&recording, &resolved.config, &options, &mut |_| {})
     }
 
@@ -88,7 +88,7 @@ pub(super) fn lines(counters: &Counters) -> (u64, u64) {
 fn the_four_patterns_ask_for_the_lines_that_coalescing_gives() {
     let rounds = u64::from(SMALL.ctas) * 8 * u64::from(SMALL.iterations);
     for (kind, loads) in KINDS.into_iter().zip([2, 2, 0, 33]) {
-        let report = Traced::synthetic(kind, SMALL).passes(&Setup::default());
+        let report = TraceFolder::synthetic(kind, SMALL).passes(&Setup::default());
         let found = lines(&report.counters);
         assert_eq!(report.counters.warp_instructions(), rounds * 11 + 40 * 5, "{kind:?}");
         if kind == Kind::Gather {
@@ -101,7 +101,7 @@ fn the_four_patterns_ask_for_the_lines_that_coalescing_gives() {
 
 #[test]
 fn designs_and_schedulers_run_traces_as_they_run_programs() {
-    let traced = Traced::synthetic(Kind::Tile, SMALL);
+    let traced = TraceFolder::synthetic(Kind::Tile, SMALL);
     let plain = lines(&traced.passes(&Setup::default()).counters);
     let designs = fs::read_dir(root().join("designs")).unwrap().map(|entry| entry.unwrap().path());
     for design in designs.filter(|path| path.extension().is_some_and(|end| end == "toml")) {
@@ -119,7 +119,7 @@ fn designs_and_schedulers_run_traces_as_they_run_programs() {
 
 #[test]
 fn the_order_of_evaluation_within_a_cycle_changes_nothing() {
-    let traced = Traced::synthetic(Kind::Gather, Size { ctas: 12, iterations: 2 });
+    let traced = TraceFolder::synthetic(Kind::Gather, Size { ctas: 12, iterations: 2 });
     let run = |mode| traced.passes(&Setup::default().sets(&["num_sms=3", "sm.ctas=2"]).mode(mode));
     let plain = run(Mode { digest: true, ..Mode::default() });
     for seed in [1, 2] {
@@ -132,7 +132,7 @@ fn the_order_of_evaluation_within_a_cycle_changes_nothing() {
 
 #[test]
 fn no_block_acts_without_having_been_woken() {
-    let traced = Traced::synthetic(Kind::Tile, Size { ctas: 3, iterations: 2 });
+    let traced = TraceFolder::synthetic(Kind::Tile, Size { ctas: 3, iterations: 2 });
     let run = |lint| traced.passes(&Setup::default().sets(&["num_sms=2"]).mode(Mode { lint, ..Mode::default() }));
     assert_eq!(run(true).counters, run(false).counters);
 }
@@ -143,7 +143,7 @@ fn every_version_and_architecture_of_the_corpus_is_replayed() {
         [("kepler", 7), ("volta", 84), ("ampere", 7), ("version2", 6), ("version6", 7), ("lineinfo", 21)]
     {
         let text = fs::read(root().join("tests/corpus/traces").join(name).with_extension("traceg")).unwrap();
-        let report = Traced::new(text).passes(&Setup::default().sets(&["addr_bits=49"]));
+        let report = TraceFolder::new(text).passes(&Setup::default().sets(&["addr_bits=49"]));
         assert_eq!(report.counters.warp_instructions(), instructions, "{name}");
     }
 }
@@ -151,7 +151,7 @@ fn every_version_and_architecture_of_the_corpus_is_replayed() {
 #[test]
 fn compressed_traces_run_as_plain_ones() {
     let traces = ["volta.traceg", "volta.traceg.xz", "volta.traceg.zst"].map(|name| {
-        let traced = Traced::new(fs::read(root().join("tests/corpus/traces").join(name)).unwrap());
+        let traced = TraceFolder::new(fs::read(root().join("tests/corpus/traces").join(name)).unwrap());
         traced.passes(&Setup::default().sets(&["addr_bits=49"])).counters
     });
     assert_eq!([&traces[1], &traces[2]], [&traces[0]; 2]);
@@ -168,7 +168,7 @@ fn an_instruction_waits_for_copies_only_behind_the_wait_for_their_group() {
             copy("0x1000"),
             copy("0x9000")
         );
-        let report = Traced::ampere(&text).passes(&Setup::default());
+        let report = TraceFolder::ampere(&text).passes(&Setup::default());
         assert_eq!(lines(&report.counters), (4, 0));
         report.counters.stalls[0].of(StallReason::ScoreboardMemory)
     };
@@ -180,14 +180,14 @@ fn an_instruction_waits_for_copies_only_behind_the_wait_for_their_group() {
 fn generic_accesses_go_where_their_addresses_lead() {
     let text = "0000 ffffffff 1 R2 LD.E 1 R4 4 1 0x40000100 4 0\n0010 ffffffff 1 R3 LD.E 1 R4 4 1 0x10000000 4 0\n\
                 0020 ffffffff 0 ST.E 2 R4 R2 4 1 0x50000000 4 0\n0030 ffffffff 0 EXIT 0 0 0";
-    let report = Traced::ampere(text).passes(&Setup::default());
+    let report = TraceFolder::ampere(text).passes(&Setup::default());
     assert_eq!(lines(&report.counters), (1, 1));
     assert_eq!(report.counters.cores[0].per_pipe, [0, 0, 0, 1, 0, 2, 1, 0, 0, 0]);
 }
 
 /// Returns the counters of a warp that executes these instructions and then exits.
 fn alone(instructions: &str) -> Counters {
-    Traced::ampere(format!("{instructions}\n0090 ffffffff 0 EXIT 0 0 0")).passes(&Setup::default()).counters
+    TraceFolder::ampere(format!("{instructions}\n0090 ffffffff 0 EXIT 0 0 0")).passes(&Setup::default()).counters
 }
 
 fn atomics(counters: &Counters) -> (u64, u64) {
@@ -226,7 +226,7 @@ fn loads_find_the_words_that_atomics_have_left() {
 #[test]
 fn an_access_beyond_the_shared_memory_of_an_sm_ends_the_run_at_its_line() {
     let text = "0000 ffffffff 1 R2 LDS 1 R4 4 1 0x8000 4 0\n0010 ffffffff 0 STS 2 R4 R2 4 1 0x10000 4 0";
-    let error = Traced::ampere(text).tries(&Setup::default()).unwrap_err().to_string();
+    let error = TraceFolder::ampere(text).tries(&Setup::default()).unwrap_err().to_string();
     let wrong = "kernel-1.traceg:16:1: the 4 bytes at 0x1007c lie beyond the 49152 bytes of shared memory of an SM";
     assert!(error.contains(wrong), "{error}");
 }
@@ -241,7 +241,7 @@ fn traffic(counters: &Counters) -> ([u64; 2], (u64, u64)) {
 fn an_access_moves_the_bytes_that_were_recorded() {
     let access = |(opcode, width): (&str, u32)| {
         let text = format!("0000 ffffffff {opcode} 1 R4 {width} 1 0x1000 8 0\n0010 ffffffff 0 EXIT 0 0 0");
-        let counters = Traced::ampere(text).passes(&Setup::default()).counters;
+        let counters = TraceFolder::ampere(text).passes(&Setup::default()).counters;
         (traffic(&counters), counters.cycles)
     };
     // Pairs of opcodes and widths for the same access.
@@ -266,7 +266,7 @@ fn loads_of_a_wider_scope_than_the_sm_do_not_hit_in_the_l1() {
     let hits = |opcode: &str| {
         let load = |register: u32| format!("0000 00000001 1 R{register} {opcode} 1 R{register} 4 1 0x1000 0 0\n");
         let text = (2..8).map(load).collect::<String>() + "0010 ffffffff 0 EXIT 0 0 0";
-        let counters = Traced::ampere(text).passes(&Setup::default()).counters;
+        let counters = TraceFolder::ampere(text).passes(&Setup::default()).counters;
         let sum = |count: fn(&L1Stats) -> u64| counters.l1.iter().map(count).sum::<u64>();
         let requests: u64 = counters.requests.iter().map(|output| output.packets).sum();
         (sum(|l1| l1.hits + l1.hit_pending), requests)
@@ -307,7 +307,7 @@ fn block_copies_are_counted_by_opcode_and_named_in_the_notes() {
                   0020 00000000 0 UTMASTG.2D 2 UR4 UR8 0 0\n\
                   0030 ffffffff 0 UTMACCTL.PF 1 UR4 0 0\n\
                   0040 ffffffff 0 EXIT 0 0 0";
-    let report = Traced::of_version(90, copies).passes(&Setup::default());
+    let report = TraceFolder::of_version(90, copies).passes(&Setup::default());
     assert_eq!(report.counters.block_copies().collect::<Vec<_>>(), [("UBLKCP", 1), ("UTMALDG", 2)]);
     assert_eq!(lines(&report.counters), (0, 0));
     let note = "the traffic of block copies is not modeled: caches, network and DRAM exclude 1 UBLKCP, 2 UTMALDG";
@@ -343,7 +343,7 @@ fn constants_with_addresses_go_to_their_cache() {
 #[test]
 fn instructions_of_no_lane_are_issued_and_touch_nothing() {
     let text = "0000 00000000 1 R2 LDG.E 1 R4 4 1 0x0 7 0\n0010 ffffffff 0 EXIT 0 0 0";
-    let report = Traced::ampere(text).passes(&Setup::default());
+    let report = TraceFolder::ampere(text).passes(&Setup::default());
     assert_eq!((lines(&report.counters), report.counters.warp_instructions()), ((0, 0), 2));
 }
 
@@ -361,7 +361,7 @@ fn accesses_whose_addresses_were_not_recorded_are_issued_and_touch_nothing() {
 
 #[test]
 fn warps_and_ctas_that_the_trace_leaves_out_do_nothing() {
-    let folder = Traced::ampere("0000 ffffffff 0 EXIT 0 0 0");
+    let folder = TraceFolder::ampere("0000 ffffffff 0 EXIT 0 0 0");
     let path = folder.folder.path().join("kernel-1.traceg");
     let text =
         fs::read_to_string(&path).unwrap().replace("(32,1,1)", "(96,1,1)").replace("(1,1,1)\n-b", "(40,1,1)\n-b");
@@ -372,7 +372,7 @@ fn warps_and_ctas_that_the_trace_leaves_out_do_nothing() {
 
 #[test]
 fn a_line_that_is_wrong_is_named_when_the_run_comes_to_it() {
-    let traced = Traced::synthetic(Kind::Stream, Size { ctas: 40, iterations: 1 });
+    let traced = TraceFolder::synthetic(Kind::Stream, Size { ctas: 40, iterations: 1 });
     let path = traced.folder.path().join("kernel-1.traceg");
     let text = fs::read_to_string(&path).unwrap();
     let at = text.rfind("FFMA").unwrap();
@@ -387,7 +387,7 @@ fn a_line_that_is_wrong_is_named_when_the_run_comes_to_it() {
 fn an_address_that_the_machine_does_not_have_is_refused_with_the_way_out() {
     for opcode in ["LDG.E", "LDC"] {
         let text = format!("0000 00000001 1 R2 {opcode} 1 R4 4 1 0x7f0000000000 0 0");
-        let error = Traced::ampere(&text).tries(&Setup::default()).unwrap_err().to_string();
+        let error = TraceFolder::ampere(&text).tries(&Setup::default()).unwrap_err().to_string();
         let expected = "kernel-1.traceg:15:1: 0x7f0000000000 takes 47 address bits, but the machine has 32: \
                         use `--set addr_bits=47`";
         assert!(error.ends_with(expected), "{error}");
@@ -396,7 +396,7 @@ fn an_address_that_the_machine_does_not_have_is_refused_with_the_way_out() {
 
 #[test]
 fn a_kernel_that_fits_no_sm_is_refused() {
-    let traced = Traced::ampere("0000 ffffffff 0 EXIT 0 0 0");
+    let traced = TraceFolder::ampere("0000 ffffffff 0 EXIT 0 0 0");
     let path = traced.folder.path().join("kernel-1.traceg");
     fs::write(&path, fs::read_to_string(&path).unwrap().replace("= 4096", "= 65536")).unwrap();
     let error = traced.tries(&Setup::default()).unwrap_err().to_string();
@@ -407,7 +407,7 @@ fn a_kernel_that_fits_no_sm_is_refused() {
 fn a_recorded_load_of_shared_memory_is_as_late_as_its_latency_and_its_conflicts_say() {
     let run = |first: &str| {
         let text = format!("0000 ffffffff {first} 0\n0010 ffffffff 1 R3 FADD 2 R2 R2 0 0\n0020 ffffffff 0 EXIT 0 0 0");
-        let counters = Traced::ampere(&text).passes(&Setup::default().sets(&["sm.shared.latency=5"])).counters;
+        let counters = TraceFolder::ampere(&text).passes(&Setup::default().sets(&["sm.shared.latency=5"])).counters;
         (counters.cycles, counters.totals().cores.shared_conflicts)
     };
     // A fused multiply-add also takes 5 cycles.
@@ -420,7 +420,7 @@ fn a_recorded_load_of_shared_memory_is_as_late_as_its_latency_and_its_conflicts_
 #[test]
 fn opcodes_take_as_long_as_the_machine_or_their_architecture_says() {
     let cycles = |timing: &str, version: u32, text: &str| {
-        let traced = Traced::of_version(version, format!("{text}\n0030 ffffffff 0 EXIT 0 0 0"));
+        let traced = TraceFolder::of_version(version, format!("{text}\n0030 ffffffff 0 EXIT 0 0 0"));
         let setup = Setup::default().sets(&[&format!("sm.trace_timing={timing}")]);
         traced.passes(&setup).counters.cycles as i64
     };
@@ -445,7 +445,10 @@ fn opcodes_take_as_long_as_the_machine_or_their_architecture_says() {
 fn a_recorded_access_waits_for_its_registers_where_the_file_has_banks() {
     let cycles = |banks: u32| {
         let text = "0000 ffffffff 0 STG.E 3 R2 R3 R4 4 1 0x7000 4 0\n0010 ffffffff 0 EXIT 0 0 0";
-        Traced::ampere(text).passes(&Setup::default().sets(&[&format!("sm.operands.banks={banks}")])).counters.cycles
+        TraceFolder::ampere(text)
+            .passes(&Setup::default().sets(&[&format!("sm.operands.banks={banks}")]))
+            .counters
+            .cycles
     };
     // A bank reads one of the three registers per cycle.
     assert_eq!(cycles(1) - cycles(0), 2);
@@ -453,7 +456,7 @@ fn a_recorded_access_waits_for_its_registers_where_the_file_has_banks() {
 
 #[test]
 fn a_replay_stops_at_its_cycle_limit() {
-    let traced = Traced::synthetic(Kind::Stream, SMALL);
+    let traced = TraceFolder::synthetic(Kind::Stream, SMALL);
     let options = RunOptions { max_cycles: Some(500), ..RunOptions::default() };
     let report = traced.tries(&Setup { options, ..Setup::default() }).unwrap();
     assert_eq!(report.outcome, Outcome::CycleLimit(500));
@@ -461,20 +464,20 @@ fn a_replay_stops_at_its_cycle_limit() {
 
 #[test]
 fn a_trace_is_refused_by_warps_of_another_size() {
-    let traced = Traced::synthetic(Kind::Stream, SMALL);
+    let traced = TraceFolder::synthetic(Kind::Stream, SMALL);
     let error = traced.tries(&Setup::default().sets(&["sm.warp_lanes=64"])).unwrap_err().to_string();
     let reason = "is a trace with warps of 32 lanes, expected a machine with such warps, not with 64 lanes";
     assert!(error.contains(reason), "{error}");
 }
 
 /// Returns a machine of two SMs that is about to run a trace, whose CTAs are read from the returned source.
-pub(super) fn started(traced: &Traced, most_ahead: usize) -> (Machine, Simulator, Arc<TraceSource>, usize) {
+pub(super) fn started(traced: &TraceFolder, most_ahead: usize) -> (Machine, Simulator, Arc<TraceSource>, usize) {
     let trace = KernelTrace::open(&traced.folder.path().join("kernel-1.traceg")).unwrap();
     let header = trace.header().clone();
     let source = Arc::new(TraceSource::new(trace, most_ahead));
-    let image = Arc::new(KernelImage::recorded(&header, "k", source.clone()).unwrap());
+    let image = Arc::new(KernelImage::from_trace(&header, "k", source.clone()).unwrap());
     let request = Request { machine: "fermi".to_owned(), sets: vec!["num_sms=2".to_owned()], ..Request::default() };
-    let config = Resolved::new(&request).unwrap().config;
+    let config = ResolvedMachine::new(&request).unwrap().config;
     let per_sm = occupancy(&config.sm, &image).unwrap() as usize;
     let mut machine = Machine::new(&config);
     machine.record_memory();
@@ -488,7 +491,7 @@ pub(super) fn started(traced: &Traced, most_ahead: usize) -> (Machine, Simulator
 /// read ahead. Of the CTAs that start in one cycle, a later one may be requested first.
 #[test]
 fn only_the_ctas_that_run_and_some_ahead_are_in_memory() {
-    let traced = Traced::synthetic(Kind::Stream, Size { ctas: 60, iterations: 2 });
+    let traced = TraceFolder::synthetic(Kind::Stream, Size { ctas: 60, iterations: 2 });
     let mut trace = KernelTrace::open(&traced.folder.path().join("kernel-1.traceg")).unwrap();
     let bytes = trace.next_cta().unwrap().unwrap().bytes();
     for ahead in [0, 1, 5] {
@@ -496,7 +499,7 @@ fn only_the_ctas_that_run_and_some_ahead_are_in_memory() {
         while source.most_in_memory() < ahead {
             std::thread::yield_now();
         }
-        while !machine.kernel_done() {
+        while !machine.is_kernel_done() {
             sim.step(&mut machine).unwrap();
         }
         let most = source.most_in_memory();
@@ -509,7 +512,7 @@ fn only_the_ctas_that_run_and_some_ahead_are_in_memory() {
 /// The damaged CTA is read long before it starts.
 #[test]
 fn a_damaged_cta_is_an_error_once_it_is_to_start() {
-    let traced = Traced::synthetic(Kind::Stream, Size { ctas: 60, iterations: 2 });
+    let traced = TraceFolder::synthetic(Kind::Stream, Size { ctas: 60, iterations: 2 });
     let path = traced.folder.path().join("kernel-1.traceg");
     let text = fs::read_to_string(&path).unwrap();
     let (whole, _) = text.rsplit_once("#END_TB").unwrap();
@@ -534,13 +537,13 @@ fn a_compressed_trace_with_a_flipped_bit_is_refused_or_gives_the_same_statistics
         let mut packer = Packer::new(Vec::new(), packing).unwrap();
         packer.write_all(&text).unwrap();
         let whole = packer.finish().unwrap();
-        let expected = Traced::new(&whole).tries(&setup).unwrap().counters;
+        let expected = TraceFolder::new(&whole).tries(&setup).unwrap().counters;
         let mut refused = 0;
         for flip in 0..FLIPS {
             let bit = flip * 8 * whole.len() / FLIPS;
             let mut damaged = whole.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
-            match Traced::new(damaged).tries(&setup) {
+            match TraceFolder::new(damaged).tries(&setup) {
                 Ok(report) => assert_eq!(report.counters, expected, "{packing:?}, bit {bit}"),
                 Err(error) => {
                     assert!(error.to_string().contains("kernel-1.traceg"), "{packing:?}, bit {bit}: {error}");
@@ -556,7 +559,7 @@ fn a_compressed_trace_with_a_flipped_bit_is_refused_or_gives_the_same_statistics
 fn what_follows_the_last_cta_is_read_and_may_be_wrong() {
     let mut text = Vec::new();
     Synthetic::new(Kind::Stream, Size { ctas: 2, iterations: 1 }).write(&mut text).unwrap();
-    let run = |tail: &str| Traced::new([&text, tail.as_bytes()].concat()).tries(&Setup::default());
+    let run = |tail: &str| TraceFolder::new([&text, tail.as_bytes()].concat()).tries(&Setup::default());
     assert_eq!(run("\n\n# a comment\n").unwrap().notes, [""; 0]);
     let error = run("nonsense\n").unwrap_err().to_string();
     assert!(error.ends_with("found `nonsense`, expected `#BEGIN_TB`"), "{error}");
@@ -569,7 +572,7 @@ fn what_follows_the_last_cta_is_read_and_may_be_wrong() {
 /// Both loads are in flight, so that the multiplication after them waits.
 #[test]
 fn waiting_warps_are_named_with_the_address_of_their_instruction() {
-    let traced = Traced::synthetic(Kind::Stream, Size { ctas: 1, iterations: 1 });
+    let traced = TraceFolder::synthetic(Kind::Stream, Size { ctas: 1, iterations: 1 });
     let (mut machine, mut sim, ..) = started(&traced, 0);
     let mut are_seen = false;
     while !are_seen && sim.step(&mut machine).is_some() {
@@ -580,35 +583,35 @@ fn waiting_warps_are_named_with_the_address_of_their_instruction() {
     assert!(are_seen);
 }
 
-fn exported(kernel: &str, packing: Packing) -> Traced {
+fn exported(kernel: &str, packing: Packing) -> TraceFolder {
     packed(&launch(kernel, "small.toml"), &[], TraceForm { packing, ..TraceForm::default() })
 }
 
 /// Exports a launch file as a trace of a GPU that has opcodes for matrix products, on `fermi` with designs.
-pub(super) fn exported_from(launch: &Path, designs: &[&str]) -> Traced {
+pub(super) fn exported_from(launch: &Path, designs: &[&str]) -> TraceFolder {
     exported_as(70, launch, designs)
 }
 
 /// Exports a launch file as a trace of the GPUs of a binary version.
-pub(super) fn exported_as(version: u32, launch: &Path, designs: &[&str]) -> Traced {
+pub(super) fn exported_as(version: u32, launch: &Path, designs: &[&str]) -> TraceFolder {
     let version = BinaryVersion::new(version).unwrap();
     packed(launch, designs, TraceForm { version, ..TraceForm::default() })
 }
 
-fn packed(launch: &Path, designs: &[&str], form: TraceForm) -> Traced {
+fn packed(launch: &Path, designs: &[&str], form: TraceForm) -> TraceFolder {
     let folder = tempfile::tempdir().unwrap();
     let designs = designs.iter().map(|&design| design.to_owned()).collect();
     let request = Request { machine: "fermi".to_owned(), designs, ..Request::default() };
-    let config = Resolved::new(&request).unwrap().config;
+    let config = ResolvedMachine::new(&request).unwrap().config;
     export(open(launch, None).unwrap(), &config, folder.path(), form).unwrap();
     let list = folder.path().join("kernelslist.g");
-    Traced { folder, list }
+    TraceFolder { folder, list }
 }
 
 /// Accesses of a run: line loads and stores, constant lines, and atomics of the L1s and of the L2. Also its
 /// warp instructions, in total and by pipe.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct AccessCounts {
     lines: (u64, u64),
     constants: u64,
     atomics: (u64, u64),
@@ -616,7 +619,7 @@ pub(super) struct Asked {
     per_pipe: [u64; 10],
 }
 
-impl Asked {
+impl AccessCounts {
     pub(super) fn of(counters: &Counters) -> Self {
         let per_pipe = counters
             .cores
@@ -645,10 +648,10 @@ fn an_exported_kernel_asks_for_what_the_kernel_asks_for_and_takes_about_its_time
         // Vectors are waited for as a whole.
         let part = trace.cycles as f64 / program.cycles as f64;
         assert!((0.9..1.01).contains(&part) || RACING.contains(&&*kernel), "{kernel}: {part} of the cycles");
-        let [program, mut trace] = [&program, &trace].map(Asked::of);
+        let [program, mut trace] = [&program, &trace].map(AccessCounts::of);
         if RACING.contains(&&*kernel) {
-            let Asked { lines, atomics, warp_instructions, per_pipe, .. } = program;
-            trace = Asked { lines, atomics, warp_instructions, per_pipe, ..trace };
+            let AccessCounts { lines, atomics, warp_instructions, per_pipe, .. } = program;
+            trace = AccessCounts { lines, atomics, warp_instructions, per_pipe, ..trace };
         }
         assert_eq!(trace, program, "{kernel}");
     }

@@ -6,7 +6,7 @@ use rtl::l2::L2Stats;
 use tb::kit::sampled;
 use warpsieve::run::{Counters, RunOptions};
 
-use super::{LEAST_QUEUES, Setup, launch, some_kernels};
+use super::{MIN_QUEUES, Setup, launch, some_kernels};
 
 /// Loads that bypass the L1 request sectors, each of which is one burst.
 const NARROW: [&str; 2] = ["l1.bypass_sectors=32", "dram.bus_bits=32"];
@@ -45,7 +45,7 @@ fn with_the_least_queues_small_lines_buffers_and_bypasses_it_gives_every_result(
     for kernel in ["bfs", "histo", "spmv_csr", "transpose"] {
         let small = launch(kernel, "small.toml");
         let past = || Setup::checked().designs(&["l2-sectored", "bypass-all"]).sets(&NARROW);
-        past().sets(&LEAST_QUEUES).sets(&least).passes(&small);
+        past().sets(&MIN_QUEUES).sets(&least).passes(&small);
         past().sets(&lines).sets(&["l2.atomic_buffer=true"]).passes(&small);
         past().sets(&["l2.bypass={ kind = \"all\" }"]).passes(&small);
         Setup::checked().designs(&["l2-sectored", "streaming-l2"]).sets(&["l2.bypass.period=500"]).passes(&small);
@@ -80,7 +80,7 @@ fn l1s_that_fetch_sectors_give_every_result_with_every_scheme() {
         ] {
             Setup::checked().designs(designs).passes(&small);
             let least = ["l1.sets=4", "l1.ways=1", "l1.mshr_entries=2", "l1.mshr_merges=1"];
-            Setup::checked().designs(designs).sets(&LEAST_QUEUES).sets(&least).passes(&small);
+            Setup::checked().designs(designs).sets(&MIN_QUEUES).sets(&least).passes(&small);
         }
         Setup::checked().machine("hybrid").designs(&["l1-sectored", "tracker"]).passes(&small);
     }

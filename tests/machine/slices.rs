@@ -1,10 +1,10 @@
 //! L2 banks that share a DRAM channel, and a hashed partition index.
 
 use rtl::kernel::Mode;
-use warpsieve::config::{Request, Resolved};
+use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::run::{RunOptions, Threads};
 
-use super::{LEAST_QUEUES, Setup, launch, some_kernels};
+use super::{MIN_QUEUES, Setup, launch, some_kernels};
 
 /// Eight banks, two per channel, interleaved in runs of two lines.
 const SLICES: [&str; 4] =
@@ -25,7 +25,7 @@ fn every_kernel_gives_its_results() {
 fn schemes_of_the_l2_and_the_least_queues_give_the_results_too() {
     for kernel in ["bfs", "histo", "transpose"] {
         let small = launch(kernel, "small.toml");
-        slices().sets(&LEAST_QUEUES).passes(&small);
+        slices().sets(&MIN_QUEUES).passes(&small);
         slices().sets(&["partitions_per_channel=8", "partition_index=modulo"]).passes(&small);
         for designs in [&["l2-sectored"][..], &["frc"], &["tracker"], &["pric", "streaming-l2"]] {
             slices().designs(designs).passes(&small);
@@ -56,7 +56,7 @@ fn neither_evaluation_nor_checks_nor_islands_change_anything() {
 fn lines_of_a_channel_alternate_between_its_banks() {
     let sets = SLICES.map(str::to_owned).to_vec();
     let request = Request { machine: "fermi".to_owned(), designs: Vec::new(), sets };
-    let config = Resolved::new(&request).unwrap().config;
+    let config = ResolvedMachine::new(&request).unwrap().config;
     assert_eq!(config.num_channels(), 4);
     let channels = config.channels(config.interleave_bytes);
     for run in 0..1000 {

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use rtl::kernel::Mode;
-use warpsieve::config::{Request, Resolved};
+use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::run::{RunOptions, TraceForm, export, open, run};
 
-use super::replay::{Asked, Traced, exported_from};
-use super::{LEAST_QUEUES, Setup, fermi, launch};
+use super::replay::{AccessCounts, TraceFolder, exported_from};
+use super::{MIN_QUEUES, Setup, fermi, launch};
 
 const KERNELS: [&str; 2] = ["hmma", "wmma"];
 /// Tensor steps of the small sizes. `hmma` has six CTAs of four warps, with three rounds of two products of
@@ -43,7 +43,7 @@ fn the_main_sizes_pass_on_small_and_on_banked_machines() {
         let path = file(&format!("{kernel}.toml"));
         with_pipes().sets(&["num_sms=4"]).passes(&path);
         with_pipes().designs(&["tensor", "ideal-operands"]).passes(&path);
-        with_pipes().sets(&LEAST_QUEUES).passes(&file(&format!("{kernel}-small.toml")));
+        with_pipes().sets(&MIN_QUEUES).passes(&file(&format!("{kernel}-small.toml")));
         let wide = ["sm.warp_lanes=64", "sm.simd_width=16", "sm.schedulers=4", "sm.pipes.result_bus=4"];
         with_pipes().sets(&wide).passes(&file(&format!("{kernel}-small.toml")));
     }
@@ -66,7 +66,7 @@ fn ways_of_evaluation_change_nothing() {
 
 #[test]
 fn a_machine_without_tensor_pipes_refuses_the_kernel_by_its_line() {
-    let resolved = Resolved::new(&Request { machine: "fermi".to_owned(), ..Request::default() }).unwrap();
+    let resolved = ResolvedMachine::new(&Request { machine: "fermi".to_owned(), ..Request::default() }).unwrap();
     let refused = run(&file("wmma-small.toml"), &resolved.config, &RunOptions::default(), &mut |_| {});
     let Err(error) = refused else { panic!("it runs") };
     let text = format!("{error:?}");
@@ -88,7 +88,7 @@ fn faster_pipes_take_less_time_and_half_a_pipe_is_refused() {
     for (latency, interval) in [(4, 0), (0, 4), (129, 4), (4, 49)] {
         let sets = vec![format!("sm.pipes.tensor={{ latency = {latency}, interval = {interval} }}")];
         let request = Request { machine: "fermi".to_owned(), designs: Vec::new(), sets };
-        let error = format!("{:?}", Resolved::new(&request).map(drop).unwrap_err());
+        let error = format!("{:?}", ResolvedMachine::new(&request).map(drop).unwrap_err());
         assert!(error.contains("sm.pipes.tensor.") && error.contains("expected"), "{error}");
     }
 }
@@ -100,7 +100,7 @@ fn an_exported_kernel_asks_for_what_the_kernel_asks_for() {
         let path = file(&format!("{kernel}-small.toml"));
         let program = setup.passes(&path).counters;
         let trace = exported_from(&path, &["tensor"]).passes(&setup).counters;
-        assert_eq!(Asked::of(&trace), Asked::of(&program), "{kernel}");
+        assert_eq!(AccessCounts::of(&trace), AccessCounts::of(&program), "{kernel}");
     }
 }
 
@@ -109,7 +109,7 @@ fn a_recorded_product_goes_to_the_tensor_pipe_if_there_is_one() {
     let text = |opcode: &str, count: u32| {
         let line = |at: u32| format!("{:04x} ffffffff 1 R4 {opcode} 3 R8 R10 R4 0\n", 16 * at);
         let products: String = (0..count).map(line).collect();
-        Traced::ampere(format!("{products}{:04x} ffffffff 0 EXIT 0 0 0", 16 * count))
+        TraceFolder::ampere(format!("{products}{:04x} ffffffff 0 EXIT 0 0 0", 16 * count))
     };
     let [with, without] = [with_pipes(), Setup::checked()].map(|setup| setup.sets(&["num_sms=1"]));
     let pipes = |setup: &Setup| text("HMMA.16816.F32", 8).passes(setup).counters.cores[0].per_pipe;

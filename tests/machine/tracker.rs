@@ -5,7 +5,7 @@ use rtl::tracker::TrackerStats;
 use tb::kit::sampled;
 use warpsieve::run::{Counters, RunOptions, Verdict};
 
-use super::{LEAST_QUEUES, Setup, launch};
+use super::{MIN_QUEUES, Setup, launch};
 
 /// L1s so small that they evict lines all the time.
 const SMALL: [&str; 1] = ["l1.sets=1"];
@@ -144,7 +144,7 @@ fn the_least_queues_on_all_ways_do_not_stop_it() {
     ];
     for designs in designs {
         for kernel in ["bfs", "syrk", "histo"] {
-            hybrid(designs).sets(&SMALL).sets(&LEAST_QUEUES).sets(&least).passes(&launch(kernel, "small.toml"));
+            hybrid(designs).sets(&SMALL).sets(&MIN_QUEUES).sets(&least).passes(&launch(kernel, "small.toml"));
         }
     }
 }

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use rtl::kernel::Mode;
-use warpsieve::config::{Request, Resolved};
+use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::run::{Counters, RunOptions};
 use warpsieve::trace::synthetic::KINDS;
 
-use super::replay::{Asked, SMALL, Traced, exported_as, lines};
+use super::replay::{AccessCounts, SMALL, TraceFolder, exported_as, lines};
 use super::{Setup, launch, root, some_kernels};
 
 /// Index of the tensor pipe among the pipe counters.
@@ -45,10 +45,10 @@ fn traces_from_volta_to_ampere_ask_for_what_the_program_asks_for() {
     let setup = volta().sets(&["num_sms=12"]);
     for kernel in ["vadd", "histo", "scan", "sgemm", "barneshut"] {
         let small = launch(kernel, "small.toml");
-        let program = Asked::of(&setup.passes(&small).counters);
+        let program = AccessCounts::of(&setup.passes(&small).counters);
         for version in VERSIONS {
             let trace = exported_as(version, &small, &[]).passes(&setup).counters;
-            assert_eq!(Asked::of(&trace), program, "{kernel}, version {version}");
+            assert_eq!(AccessCounts::of(&trace), program, "{kernel}, version {version}");
         }
     }
 }
@@ -56,7 +56,7 @@ fn traces_from_volta_to_ampere_ask_for_what_the_program_asks_for() {
 #[test]
 fn traces_of_older_gpus_are_replayed_too() {
     for kind in KINDS {
-        let lines = |setup: Setup| lines(&Traced::synthetic(kind, SMALL).passes(&setup).counters);
+        let lines = |setup: Setup| lines(&TraceFolder::synthetic(kind, SMALL).passes(&setup).counters);
         assert_eq!(lines(volta()), lines(Setup::default()), "{kind:?}");
     }
 }
@@ -64,7 +64,7 @@ fn traces_of_older_gpus_are_replayed_too() {
 #[test]
 fn opcodes_of_traces_take_as_long_as_on_the_gpu_that_recorded_them() {
     let cycles = |version, text: &str| {
-        let traced = Traced::of_version(version, format!("{text}\n0030 ffffffff 0 EXIT 0 0 0"));
+        let traced = TraceFolder::of_version(version, format!("{text}\n0030 ffffffff 0 EXIT 0 0 0"));
         traced.passes(&volta().sets(&["num_sms=1"])).counters.cycles
     };
     // Cycles from the first instruction to the second, which waits for its result.
@@ -85,7 +85,7 @@ fn opcodes_of_traces_take_as_long_as_on_the_gpu_that_recorded_them() {
 
 #[test]
 fn a_stream_of_reads_has_more_than_85_percent_of_what_the_channels_can_bring() {
-    let config = Resolved::new(&Request { machine: "volta".to_owned(), ..Request::default() }).unwrap().config;
+    let config = ResolvedMachine::new(&Request { machine: "volta".to_owned(), ..Request::default() }).unwrap().config;
     let report = Setup::default().machine("volta").run(&file("stream.toml"));
     let bytes: u64 = report.counters.totals().dram.bytes;
     // One burst of 32 bytes per clock and channel.

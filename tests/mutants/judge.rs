@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::cargo::Binary;
-use crate::process::{Ended, Runner};
+use crate::process::{ProcessResult, Runner};
 use crate::scan::Site;
 use crate::suite::Test;
 
@@ -16,7 +16,7 @@ const SHORT: f64 = 0.25;
 const TOGETHER: f64 = 2.0;
 /// Smallest time limit of a run, in seconds. The limit is `TIMES` times the duration without a mutant if
 /// that is longer. A run beyond its limit counts as hanging.
-const LEAST_LIMIT: f64 = 20.0;
+const MIN_LIMIT: f64 = 20.0;
 const TIMES: f64 = 5.0;
 
 /// Result of a mutant.
@@ -114,12 +114,12 @@ impl Judge<'_> {
                 continue;
             }
             let binary = &self.binaries[batch.binary];
-            let limit = Duration::from_secs_f64(LEAST_LIMIT.max(TIMES * batch.seconds));
+            let limit = Duration::from_secs_f64(MIN_LIMIT.max(TIMES * batch.seconds));
             let by = || format!("{}: {}", binary.name(), failing(&log, &batch.names));
             match self.runner.run(binary, &batch.names, ("MUTANT", &number.to_string()), limit, &log)? {
-                Ended::Passed => {}
-                Ended::Failed => return Ok((Outcome::Caught { by: by() }, start.elapsed().as_secs_f64())),
-                Ended::TimedOut => return Ok((Outcome::TimedOut { by: by() }, start.elapsed().as_secs_f64())),
+                ProcessResult::Passed => {}
+                ProcessResult::Failed => return Ok((Outcome::Caught { by: by() }, start.elapsed().as_secs_f64())),
+                ProcessResult::TimedOut => return Ok((Outcome::TimedOut { by: by() }, start.elapsed().as_secs_f64())),
             }
             ran += batch.names.len();
             spent += batch.seconds;

@@ -70,7 +70,7 @@ pub struct Mutant {
 
 /// Mutants and test modules found in a file.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct FileScan {
     pub mutants: Vec<Mutant>,
     /// Modules in files of their own that only test builds contain, with the path in their `path`
     /// attribute.
@@ -82,9 +82,9 @@ pub struct Found {
 ///
 /// # Errors
 /// Fails if the file is not valid Rust.
-pub fn find(text: &str) -> syn::Result<Found> {
+pub fn find(text: &str) -> syn::Result<FileScan> {
     let file = syn::parse_file(text)?;
-    let mut finder = Finder { text, function: String::new(), of_trait: String::new(), found: Found::default() };
+    let mut finder = Finder { text, function: String::new(), of_trait: String::new(), found: FileScan::default() };
     finder.visit_file(&file);
     let mut found = finder.found;
     let negated: Vec<_> = of(&found.mutants, Operator::Condition).map(|mutant| mutant.place.clone()).collect();
@@ -108,7 +108,7 @@ struct Finder<'t> {
     text: &'t str,
     function: String,
     of_trait: String,
-    found: Found,
+    found: FileScan,
 }
 
 impl Finder<'_> {

@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_millis(3);
 
 /// Result of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum ProcessResult {
     Passed,
     Failed,
     TimedOut,
@@ -48,7 +48,7 @@ impl Runner<'_> {
         (key, value): (&str, &str),
         limit: Duration,
         log: &Path,
-    ) -> Result<Ended, String> {
+    ) -> Result<ProcessResult, String> {
         let file = File::create(log).map_err(|e| format!("{}: {e}", log.display()))?;
         let errors = file.try_clone().map_err(|e| format!("{}: {e}", log.display()))?;
         let mut command = limited(&binary.path);
@@ -64,13 +64,13 @@ impl Runner<'_> {
         ended
     }
 
-    fn wait(&self, child: &mut Child, limit: Duration) -> Result<Ended, String> {
+    fn wait(&self, child: &mut Child, limit: Duration) -> Result<ProcessResult, String> {
         let start = Instant::now();
         loop {
             match child.try_wait() {
-                Ok(Some(status)) if status.success() => return Ok(Ended::Passed),
+                Ok(Some(status)) if status.success() => return Ok(ProcessResult::Passed),
                 // Killed for its memory, or ended by itself: in either case, a test noticed the mutant.
-                Ok(Some(_)) => return Ok(Ended::Failed),
+                Ok(Some(_)) => return Ok(ProcessResult::Failed),
                 Ok(None) => {}
                 Err(e) => return Err(format!("wait: {e}")),
             }
@@ -78,7 +78,11 @@ impl Runner<'_> {
             if stops || start.elapsed() > limit {
                 kill(child.id());
                 child.wait().map_err(|e| format!("wait: {e}"))?;
-                return if stops { Err("interrupted; --resume goes on".to_owned()) } else { Ok(Ended::TimedOut) };
+                return if stops {
+                    Err("interrupted; --resume goes on".to_owned())
+                } else {
+                    Ok(ProcessResult::TimedOut)
+                };
             }
             std::thread::sleep(LOOK);
         }
@@ -105,7 +109,7 @@ fn kill(group: u32) {
 mod tests {
     use super::*;
 
-    fn ended(script: &str, limit: Duration) -> Ended {
+    fn ended(script: &str, limit: Duration) -> ProcessResult {
         let stop = AtomicBool::new(false);
         let runner = Runner { stop: &stop, folder: PathBuf::new(), temporary: PathBuf::new() };
         let mut child = Command::new("sh").args(["-c", script]).process_group(0).spawn().unwrap();
@@ -126,10 +130,10 @@ mod tests {
     #[test]
     fn a_process_passes_fails_or_is_ended() {
         let minute = Duration::from_secs(60);
-        assert_eq!(ended("exit 0", minute), Ended::Passed);
-        assert_eq!(ended("exit 101", minute), Ended::Failed);
-        assert_eq!(ended("kill -ABRT $$", minute), Ended::Failed);
-        assert_eq!(ended("sleep 60", Duration::from_millis(50)), Ended::TimedOut);
+        assert_eq!(ended("exit 0", minute), ProcessResult::Passed);
+        assert_eq!(ended("exit 101", minute), ProcessResult::Failed);
+        assert_eq!(ended("kill -ABRT $$", minute), ProcessResult::Failed);
+        assert_eq!(ended("sleep 60", Duration::from_millis(50)), ProcessResult::TimedOut);
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub struct Rules {
     pub exclude: Vec<Exclusion>,
     /// Test binaries that do not run.
     #[serde(default)]
-    pub skip: Vec<Skipped>,
+    pub skip: Vec<SkipRule>,
 }
 
 /// Excluded code: everything that matches all given keys.
@@ -37,7 +37,7 @@ pub struct Exclusion {
 /// Tests that do not run.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Skipped {
+pub struct SkipRule {
     pub package: String,
     /// Name of the test binary; the unit tests of the library if `None`.
     pub binary: Option<String>,
@@ -67,7 +67,7 @@ pub struct Equivalent {
     pub reason: String,
 }
 
-impl Skipped {
+impl SkipRule {
     /// True if no test of the package runs.
     pub fn is_package(&self) -> bool {
         self.binary.is_none() && self.tests.is_empty()

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 use serde::{Deserialize, Serialize};
 
 use crate::cargo::Binary;
-use crate::process::{Ended, Runner};
+use crate::process::{ProcessResult, Runner};
 use crate::rules::Rules;
 
 /// Longest time that a test may take without a mutant.
@@ -83,7 +83,7 @@ pub fn listed(binaries: &[Binary], rules: &Rules) -> Result<Vec<(usize, String)>
     Ok(tests)
 }
 
-/// Result of the last [`measured`], valid as long as the binaries are unchanged.
+/// Result of the last [`measure_all`], valid as long as the binaries are unchanged.
 #[derive(Debug, Serialize, Deserialize)]
 struct Baseline {
     binaries: Vec<(PathBuf, SystemTime)>,
@@ -161,7 +161,7 @@ fn measure(
         let _ = fs::remove_file(&notes);
         let start = Instant::now();
         let variable = ("MUTANT_REACHED", notes.to_str().ok_or("the folder's name is not UTF-8")?);
-        if runner.run(binary, &[name], variable, LONGEST, &log)? == Ended::Passed {
+        if runner.run(binary, &[name], variable, LONGEST, &log)? == ProcessResult::Passed {
             let seconds = start.elapsed().as_secs_f64();
             return Ok(Some(Test { binary: number, name: name.to_owned(), seconds, reached: numbers(&notes) }));
         }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::scan::Site;
-use crate::weave::{Woven, weave};
+use crate::weave::{WovenFile, weave};
 
 /// Module that is added to every crate with mutants.
 const SWITCH: &str = include_str!("switch.rs");
@@ -15,7 +15,7 @@ const SWITCH: &str = include_str!("switch.rs");
 pub struct Tree {
     pub folder: PathBuf,
     files: BTreeMap<String, Vec<u8>>,
-    woven: BTreeMap<String, Woven>,
+    woven: BTreeMap<String, WovenFile>,
 }
 
 impl Tree {

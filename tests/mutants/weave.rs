@@ -7,13 +7,13 @@ use crate::operators::{Change, Mutant};
 
 /// File with switches.
 #[derive(Debug, Default)]
-pub struct Woven {
+pub struct WovenFile {
     pub text: String,
     /// Number of each mutant, and its byte range in the text.
     pub regions: Vec<(u32, Range<usize>)>,
 }
 
-impl Woven {
+impl WovenFile {
     /// Returns the innermost mutant around a byte range of the text, or else all mutants inside the range.
     pub fn at(&self, bytes: &Range<usize>) -> Vec<u32> {
         let around = self.regions.iter().filter(|(_, region)| region.start <= bytes.start && bytes.end <= region.end);
@@ -26,14 +26,14 @@ impl Woven {
 }
 
 /// Returns the file with its numbered mutants, which must be in the order in which they are found.
-pub fn weave(text: &str, mutants: &[(u32, &Mutant)]) -> Woven {
-    let mut woven = Woven::default();
+pub fn weave(text: &str, mutants: &[(u32, &Mutant)]) -> WovenFile {
+    let mut woven = WovenFile::default();
     piece(text, 0..text.len(), mutants, &mut woven);
     woven
 }
 
 /// Writes a piece of the file with the mutants inside it.
-fn piece(text: &str, range: Range<usize>, mutants: &[(u32, &Mutant)], to: &mut Woven) {
+fn piece(text: &str, range: Range<usize>, mutants: &[(u32, &Mutant)], to: &mut WovenFile) {
     let (mut at, mut left) = (range.start, mutants);
     while let [(number, mutant), rest @ ..] = left {
         let inside = rest.iter().take_while(|(_, inner)| inner.place.start < mutant.place.end).count();
@@ -49,7 +49,7 @@ fn piece(text: &str, range: Range<usize>, mutants: &[(u32, &Mutant)], to: &mut W
 
 /// Writes one mutant with its switch. Inner mutants are woven only into the branch in which it is off,
 /// since two mutants are never on together.
-fn switch(text: &str, number: u32, mutant: &Mutant, inner: &[(u32, &Mutant)], to: &mut Woven) {
+fn switch(text: &str, number: u32, mutant: &Mutant, inner: &[(u32, &Mutant)], to: &mut WovenFile) {
     let place = &mutant.place;
     let on = format!("crate::__mutant::on({number})");
     match &mutant.change {

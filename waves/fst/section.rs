@@ -25,7 +25,7 @@ const KIND: u8 = 8;
 /// Code for streams compressed with LZ4.
 const LZ4: u8 = b'4';
 /// Minimum size of a stream that is compressed in bytes: shorter ones gain too little.
-const LEAST_PACKED: usize = 32;
+const MIN_COMPRESSED_BYTES: usize = 32;
 /// Compression level of the times. A low level suffices, since times take little space compared to changes.
 const ZLIB_LEVEL: u8 = 3;
 /// Mask of the seven payload bits in each byte of a variable-length number.
@@ -207,7 +207,7 @@ impl Section {
 
 /// Compresses a stream; `None` if that does not make it shorter.
 fn pack<'a>(bytes: &[u8], packed: &'a mut Vec<u8>, packer: &mut CompressTable) -> Option<&'a [u8]> {
-    if bytes.len() < LEAST_PACKED {
+    if bytes.len() < MIN_COMPRESSED_BYTES {
         return None;
     }
     let most = get_maximum_output_size(bytes.len());

@@ -31,7 +31,11 @@ impl Bypass for Misses {
     fn way(&self, load: &Load, contents: &dyn Contents) -> Path {
         let past = self.came_in.iter().rev().take_while(|came_in| !**came_in).count();
         let is_turn = past + 1 >= self.every;
-        if load.space == Space::Global && !contents.knows(load.line) && !is_turn { Path::Bypass } else { Path::Lookup }
+        if load.space == Space::Global && !contents.has_tag(load.line) && !is_turn {
+            Path::Bypass
+        } else {
+            Path::Lookup
+        }
     }
 
     fn on_access(&mut self, _load: &Load, _set: usize, missed: bool) {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use warpsieve::config::{Request, Resolved, add_designs};
+use warpsieve::config::{Request, ResolvedMachine, add_designs};
 use warpsieve::kernels::launch_file;
 use warpsieve::run::{Outcome, RunOptions, RunReport, Verdict, run};
 
@@ -10,7 +10,7 @@ fn run_with(designs: &[&str]) -> RunReport {
     add_designs(&new_scheme::DESIGNS);
     let designs = designs.iter().map(|&design| design.to_owned()).collect();
     let request = Request { machine: "fermi".to_owned(), designs, sets: Vec::new() };
-    let config = Resolved::new(&request).unwrap().config;
+    let config = ResolvedMachine::new(&request).unwrap().config;
     let launch = launch_file(Path::new("syrk/small")).unwrap();
     let options = RunOptions { check: true, ..RunOptions::default() };
     run(&launch, &config, &options, &mut |_| ()).unwrap()

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
-use warpsieve::config::{Request, Resolved, add_designs};
+use warpsieve::config::{Request, ResolvedMachine, add_designs};
 use warpsieve::run::{Outcome, RunOptions, RunReport, Verdict, run};
 
 fn kernel(name: &str) -> PathBuf {
@@ -18,7 +18,7 @@ fn request(designs: &[&str], sets: &[&str]) -> Request {
 }
 
 fn checked(kernel_name: &str, designs: &[&str], sets: &[&str]) -> RunReport {
-    let config = Resolved::new(&request(designs, sets)).unwrap().config;
+    let config = ResolvedMachine::new(&request(designs, sets)).unwrap().config;
     let options = RunOptions { check: true, ..RunOptions::default() };
     let report = run(&kernel(kernel_name), &config, &options, &mut |_| ()).unwrap();
     assert_eq!((&report.outcome, &report.verdict), (&Outcome::Finished, &Verdict::Passed), "{designs:?}");
@@ -55,7 +55,7 @@ fn both_go_together_and_with_a_scheme_of_another_slot() {
 
 #[test]
 fn a_key_that_is_wrong_is_refused_like_any_other() {
-    let refused = |set: &str| Resolved::new(&request(&["by-pc"], &[set])).unwrap_err().lines().join("\n");
+    let refused = |set: &str| ResolvedMachine::new(&request(&["by-pc"], &[set])).unwrap_err().lines().join("\n");
     let text = refused("l1.bypass.bits=17");
     assert!(text.contains("l1.bypass.bits is 17, expected 1 to 16: each value of the hash has a counter"), "{text}");
     let text = refused("l1.bypass.bit=4");

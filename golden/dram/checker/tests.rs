@@ -4,12 +4,12 @@ use crate::dram::timing::Bus;
 
 const STREAMS: [&str; 4] = ["k_few_writes", "g_probe", "f_hit_starve", "c1_pingpong2_head"];
 
-fn used_here() -> Checker {
-    Checker::new(Timing::USED_HERE, false)
+fn reference_checker() -> Checker {
+    Checker::new(Timing::REFERENCE, false)
 }
 
 /// Returns the numbers of the rules that `text` violates, without consecutive duplicates.
-fn broken(checker: &Checker, text: &str) -> Vec<u8> {
+fn violated_rules(checker: &Checker, text: &str) -> Vec<u8> {
     let mut numbers: Vec<u8> = checker.check(&stream(text)).iter().map(|violation| violation.rule).collect();
     numbers.dedup();
     numbers
@@ -21,13 +21,13 @@ fn row(number: u8, nth: usize) -> usize {
     rows.into_iter().nth(nth).expect("the row exists")
 }
 
-fn raised(checker: &Checker, row: usize) -> Checker {
+fn raise_bound(checker: &Checker, row: usize) -> Checker {
     checker.clone().with_bound(row, checker.bound(row) + 1)
 }
 
 /// Returns, for every distance rule, a stream whose last command comes as early as the rule allows.
 fn tight() -> Vec<(usize, Timing, Vec<Command>)> {
-    let usual = Timing::USED_HERE;
+    let usual = Timing::REFERENCE;
     // With the default timing, tRRD already spaces four or thirty-two ACTs far enough apart.
     let windowed = Timing { rrd_s: 5, rrd_l: 5, aw32: 192, ..usual };
     // Bursts of one cycle, and a separate bus for row commands.
@@ -111,7 +111,7 @@ fn a_command_one_cycle_too_early_breaks_its_rule() {
 #[test]
 fn each_row_raised_by_one_cycle_is_caught_by_its_tight_stream_and_by_no_other_rule() {
     for (row, timing, commands) in tight() {
-        let found = raised(&Checker::new(timing, false), row).check(&commands);
+        let found = raise_bound(&Checker::new(timing, false), row).check(&commands);
         let rules: Vec<u8> = found.iter().map(|violation| violation.rule).collect();
         assert!(!rules.is_empty(), "row {row}");
         assert!(rules.iter().all(|&rule| rule == RULES[row].number), "row {row}: {found:?}");
@@ -139,8 +139,8 @@ fn commands_of_one_cycle_are_no_cycle_apart_whichever_the_trace_names_first() {
 }
 
 /// Creates a checker for the default timing with the two command buses of HBM.
-fn apart() -> Checker {
-    Checker::new(Timing { bus: Bus::RowsApart, ..Timing::USED_HERE }, false)
+fn dual_bus_checker() -> Checker {
+    Checker::new(Timing { bus: Bus::RowsApart, ..Timing::REFERENCE }, false)
 }
 
 /// Opens rows in three banks, two of them in one group; all may be precharged, read and written at cycle 60.
@@ -149,10 +149,10 @@ const OPEN: &str = "1 ACT 0.0 5, 7 ACT 1.0 5, 13 ACT 0.1 5";
 /// Returns the rules that two commands in cycle 60 violate with two buses, and asserts that their order in
 /// the trace does not matter.
 #[track_caller]
-fn broken_at_once(one: &str, other: &str) -> Vec<u8> {
+fn violated_at_once(one: &str, other: &str) -> Vec<u8> {
     let both = [[one, other], [other, one]];
     let [found, reversed] = both.map(|[a, b]| {
-        let mut numbers = broken(&apart(), &format!("{OPEN}, 60 {a}, 60 {b}"));
+        let mut numbers = violated_rules(&dual_bus_checker(), &format!("{OPEN}, 60 {a}, 60 {b}"));
         numbers.sort_unstable();
         numbers.dedup();
         numbers
@@ -165,38 +165,42 @@ fn broken_at_once(one: &str, other: &str) -> Vec<u8> {
 fn a_row_and_a_column_command_of_different_banks_share_a_cycle_where_each_has_a_bus() {
     for row in ["PRE 1.0", "PRE 0.1", "ACT 2.0 7"] {
         for column in ["RD 0.0 5 0", "WR 0.0 5 0"] {
-            assert_eq!(broken_at_once(row, column), [], "{row}, {column}");
-            assert_eq!(broken(&used_here(), &format!("{OPEN}, 60 {row}, 60 {column}")), [1], "{row}, {column}");
+            assert_eq!(violated_at_once(row, column), [], "{row}, {column}");
+            assert_eq!(
+                violated_rules(&reference_checker(), &format!("{OPEN}, 60 {row}, 60 {column}")),
+                [1],
+                "{row}, {column}"
+            );
         }
     }
 }
 
 #[test]
 fn two_commands_of_one_bus_never_share_a_cycle() {
-    assert_eq!(broken_at_once("PRE 0.0", "PRE 1.0"), [1, 15]);
-    assert_eq!(broken_at_once("PRE 0.0", "ACT 2.0 7"), [1]);
-    assert_eq!(broken_at_once("RD 0.0 5 0", "RD 1.0 5 0"), [1, 12, 21]);
-    assert_eq!(broken_at_once("RD 0.0 5 0", "WR 1.0 5 0"), [1, 13, 14]);
+    assert_eq!(violated_at_once("PRE 0.0", "PRE 1.0"), [1, 15]);
+    assert_eq!(violated_at_once("PRE 0.0", "ACT 2.0 7"), [1]);
+    assert_eq!(violated_at_once("RD 0.0 5 0", "RD 1.0 5 0"), [1, 12, 21]);
+    assert_eq!(violated_at_once("RD 0.0 5 0", "WR 1.0 5 0"), [1, 13, 14]);
 }
 
 #[test]
 fn a_row_and_a_column_command_of_one_bank_never_share_a_cycle() {
-    assert_eq!(broken_at_once("ACT 2.0 7", "RD 2.0 7 0"), [7, 22]);
-    assert_eq!(broken_at_once("ACT 2.0 7", "WR 2.0 7 0"), [7, 22]);
-    assert_eq!(broken_at_once("PRE 0.0", "RD 0.0 5 0"), [9]);
-    assert_eq!(broken_at_once("PRE 0.0", "WR 0.0 5 0"), [10]);
+    assert_eq!(violated_at_once("ACT 2.0 7", "RD 2.0 7 0"), [7, 22]);
+    assert_eq!(violated_at_once("ACT 2.0 7", "WR 2.0 7 0"), [7, 22]);
+    assert_eq!(violated_at_once("PRE 0.0", "RD 0.0 5 0"), [9]);
+    assert_eq!(violated_at_once("PRE 0.0", "WR 0.0 5 0"), [10]);
 }
 
 #[test]
 fn a_command_for_all_banks_shares_a_cycle_with_no_column_command() {
-    assert_eq!(broken_at_once("PREA", "RD 0.0 5 0"), [9]);
-    assert_eq!(broken_at_once("PREA", "WR 0.0 5 0"), [10]);
-    assert_eq!(broken_at_once("REF", "RD 0.0 5 0"), [16, 17]);
+    assert_eq!(violated_at_once("PREA", "RD 0.0 5 0"), [9]);
+    assert_eq!(violated_at_once("PREA", "WR 0.0 5 0"), [10]);
+    assert_eq!(violated_at_once("REF", "RD 0.0 5 0"), [16, 17]);
 }
 
 #[test]
 fn a_collision_in_one_cycle_names_both_commands_once() {
-    let found = apart().check(&stream(&format!("{OPEN}, 60 PRE 0.0, 60 RD 0.0 5 3")));
+    let found = dual_bus_checker().check(&stream(&format!("{OPEN}, 60 PRE 0.0, 60 RD 0.0 5 3")));
     let texts: Vec<String> = found.iter().map(ToString::to_string).collect();
     assert_eq!(
         texts,
@@ -207,7 +211,7 @@ fn a_collision_in_one_cycle_names_both_commands_once() {
 #[test]
 fn the_reference_streams_are_clean() {
     for name in STREAMS {
-        assert_eq!(used_here().check(&commands(name)), [], "{name}");
+        assert_eq!(reference_checker().check(&commands(name)), [], "{name}");
     }
 }
 
@@ -215,7 +219,7 @@ fn the_reference_streams_are_clean() {
 fn the_reference_streams_notice_exactly_the_raised_rows_that_bind_in_them() {
     let sensitive = |name: &str| -> Vec<&str> {
         let commands = commands(name);
-        let caught = |&row: &usize| !raised(&used_here(), row).check(&commands).is_empty();
+        let caught = |&row: &usize| !raise_bound(&reference_checker(), row).check(&commands).is_empty();
         (0..RULES.len()).filter(caught).map(|row| RULES[row].expression).collect()
     };
     let expected: [&[&str]; 4] = [
@@ -240,77 +244,77 @@ fn the_reference_streams_notice_exactly_the_raised_rows_that_bind_in_them() {
 #[test]
 fn the_activation_windows_never_bind_with_the_usual_set() {
     let (faw, aw32) = (row(5, 0), row(6, 0));
-    let usual = used_here();
-    assert!(usual.bound(faw) < 4 * Timing::USED_HERE.rrd_s);
-    assert!(usual.bound(aw32) < 32 * Timing::USED_HERE.rrd_s);
+    let usual = reference_checker();
+    assert!(usual.bound(faw) < 4 * Timing::REFERENCE.rrd_s);
+    assert!(usual.bound(aw32) < 32 * Timing::REFERENCE.rrd_s);
 }
 
 #[test]
 fn precharge_all_waits_for_every_open_bank() {
-    assert_eq!(broken(&used_here(), "1 ACT 0.0 5, 28 ACT 1.0 5, 55 PREA"), [8]);
-    assert_eq!(broken(&used_here(), "1 ACT 0.0 5, 28 ACT 1.0 5, 56 PREA"), []);
+    assert_eq!(violated_rules(&reference_checker(), "1 ACT 0.0 5, 28 ACT 1.0 5, 55 PREA"), [8]);
+    assert_eq!(violated_rules(&reference_checker(), "1 ACT 0.0 5, 28 ACT 1.0 5, 56 PREA"), []);
 }
 
 #[test]
 fn precharge_all_closes_every_bank() {
-    assert_eq!(broken(&used_here(), "1 ACT 0.0 5, 40 PREA, 52 ACT 0.0 6"), []);
-    assert_eq!(broken(&used_here(), "1 ACT 0.0 5, 40 PREA, 51 ACT 0.0 6"), [3]);
-    assert_eq!(broken(&used_here(), "1 ACT 0.0 5, 40 PREA, 60 RD 0.0 5 0"), [22]);
+    assert_eq!(violated_rules(&reference_checker(), "1 ACT 0.0 5, 40 PREA, 52 ACT 0.0 6"), []);
+    assert_eq!(violated_rules(&reference_checker(), "1 ACT 0.0 5, 40 PREA, 51 ACT 0.0 6"), [3]);
+    assert_eq!(violated_rules(&reference_checker(), "1 ACT 0.0 5, 40 PREA, 60 RD 0.0 5 0"), [22]);
 }
 
 #[test]
 fn an_auto_precharge_waits_for_the_row_to_have_been_open_long_enough() {
-    let checker = Checker::new(Timing { rc: 30, ..Timing::USED_HERE }, false);
-    assert_eq!(broken(&checker, "1 ACT 0.0 5, 13 RDA 0.0 5 0, 41 ACT 0.0 6"), []);
-    assert_eq!(broken(&checker, "1 ACT 0.0 5, 13 RDA 0.0 5 0, 40 ACT 0.0 6"), [19]);
+    let checker = Checker::new(Timing { rc: 30, ..Timing::REFERENCE }, false);
+    assert_eq!(violated_rules(&checker, "1 ACT 0.0 5, 13 RDA 0.0 5 0, 41 ACT 0.0 6"), []);
+    assert_eq!(violated_rules(&checker, "1 ACT 0.0 5, 13 RDA 0.0 5 0, 40 ACT 0.0 6"), [19]);
 }
 
 #[test]
 fn an_auto_precharge_of_any_bank_holds_back_a_refresh() {
-    assert_eq!(broken(&used_here(), "1 ACT 0.0 5, 40 WRA 0.0 5 0, 69 REF"), [19]);
-    assert_eq!(broken(&used_here(), "1 ACT 0.0 5, 40 WRA 0.0 5 0, 70 REF"), []);
+    assert_eq!(violated_rules(&reference_checker(), "1 ACT 0.0 5, 40 WRA 0.0 5 0, 69 REF"), [19]);
+    assert_eq!(violated_rules(&reference_checker(), "1 ACT 0.0 5, 40 WRA 0.0 5 0, 70 REF"), []);
 }
 
 #[test]
 fn a_refresh_finds_every_bank_closed() {
-    assert_eq!(broken(&used_here(), "1 ACT 0.0 5, 72 REF"), [16]);
+    assert_eq!(violated_rules(&reference_checker(), "1 ACT 0.0 5, 72 REF"), [16]);
 }
 
 #[test]
 fn nothing_follows_a_refresh_before_it_is_over() {
-    assert_eq!(broken(&used_here(), "1 REF, 61 REF"), [17]);
-    assert_eq!(broken(&used_here(), "1 REF, 61 PREA"), [17]);
-    assert_eq!(broken(&used_here(), "1 REF, 62 REF"), []);
+    assert_eq!(violated_rules(&reference_checker(), "1 REF, 61 REF"), [17]);
+    assert_eq!(violated_rules(&reference_checker(), "1 REF, 61 PREA"), [17]);
+    assert_eq!(violated_rules(&reference_checker(), "1 REF, 62 REF"), []);
 }
 
 #[test]
 fn refreshes_may_not_lie_further_apart_than_allowed() {
     let bound = 3643;
-    let checker = Checker::new(Timing::USED_HERE, true).with_bound(row(20, 0), bound);
-    assert_eq!(broken(&checker, "3643 REF, 7286 REF, 10000 ACT 0.0 5"), []);
-    assert_eq!(broken(&checker, "3643 REF, 7287 REF"), [20]);
+    let checker = Checker::new(Timing::REFERENCE, true).with_bound(row(20, 0), bound);
+    assert_eq!(violated_rules(&checker, "3643 REF, 7286 REF, 10000 ACT 0.0 5"), []);
+    assert_eq!(violated_rules(&checker, "3643 REF, 7287 REF"), [20]);
 }
 
 #[test]
 fn a_refresh_that_never_comes_is_noticed_at_the_end() {
-    let checker = Checker::new(Timing::USED_HERE, true);
+    let checker = Checker::new(Timing::REFERENCE, true);
     let text = format!("1 ACT 0.0 5, {} RD 0.0 5 0", 9 * 3604 + 1);
-    assert_eq!(broken(&checker, &text), [20]);
-    assert_eq!(broken(&used_here(), &text), []);
+    assert_eq!(violated_rules(&checker, &text), [20]);
+    assert_eq!(violated_rules(&reference_checker(), &text), []);
 }
 
 #[test]
 fn a_refresh_that_comes_too_late_for_the_start_is_noticed() {
-    let checker = Checker::new(Timing::USED_HERE, true).with_bound(row(20, 0), 100);
-    assert_eq!(broken(&checker, "101 REF"), [20]);
+    let checker = Checker::new(Timing::REFERENCE, true).with_bound(row(20, 0), 100);
+    assert_eq!(violated_rules(&checker, "101 REF"), [20]);
 }
 
 #[test]
 fn bursts_of_different_direction_may_not_meet_on_the_data_bus() {
     // Without the turnaround rule, the data of a WR 9 cycles after a RD would overlap the read data.
-    let checker = used_here().with_bound(row(13, 0), 0);
-    assert_eq!(broken(&checker, "1 ACT 0.0 5, 40 RD 0.0 5 0, 49 WR 0.0 5 1"), [21]);
-    assert_eq!(broken(&checker, "1 ACT 0.0 5, 40 RD 0.0 5 0, 50 WR 0.0 5 1"), []);
+    let checker = reference_checker().with_bound(row(13, 0), 0);
+    assert_eq!(violated_rules(&checker, "1 ACT 0.0 5, 40 RD 0.0 5 0, 49 WR 0.0 5 1"), [21]);
+    assert_eq!(violated_rules(&checker, "1 ACT 0.0 5, 40 RD 0.0 5 0, 50 WR 0.0 5 1"), []);
 }
 
 #[test]
@@ -324,18 +328,18 @@ fn each_command_finds_its_bank_in_the_state_it_needs() {
         "1 ACT",
         "1 ACT 0.0",
     ] {
-        assert_eq!(broken(&used_here(), text), [22], "{text}");
+        assert_eq!(violated_rules(&reference_checker(), text), [22], "{text}");
     }
 }
 
 #[test]
 fn commands_out_of_order_in_the_trace_are_noticed() {
-    assert_eq!(broken(&used_here(), "10 PREA, 5 PREA"), [1, 15]);
+    assert_eq!(violated_rules(&reference_checker(), "10 PREA, 5 PREA"), [1, 15]);
 }
 
 #[test]
 fn a_violation_names_rule_cycles_and_banks() {
-    let found = used_here().check(&stream("1 ACT 0.3 5, 12 RD 0.3 5 0"));
+    let found = reference_checker().check(&stream("1 ACT 0.3 5, 12 RD 0.3 5 0"));
     assert_eq!(
         found[0].to_string(),
         "rule 7: Rd bank 0.3 row 5 col 0 at 12 comes 11 cycles after Act bank 0.3 row 5 at 1, \

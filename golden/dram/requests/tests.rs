@@ -6,8 +6,8 @@ use super::*;
 const STREAMS: [&str; 3] = ["k_few_writes", "g_probe", "f_hit_starve"];
 
 fn check(requests: &[Request], commands: &[Command]) -> Vec<String> {
-    let checker = Checker::new(Timing::USED_HERE, false);
-    let found = checker.check_requests(&Mapping::used_here(), requests, commands);
+    let checker = Checker::new(Timing::REFERENCE, false);
+    let found = checker.check_requests(&Mapping::reference(), requests, commands);
     assert!(found.iter().all(|violation| violation.rule == 23));
     found.into_iter().map(|violation| violation.text).collect()
 }
@@ -47,9 +47,9 @@ fn a_missing_command_of_a_reference_stream_is_noticed() {
 #[test]
 fn read_data_one_cycle_late_are_noticed_in_every_reference_stream() {
     let row = RULES.iter().position(|rule| rule.form == Form::Requests).unwrap();
-    let checker = Checker::new(Timing::USED_HERE, false).with_bound(row, 15);
+    let checker = Checker::new(Timing::REFERENCE, false).with_bound(row, 15);
     for name in STREAMS {
-        let found = checker.check_requests(&Mapping::used_here(), &requests(name), &commands(name));
+        let found = checker.check_requests(&Mapping::reference(), &requests(name), &commands(name));
         assert!(!found.is_empty(), "{name}");
     }
 }

@@ -27,7 +27,7 @@ pub struct Contention {
 
 impl Bypass for Contention {
     fn way(&self, load: &Load, contents: &dyn Contents) -> Path {
-        if load.contends && !contents.knows(load.line) { Path::Bypass } else { Path::Lookup }
+        if load.contends && !contents.has_tag(load.line) { Path::Bypass } else { Path::Lookup }
     }
 
     fn needs_contention(&self) -> bool {

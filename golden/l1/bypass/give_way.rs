@@ -31,13 +31,13 @@ impl Bypass for BypassOnStall {
 mod tests {
     use super::*;
 
-    struct Refusing(Fails);
+    struct RefusingCache(Fails);
 
-    impl Contents for Refusing {
+    impl Contents for RefusingCache {
         fn set_of(&self, _line: u64) -> usize {
             0
         }
-        fn knows(&self, _line: u64) -> bool {
+        fn has_tag(&self, _line: u64) -> bool {
             false
         }
         fn eviction_candidates(&self, _set: usize) -> Option<Vec<u64>> {
@@ -59,7 +59,8 @@ mod tests {
         ];
         for covered in reasons {
             for refused in reasons.into_iter().chain([none]) {
-                let way = |space| BypassOnStall { covered }.way(&Load { space, ..Load::of(7) }, &Refusing(refused));
+                let way =
+                    |space| BypassOnStall { covered }.way(&Load { space, ..Load::of(7) }, &RefusingCache(refused));
                 assert_eq!(way(Space::Local), Path::Lookup);
                 assert_eq!(way(Space::Global) == Path::Either, refused == covered, "{refused:?} of {covered:?}");
             }

@@ -43,7 +43,7 @@ pub trait Contents {
     fn set_of(&self, line: u64) -> usize;
 
     /// True if the line, or its tag alone, is present or in flight.
-    fn knows(&self, line: u64) -> bool;
+    fn has_tag(&self, line: u64) -> bool;
 
     /// Returns the lines of a full set that may be evicted; `None` if the set has a free way.
     fn eviction_candidates(&self, set: usize) -> Option<Vec<u64>>;

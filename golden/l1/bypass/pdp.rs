@@ -56,7 +56,7 @@ impl Bypass for Pdp {
     fn way(&self, load: &Load, contents: &dyn Contents) -> Path {
         let set = contents.set_of(load.line);
         let gives = |lines: Vec<u64>| lines.iter().any(|line| !self.protects(set, *line));
-        let finds = contents.knows(load.line) || contents.eviction_candidates(set).is_none_or(gives);
+        let finds = contents.has_tag(load.line) || contents.eviction_candidates(set).is_none_or(gives);
         if load.space == Space::Global && !finds { Path::Bypass } else { Path::Lookup }
     }
 

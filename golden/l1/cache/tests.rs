@@ -105,7 +105,7 @@ fn evicting(line: u64, modified: bool) -> LoadOutcome {
     LoadOutcome::Miss { victim: Some(Victim { line, modified }) }
 }
 
-fn refused(first: Fail, all: Fails) -> LoadOutcome {
+fn reservation_fail(first: Fail, all: Fails) -> LoadOutcome {
     LoadOutcome::Refused { first, all }
 }
 
@@ -153,7 +153,7 @@ fn a_set_of_reserved_lines_refuses_a_new_line() {
     load(&mut cache, 1);
     load(&mut cache, 2);
     let all = Fails { line_alloc: true, ..Fails::default() };
-    assert_eq!(load(&mut cache, 3), refused(Fail::LineAlloc, all));
+    assert_eq!(load(&mut cache, 3), reservation_fail(Fail::LineAlloc, all));
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn a_full_waiter_list_refuses_the_merge_whatever_the_miss_queue_holds() {
     load(&mut cache, 1);
     load(&mut cache, 1);
     let all = Fails { mshr_merge: true, ..Fails::default() };
-    assert_eq!(load_with(&mut cache, 1, 8), refused(Fail::MshrMerge, all));
+    assert_eq!(load_with(&mut cache, 1, 8), reservation_fail(Fail::MshrMerge, all));
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn all_failing_conditions_are_listed_and_the_order_picks_the_reported_one() {
     let mut cache = one_set(4);
     (1..=4).for_each(|line| assert_eq!(load(&mut cache, line), COLD));
     let all = Fails { line_alloc: true, mshr_entry: true, mshr_merge: false, miss_queue: true };
-    assert_eq!(load_with(&mut cache, 5, 8), refused(Fail::LineAlloc, all));
+    assert_eq!(load_with(&mut cache, 5, 8), reservation_fail(Fail::LineAlloc, all));
     let without_line = Fails { line_alloc: false, ..all };
     assert_eq!(without_line.first(FailOrder::MshrFirst), Some(Fail::MshrEntry));
     assert_eq!(without_line.first(FailOrder::QueueFirst), Some(Fail::MissQueue));
@@ -199,7 +199,7 @@ fn a_line_that_still_drains_is_not_asked_for_again() {
     cache.step(Event::Fill { line: 1, parts: Sectors::WHOLE }).unwrap();
     assert_eq!(store(&mut cache, 1, Space::Global), Ok(WriteOutcome::Evicted));
     let all = Fails { mshr_entry: true, ..Fails::default() };
-    assert_eq!(load(&mut cache, 1), refused(Fail::MshrEntry, all));
+    assert_eq!(load(&mut cache, 1), reservation_fail(Fail::MshrEntry, all));
     cache.step(Event::Drain).unwrap();
     assert_eq!(load(&mut cache, 1), COLD);
 }
@@ -210,7 +210,7 @@ fn a_modified_victim_needs_a_second_miss_queue_slot() {
     fetch(&mut cache, 1);
     assert_eq!(store(&mut cache, 1, Space::Local), Ok(WriteOutcome::WrittenBack));
     let all = Fails { miss_queue: true, ..Fails::default() };
-    assert_eq!(load_with(&mut cache, 2, 7), refused(Fail::MissQueue, all));
+    assert_eq!(load_with(&mut cache, 2, 7), reservation_fail(Fail::MissQueue, all));
     assert_eq!(load_with(&mut cache, 2, 6), evicting(1, true));
 }
 
@@ -247,7 +247,7 @@ fn a_store_to_a_line_on_its_way_dooms_it_and_closes_it_to_loads() {
     load(&mut cache, 1);
     assert_eq!(store(&mut cache, 1, Space::Global), Ok(WriteOutcome::Pending));
     let all = Fails { mshr_merge: true, ..Fails::default() };
-    assert_eq!(load(&mut cache, 1), refused(Fail::MshrMerge, all));
+    assert_eq!(load(&mut cache, 1), reservation_fail(Fail::MshrMerge, all));
     let filled = cache.step(Event::Fill { line: 1, parts: Sectors::WHOLE });
     assert_eq!(filled, Ok(Outcome::Filled { kept: Sectors(0), waiters: 1 }));
     cache.step(Event::Drain).unwrap();

@@ -47,7 +47,7 @@ fn load(cache: &mut Cache<()>, line: u64) -> &'static str {
 
 /// Formats the reuse counts of the lines known in set 0, in alphabetical order.
 fn counts(cache: &Cache<()>) -> String {
-    let mut known = cache.known(0).to_vec();
+    let mut known = cache.known_lines(0).to_vec();
     known.sort_unstable();
     let each = known.iter().map(|(line, count)| format!("{}{count}", (b'A' + *line as u8) as char));
     each.collect::<Vec<_>>().join(" ")

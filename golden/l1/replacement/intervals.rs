@@ -78,15 +78,15 @@ impl<S: Insertion> Replacement for Intervals<S> {
                 self.start.on_dead_eviction(gone.source);
             }
         }
-        self.places.came(newcomer.line, victim, stay);
+        self.places.on_insert(newcomer.line, victim, stay);
         let source = self.start.source(newcomer);
         let interval = self.start.first(newcomer.set, source);
         self.lines.insert(newcomer.line, Memory { interval, source, reused: false });
     }
 
-    fn left(&mut self, line: u64) {
+    fn on_invalidate(&mut self, line: u64) {
         self.lines.remove(&line);
-        self.places.left(line);
+        self.places.on_invalidate(line);
     }
 
     fn forget_lines(&mut self) {

@@ -38,7 +38,7 @@ pub trait Replacement: Debug + Send {
     fn on_insert(&mut self, _newcomer: InsertedLine, _victim: Option<u64>, _stay: &[(u64, bool)]) {}
 
     /// Removes a line that was invalidated and not replaced. The policy does not learn from it.
-    fn left(&mut self, _line: u64) {}
+    fn on_invalidate(&mut self, _line: u64) {}
 
     /// Removes all lines at the end of a kernel; learned state stays.
     fn forget_lines(&mut self) {}

@@ -10,7 +10,7 @@ pub struct WayMap(BTreeMap<u64, usize>);
 
 impl WayMap {
     /// Assigns a way to an inserted line: that of the victim, or the lowest that no line in `stay` occupies.
-    pub fn came(&mut self, line: u64, victim: Option<u64>, stay: &[(u64, bool)]) {
+    pub fn on_insert(&mut self, line: u64, victim: Option<u64>, stay: &[(u64, bool)]) {
         let gone = victim.and_then(|victim| self.0.remove(&victim));
         let taken = |place: &usize| stay.iter().any(|(other, _)| self.0.get(other) == Some(place));
         let place = gone.unwrap_or_else(|| (0..).find(|place| !taken(place)).unwrap_or(0));
@@ -24,7 +24,7 @@ impl WayMap {
     }
 
     /// Frees the way of an invalidated line.
-    pub fn left(&mut self, line: u64) {
+    pub fn on_invalidate(&mut self, line: u64) {
         self.0.remove(&line);
     }
 

@@ -26,7 +26,7 @@ pub enum Access {
 
 /// Location that served an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Served {
+pub enum ServedFrom {
     /// Data present in the bank.
     Here,
     /// Bank, after it allocated and fetched the line.
@@ -77,7 +77,7 @@ impl Bank {
     }
 
     /// Performs an access in `cycle` to completion, before the next access starts.
-    pub fn access(&mut self, cycle: u64, line: u64, access: Access) -> Served {
+    pub fn access(&mut self, cycle: u64, line: u64, access: Access) -> ServedFrom {
         self.bypass.reach(cycle);
         let set = &mut self.sets[self.index.set_of_line(line)];
         let place = set.iter().position(|(other, _)| *other == line);
@@ -87,7 +87,7 @@ impl Bank {
         let is_tag = place.is_none_or(|place| set[place].1);
         let passes = is_tag && access != Access::Atomic && self.bypass.bypasses(access);
         if passes && (access == Access::Write || !self.bypass.leaves_tags()) {
-            return Served::Past;
+            return ServedFrom::Past;
         }
         if let Some(place) = place {
             set.remove(place);
@@ -96,9 +96,9 @@ impl Bank {
         }
         set.push((line, passes));
         match (is_tag, passes) {
-            (false, _) => Served::Here,
-            (true, false) => Served::Brought,
-            (true, true) => Served::Past,
+            (false, _) => ServedFrom::Here,
+            (true, false) => ServedFrom::Brought,
+            (true, true) => ServedFrom::Past,
         }
     }
 }

@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::ast::{Function, Instruction, Module, Operand, OperandKind, Statement, Storage, Variable};
 use super::super::{PtxError, Source};
-use super::Prepared;
+use super::PreparedModule;
 use isa::map::LOCAL_BYTES;
 use isa::program::Param;
 use isa::types::Type;
@@ -49,7 +49,7 @@ pub(in super::super) fn extent(source: &Source, variable: &Variable<'_>) -> Resu
 }
 
 /// Lays out the shared variables that are named in `function` or in the functions that it calls.
-pub(super) fn lay_out<'a>(prepared: &Prepared<'a>, function: &'a Function<'a>) -> Result<Layout, PtxError> {
+pub(super) fn lay_out<'a>(prepared: &PreparedModule<'a>, function: &'a Function<'a>) -> Result<Layout, PtxError> {
     let source = prepared.source;
     let (functions, used) = reached(prepared, function);
     let mut outer: Vec<&Variable<'a>> =
@@ -117,7 +117,10 @@ pub(super) fn parameters(source: &Source, function: &Function<'_>) -> Result<(Ve
 }
 
 /// Returns the functions that `function` can reach, itself first, and all names in their operands.
-fn reached<'a>(prepared: &Prepared<'a>, function: &'a Function<'a>) -> (Vec<&'a Function<'a>>, FxHashSet<&'a str>) {
+fn reached<'a>(
+    prepared: &PreparedModule<'a>,
+    function: &'a Function<'a>,
+) -> (Vec<&'a Function<'a>>, FxHashSet<&'a str>) {
     let module = prepared.module;
     let mut functions = vec![function];
     let mut known = FxHashSet::from_iter([std::ptr::from_ref(function)]);

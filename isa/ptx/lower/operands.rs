@@ -23,11 +23,11 @@ impl<'a> Lowering<'_, 'a> {
     pub(super) fn find(&self, name: Name<'a>) -> Result<NameLookup<'a>, PtxError> {
         self.scopes.find(name.text).ok_or_else(|| {
             let error = self.error(name.span, "here", format!("`{}` is not declared", name.text));
-            let is_compared = name.text.len() <= input::MOST_COMPARED;
+            let is_compared = name.text.len() <= input::MAX_COMPARED_BYTES;
             let close = self
                 .scopes
                 .visible()
-                .filter(|seen| is_compared && seen.len() <= input::MOST_COMPARED)
+                .filter(|seen| is_compared && seen.len() <= input::MAX_COMPARED_BYTES)
                 .map(|seen| (strsim::jaro_winkler(seen, name.text), seen))
                 .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(a.1)));
             match close {

@@ -125,9 +125,9 @@ impl<'a> Scope<'a> {
 /// Looks up `%r12` as register 12 of the family `%r`. If the stem itself ends in digits, all splits of the
 /// name are tried, up to the length of the longest index.
 fn member<'a>(scope: &Scope<'a>, name: &str) -> Option<NameLookup<'a>> {
-    const MOST_DIGITS: usize = 19;
+    const MAX_DIGITS: usize = 19;
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-    let stem = stem.max(name.len().saturating_sub(MOST_DIGITS));
+    let stem = stem.max(name.len().saturating_sub(MAX_DIGITS));
     (stem..name.len()).find_map(|at| {
         let digits = &name[at..];
         if digits.len() > 1 && digits.starts_with('0') {

@@ -64,14 +64,14 @@ fn a_text_as_the_tracer_writes_it_comes_back_byte_by_byte() {
 }
 
 /// Random step: instruction, mask, stride, noise.
-type Drawn = (usize, u32, i64, Vec<u64>);
+type RandomStep = (usize, u32, i64, Vec<u64>);
 
 /// Opcodes, with the widths of their accesses.
 fn opcodes() -> [(&'static str, u16); 6] {
     [("FFMA", 0), ("EXIT", 0), ("LDG.E.128.SYS", 16), ("STG.E", 4), ("LDS.U", 4), ("DEPBAR", 0)]
 }
 
-fn cta(index: u32, warps: &[Vec<Drawn>], code: &mut Code) -> Cta {
+fn cta(index: u32, warps: &[Vec<RandomStep>], code: &mut Code) -> Cta {
     let mut cta = Cta { index: [index, 0, 0], ..Cta::default() };
     for (id, steps) in warps.iter().enumerate() {
         let mut warp = Warp::new(id as u32);
@@ -100,7 +100,7 @@ fn cta(index: u32, warps: &[Vec<Drawn>], code: &mut Code) -> Cta {
     cta
 }
 
-fn drawn_step() -> impl Strategy<Value = Drawn> {
+fn drawn_step() -> impl Strategy<Value = RandomStep> {
     let mask = prop_oneof![Just(u32::MAX), Just(0), any::<u32>(), (0u32..32).prop_map(|bit| 1 << bit)];
     let noise = prop_oneof![
         Just(vec![0; LANES]),

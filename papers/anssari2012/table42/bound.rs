@@ -26,7 +26,7 @@ const PUBLISHED: [Bound; BENCHMARKS.len()] = [
 ];
 
 /// Fraction of the schedulers' classified cycles from which compute or memory alone is the bound.
-const MOST: f64 = 2.0 / 3.0;
+const MIN_BOUND_SHARE: f64 = 2.0 / 3.0;
 /// Fraction of the time from which a bus or network counts as busy.
 const BUSY: f64 = 0.5;
 
@@ -57,7 +57,7 @@ impl Bound {
 }
 
 /// Inputs of the rule.
-struct Measured {
+struct BoundInputs {
     name: &'static str,
     /// Fractions of the schedulers' cycles, in the order of [`StallReason::ALL`].
     stalls: Vec<f64>,
@@ -68,7 +68,7 @@ struct Measured {
     carriers: [f64; 3],
 }
 
-impl Measured {
+impl BoundInputs {
     fn new(name: &'static str, counters: &Counters) -> Self {
         let slots = counters.slots();
         let of = |reasons: &[StallReason]| reasons.iter().map(|reason| slots.of(*reason)).sum::<u64>();
@@ -90,8 +90,8 @@ impl Measured {
     fn bound(&self) -> Bound {
         let is_carried = self.carriers.iter().any(|busy| *busy >= BUSY);
         match self.at_work {
-            work if work >= MOST => Bound::Compute,
-            work if work > 1.0 - MOST => Bound::Balanced,
+            work if work >= MIN_BOUND_SHARE => Bound::Compute,
+            work if work > 1.0 - MIN_BOUND_SHARE => Bound::Balanced,
             _ if is_carried => Bound::Bandwidth,
             _ => Bound::Latency,
         }
@@ -99,7 +99,7 @@ impl Measured {
 }
 
 /// Performance bounds of all benchmarks.
-pub(super) struct Bounds(Vec<Measured>);
+pub(super) struct Bounds(Vec<BoundInputs>);
 
 impl Bounds {
     /// Measures the bounds with the runs of `hybrid` that the clocked page also uses.
@@ -107,7 +107,7 @@ impl Bounds {
         let launches = BENCHMARKS.iter().map(|(_, kernel)| desk.launch(kernel, SIZE));
         let points: Vec<_> = launches.map(|launch| Point::new(&launch, "hybrid", &[], &["l2.sets=512"])).collect();
         let clocked = desk.runner.run_clocked(&points)?;
-        let all = BENCHMARKS.iter().zip(&clocked).map(|((name, _), clocked)| Measured::new(name, &clocked.counters));
+        let all = BENCHMARKS.iter().zip(&clocked).map(|((name, _), clocked)| BoundInputs::new(name, &clocked.counters));
         Ok(Self(all.collect()))
     }
 
@@ -167,7 +167,7 @@ mod tests {
                 (StallReason::LsuFull, memory),
                 (StallReason::NoWarp, 1000 - work - memory),
             ];
-            Measured::new("any", &counters(stalls, bus)).bound()
+            BoundInputs::new("any", &counters(stalls, bus)).bound()
         };
         assert_eq!(bound(400, 200, 2000), Bound::Compute);
         assert_eq!(bound(399, 201, 2000), Bound::Balanced);

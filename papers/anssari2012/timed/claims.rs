@@ -4,9 +4,9 @@
 use ::area::Table43;
 use rtl::l2::L2Stats;
 
-use super::super::claims::{self, Claims, Observed, is_more};
+use super::super::claims::{self, Claims, SystemResults, is_more};
 use super::super::{BASELINE, BOTH, BYPASS_L2, HOP_MM, LARGEST, STRUCTURES, TRACKER, change};
-use super::{Done, Measured, dram_bytes, forwards};
+use super::{BenchmarkRuns, SystemRun, dram_bytes, forwards};
 use crate::judge::{Class, ComparisonRow, Effect};
 use warpsieve::run::{Counters, ratio};
 
@@ -19,7 +19,7 @@ const PROPOSED: usize = BOTH + LARGEST;
 const COMPUTE_BOUND: &[&str] = &["CutCP", "MRIQ", "SGEMM"];
 const MEMORY_BOUND: &[&str] = &["LBM AoS", "LBM SoA", "SPMV", "Stencil"];
 
-impl Observed for Measured {
+impl SystemResults for BenchmarkRuns {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -78,7 +78,7 @@ impl L2Traffic {
 }
 
 /// Describes the outcome of tracker lookups on a system, with and without time.
-fn who(done: &Done) -> String {
+fn who(done: &SystemRun) -> String {
     let [found, supplied, gone, early] = forwards(&done.timed);
     let without = 100.0 * ratio(done.untimed.remote_hits, done.untimed.loads - done.untimed.l1_hits);
     format!(
@@ -89,7 +89,7 @@ fn who(done: &Done) -> String {
 
 /// Returns all rows. Statements about the figures are judged on the untimed page, because the thesis has no
 /// timing.
-pub(super) fn claims(costs: &Table43, all: &[Measured]) -> Vec<ComparisonRow> {
+pub(super) fn claims(costs: &Table43, all: &[BenchmarkRuns]) -> Vec<ComparisonRow> {
     let mut claims = Claims { all, rows: Vec::new() };
     with_time(&mut claims);
     byte_masks(&mut claims);
@@ -103,9 +103,9 @@ pub(super) fn claims(costs: &Table43, all: &[Measured]) -> Vec<ComparisonRow> {
 }
 
 /// Checks the expectations about run time with a tracker but without the policy.
-fn with_time(claims: &mut Claims<'_, Measured>) {
+fn with_time(claims: &mut Claims<'_, BenchmarkRuns>) {
     let why = |size: usize| {
-        move |one: &Measured| {
+        move |one: &BenchmarkRuns| {
             let [with, without] = [TRACKER, BASELINE].map(|system| &one.done[system + size]);
             format!("{} cycles against {}; {}", with.timed.cycles, without.timed.cycles, who(with))
         }
@@ -121,11 +121,12 @@ fn with_time(claims: &mut Claims<'_, Measured>) {
 
 /// Checks the thesis's explanation that a part of the traffic added by L2 bypass comes from a simulator
 /// without byte masks.
-fn byte_masks(claims: &mut Claims<'_, Measured>) {
-    let counts = |one: &Measured| Some(one.masked.as_ref()?.each_ref().map(|counters| dram_bytes(counters) as f64));
+fn byte_masks(claims: &mut Claims<'_, BenchmarkRuns>) {
+    let counts =
+        |one: &BenchmarkRuns| Some(one.masked.as_ref()?.each_ref().map(|counters| dram_bytes(counters) as f64));
     // Byte masks save fetches on both systems, so their ratio means little. Compare the added traffic
     // relative to the same total instead.
-    let added = |one: &Measured| {
+    let added = |one: &BenchmarkRuns| {
         let [proposed, passing] = counts(one)?;
         let whole = one.dram(PROPOSED);
         Some(((passing - proposed) / whole, one.dram(BYPASS_L2) / whole - 1.0))

@@ -9,7 +9,7 @@ use rtl::l2::L2Stats;
 use rtl::tracker::TrackerStats;
 
 use super::super::{Events, HOP_MM, LARGEST, SIZES, STRUCTURES};
-use super::{Done, Measured, Other, PASSING, PROPOSED, energy, forwards, mean, trackers};
+use super::{BenchmarkRuns, Other, PASSING, PROPOSED, SystemRun, energy, forwards, mean, trackers};
 use crate::chart::{Chart, Series};
 use crate::page::{Page, comma_separated};
 use warpsieve::run::{Counters, ratio};
@@ -18,7 +18,7 @@ use warpsieve::run::{Counters, ratio};
 const HOPS: [f64; 6] = [1.0, 2.0, 5.0, 10.0, 20.0, 40.0];
 
 /// Adds all tables, the chart and the CSV to the page.
-pub(super) fn draw(page: &mut Page, costs: &Table43, all: &[Measured], others: &[Other]) -> Result<(), Report> {
+pub(super) fn draw(page: &mut Page, costs: &Table43, all: &[BenchmarkRuns], others: &[Other]) -> Result<(), Report> {
     let shown: Vec<&str> = ["baseline", "tracker", "both"].into_iter().filter(|name| has(all, name)).collect();
     dram_tables(page, all, &shown);
     single_tables(page, all);
@@ -42,12 +42,12 @@ fn both([timed, untimed]: [f64; 2]) -> String {
     format!("{timed:.3} ({untimed:.3})")
 }
 
-fn has(all: &[Measured], system: &str) -> bool {
+fn has(all: &[BenchmarkRuns], system: &str) -> bool {
     all.iter().all(|one| one.done.iter().any(|done| done.system == system))
 }
 
 /// Formats one row of numbers per benchmark, and a last row of means.
-fn with_means(all: &[Measured], numbers: &dyn Fn(&Measured) -> Vec<[f64; 2]>) -> Vec<Vec<String>> {
+fn with_means(all: &[BenchmarkRuns], numbers: &dyn Fn(&BenchmarkRuns) -> Vec<[f64; 2]>) -> Vec<Vec<String>> {
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut sums: Vec<[f64; 2]> = Vec::new();
     for one in all {
@@ -61,11 +61,11 @@ fn with_means(all: &[Measured], numbers: &dyn Fn(&Measured) -> Vec<[f64; 2]>) ->
     rows
 }
 
-fn dram_tables(page: &mut Page, all: &[Measured], shown: &[&str]) {
+fn dram_tables(page: &mut Page, all: &[BenchmarkRuns], shown: &[&str]) {
     page.text("## Figure 4.1: DRAM data, of the baseline with 1 MB\nWith time, and without in brackets.");
     for system in shown {
         let heads = SIZES.map(|kb| format!("{system} {kb} KB"));
-        let numbers = |one: &Measured| (0..SIZES.len()).map(|size| one.of_baseline(system, size)).collect();
+        let numbers = |one: &BenchmarkRuns| (0..SIZES.len()).map(|size| one.of_baseline(system, size)).collect();
         table(page, "benchmark", &heads, with_means(all, &numbers));
     }
     let series = shown.iter().flat_map(|system| {
@@ -81,19 +81,19 @@ fn dram_tables(page: &mut Page, all: &[Measured], shown: &[&str]) {
     page.chart("", &Chart { groups, series: series.collect(), ..chart });
 }
 
-fn single_tables(page: &mut Page, all: &[Measured]) {
+fn single_tables(page: &mut Page, all: &[BenchmarkRuns]) {
     page.text("## Figures 4.2, 4.4 and 4.5, L2 of 1 MB\nMiss rates of the L1 with a tracker, and DRAM data in parts of that of one tracker with sixteen sharers.");
     let others = ["1 sharer", "2 trackers", "4 trackers"];
     let heads: Vec<&str> = once("miss rate").chain(others).collect();
-    let numbers = |one: &Measured| {
+    let numbers = |one: &BenchmarkRuns| {
         let rate = one.on("tracker", LARGEST).miss_rate();
-        let parts = others.map(|system| one.part((system, LARGEST), (PROPOSED, LARGEST), Done::dram));
+        let parts = others.map(|system| one.part((system, LARGEST), (PROPOSED, LARGEST), SystemRun::dram));
         [rate].into_iter().chain(parts).collect()
     };
     table(page, "benchmark", &heads, with_means(all, &numbers));
 }
 
-fn passing_table(page: &mut Page, all: &[Measured]) {
+fn passing_table(page: &mut Page, all: &[BenchmarkRuns]) {
     page.text(PAST_THE_L2);
     let heads = [
         "benchmark",
@@ -121,13 +121,13 @@ fn passing_table(page: &mut Page, all: &[Measured]) {
     page.table(&heads, rows.collect(), 1);
 }
 
-fn energy_tables(page: &mut Page, costs: &Table43, all: &[Measured], shown: &[&str]) {
+fn energy_tables(page: &mut Page, costs: &Table43, all: &[BenchmarkRuns], shown: &[&str]) {
     page.text(&format!(
         "## Figure 4.6: energy\nOf the baseline with the same L2, with a hop of {HOP_MM} mm, with time and without in brackets."
     ));
     let systems: Vec<_> = shown[1..].iter().flat_map(|&system| [0, LARGEST].map(|size| (system, size))).collect();
     let heads: Vec<_> = systems.iter().map(|(system, size)| format!("{system} {} KB", SIZES[*size])).collect();
-    let numbers = |one: &Measured| {
+    let numbers = |one: &BenchmarkRuns| {
         systems.iter().map(|&(system, size)| energy(costs, one, (system, size), ("baseline", size))).collect()
     };
     table(page, "benchmark", &heads, with_means(all, &numbers));
@@ -151,7 +151,7 @@ fn energy_tables(page: &mut Page, costs: &Table43, all: &[Measured], shown: &[&s
     table(page, "benchmark", &heads, rows.collect());
 }
 
-fn time_table(page: &mut Page, all: &[Measured]) {
+fn time_table(page: &mut Page, all: &[BenchmarkRuns]) {
     page.text("## Time\nCycles with a tracker in parts of those of the baseline with the same L2. The thesis has no time and expects what the rows above say.");
     let heads = SIZES.map(|kb| format!("{kb} KB"));
     let rows = all.iter().map(|one| {
@@ -161,7 +161,7 @@ fn time_table(page: &mut Page, all: &[Measured]) {
     table(page, "benchmark", &heads, rows.collect());
 }
 
-fn refusals(page: &mut Page, all: &[Measured], others: &[Other]) {
+fn refusals(page: &mut Page, all: &[BenchmarkRuns], others: &[Other]) {
     page.text(REFUSALS);
     let heads = ["benchmark", "L1 misses looked up", "sent to an L1 %", "supplied %", "line gone %", "not yet there %"];
     let benchmarks = all.iter().map(|one| (one.name, &one.on("tracker", LARGEST).timed));
@@ -174,7 +174,7 @@ fn refusals(page: &mut Page, all: &[Measured], others: &[Other]) {
     page.table(&heads, rows.collect(), 1);
 }
 
-fn sizes(page: &mut Page, all: &[Measured]) {
+fn sizes(page: &mut Page, all: &[BenchmarkRuns]) {
     page.text("## Sizes\nOf the launch files that [fig4](fig4.md) names.");
     let rows = all.iter().map(|one| {
         let Counters { cycles, .. } = one.on("baseline", LARGEST).timed;
@@ -203,7 +203,7 @@ cycle more of these forwards find their line, and with ways for the lines that m
 ";
 
 /// Formats all counts of all systems as CSV.
-fn counted(costs: &Table43, all: &[Measured]) -> Result<String, Report> {
+fn counted(costs: &Table43, all: &[BenchmarkRuns]) -> Result<String, Report> {
     let head = [
         "benchmark",
         "system",

@@ -7,7 +7,7 @@ use super::{BURST_BYTES, Page, TABLE, Tables};
 
 /// Number of tables, and the pages that exist.
 #[derive(Serialize, Deserialize)]
-struct Saved<B> {
+struct SavedPages<B> {
     tables: usize,
     pages: Vec<(usize, u64, B)>,
 }
@@ -21,11 +21,11 @@ pub fn serialize<S: Serializer>(tables: &Tables, serializer: S) -> Result<S::Ok,
             }
         }
     }
-    Saved { tables: tables.len(), pages }.serialize(serializer)
+    SavedPages { tables: tables.len(), pages }.serialize(serializer)
 }
 
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Tables, D::Error> {
-    let Saved { tables: count, pages } = Saved::<Vec<u8>>::deserialize(deserializer)?;
+    let SavedPages { tables: count, pages } = SavedPages::<Vec<u8>>::deserialize(deserializer)?;
     let mut tables: Tables = (0..count).map(|_| None).collect();
     for (number, mapped, bytes) in pages {
         let (bursts, rest) = bytes.as_chunks::<BURST_BYTES>();

@@ -52,7 +52,7 @@ pub(super) fn cut(links: &[Link], cycle: u64, tells: &dyn Fn(&Link) -> bool) -> 
 fn cut_at(links: &[Link], cycle: u64, (least, known): (u64, u64), tells: &dyn Fn(&Link) -> bool) -> Option<Cut> {
     let mut islands = Sets::of(links.iter().flat_map(|link| [link.from, link.to]));
     links.iter().filter(|link| link.least_delay() < least).for_each(|link| islands.join(link.from, link.to));
-    let (islands, count) = islands.numbered(links);
+    let (islands, count) = islands.number_sets(links);
     if count < 2 {
         return None;
     }
@@ -139,7 +139,7 @@ impl Sets {
 
     /// Numbers the sets. Those with links to the most other sets come first, because their synchronization
     /// points take longest.
-    fn numbered(mut self, links: &[Link]) -> (BTreeMap<BlockId, usize>, usize) {
+    fn number_sets(mut self, links: &[Link]) -> (BTreeMap<BlockId, usize>, usize) {
         let blocks: Vec<BlockId> = self.0.keys().copied().collect();
         let tops: BTreeMap<BlockId, BlockId> = blocks.into_iter().map(|block| (block, self.find(block))).collect();
         let mut others: BTreeMap<BlockId, BTreeSet<BlockId>> =

@@ -24,7 +24,7 @@ use crate::kernel::{BlockId, Simulator};
 pub(super) struct Plan {
     /// Ticks that every island runs between two synchronization points.
     window: u64,
-    islands: Vec<Shore>,
+    islands: Vec<IslandInfo>,
     /// Islands that signal the end of a run, and the latency of that signal in ticks.
     news: Vec<(usize, u64)>,
     /// Island of each block, by kind and number.
@@ -37,7 +37,7 @@ pub(super) struct Plan {
 
 /// Properties of an island that other islands and the netlist use.
 #[derive(Clone, Debug, Default)]
-struct Shore {
+struct IslandInfo {
     /// Places of the island's blocks in the wake wheels, by domain.
     domains: Vec<Vec<BlockRange>>,
     /// Numbers of the island's blocks in the netlist, by kind.
@@ -49,13 +49,13 @@ struct Shore {
     /// Islands that this island must not run ahead of by more than this distance in ticks.
     bounds: Vec<(usize, u64)>,
     /// Islands of higher numbers that have links with this one.
-    guests: Vec<Guest>,
+    guests: Vec<SyncPeer>,
 }
 
 /// Island that takes part in a synchronization point of another, with the links to it (`there`) and from it
 /// (`back`).
 #[derive(Clone, Debug, Default)]
-struct Guest {
+struct SyncPeer {
     island: usize,
     there: Vec<Crossing>,
     back: Vec<Crossing>,
@@ -111,7 +111,8 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
 
     fn plan_of(&self, cut: &Cut) -> Plan {
         let count = cut.ahead.len();
-        let mut islands: Vec<Shore> = cut.ahead.iter().map(|&ahead| Shore { ahead, ..Shore::default() }).collect();
+        let mut islands: Vec<IslandInfo> =
+            cut.ahead.iter().map(|&ahead| IslandInfo { ahead, ..IslandInfo::default() }).collect();
         for &(from, to, ticks) in &cut.bounds {
             if from != to {
                 islands[to].bounds.push((from, ticks));
@@ -135,7 +136,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
             }
         }
         let mut owners: Vec<Vec<Owners>> = vec![Vec::new(); L::COUNT];
-        let mut guests: BTreeMap<(usize, usize), Guest> = BTreeMap::new();
+        let mut guests: BTreeMap<(usize, usize), SyncPeer> = BTreeMap::new();
         for link in &self.graph {
             let [sender, receiver] = [link.from, link.to].map(|block| cut.islands[&block]);
             // The links of each pool appear in the graph in pool order.
@@ -144,7 +145,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
             if sender != receiver {
                 let [from, to] = [sender, receiver].map(|island| islands[island].links[link.pool].len() as u32);
                 let pair = (sender.min(receiver), sender.max(receiver));
-                let guest = guests.entry(pair).or_insert_with(|| Guest { island: pair.1, ..Guest::default() });
+                let guest = guests.entry(pair).or_insert_with(|| SyncPeer { island: pair.1, ..SyncPeer::default() });
                 let crossings = if sender < receiver { &mut guest.there } else { &mut guest.back };
                 crossings.push(Crossing { pool: link.pool as u32, from, to });
                 islands[sender].links[link.pool].push(number);
@@ -184,13 +185,13 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
             let mut pools: Vec<_> = boards.iter_mut().map(|board| board.links.any_mut(pool)).collect();
             self.board.links.any_mut(pool).split(owners, &mut pools);
         }
-        for (board, Shore { links, .. }) in boards.iter_mut().zip(&plan.islands) {
+        for (board, IslandInfo { links, .. }) in boards.iter_mut().zip(&plan.islands) {
             // An island that has a port of a link also has the link.
             board.renumber(|pool, number| links[pool].binary_search(&number).unwrap_or_default() as u32);
         }
         let islands = boards.into_iter().zip(&plan.islands).map(|(board, island)| {
             let sim = sim.separate(island.blocks());
-            Island { goal: AtomicU64::new(sim.reached()), inside: Mutex::new(Inside { board, sim }) }
+            Island { goal: AtomicU64::new(sim.reached_tick()), inside: Mutex::new(Inside { board, sim }) }
         });
         let islands = islands.collect();
         Some(Islands { plan, islands })
@@ -202,7 +203,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         let (mut boards, mut reached) = (Vec::with_capacity(islands.len()), None);
         for (island, shore) in islands.into_iter().zip(&plan.islands) {
             let Inside { board, sim: parted } = island.inside.into_inner().unwrap_or_else(PoisonError::into_inner);
-            let here = parted.reached();
+            let here = parted.reached_tick();
             debug_assert_eq!(*reached.get_or_insert(here), here, "islands have reached different ticks");
             sim.rejoin(parted);
             if let Some(HostCall { tick, kind, block }) = board.called {
@@ -214,7 +215,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
             let mut pools: Vec<_> = boards.iter_mut().map(|board| board.links.any_mut(pool)).collect();
             self.board.links.any_mut(pool).unite(owners, &mut pools);
         }
-        for (board, Shore { links, .. }) in boards.iter_mut().zip(&plan.islands) {
+        for (board, IslandInfo { links, .. }) in boards.iter_mut().zip(&plan.islands) {
             board.renumber(|pool, number| links[pool][number as usize]);
         }
         let mut parts: Vec<_> = boards.into_iter().map(|board| board.kinds.into_iter()).collect();
@@ -224,7 +225,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
     }
 }
 
-impl Shore {
+impl IslandInfo {
     /// Returns the ids of the island's blocks in the wake wheels.
     fn blocks(&self) -> impl Iterator<Item = BlockId> {
         self.domains.iter().flatten().flat_map(BlockRange::ids)
@@ -257,11 +258,11 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
 
     /// Returns the number of synchronization points in a round.
     #[must_use]
-    pub fn meetings(&self) -> usize {
+    pub fn num_sync_points(&self) -> usize {
         self.plan.hosts.len()
     }
 
-    /// Runs one island up to the tick set by [`Self::set_out`]. Different islands may run at the same time.
+    /// Runs one island up to the tick set by [`Self::plan_round`]. Different islands may run at the same time.
     pub fn run(&self, island: usize) {
         let goal = self.islands[island].goal.load(Ordering::Relaxed);
         let Inside { board, sim } = &mut *self.islands[island].lock();
@@ -271,10 +272,10 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
 
     /// Holds one of the synchronization points, at which islands exchange the beats sent and the credits
     /// returned. Several may be held at the same time, while no island runs.
-    pub fn meet(&self, meeting: usize) {
+    pub fn synchronize(&self, meeting: usize) {
         let host = self.plan.hosts[meeting];
         let Inside { board: own, sim: own_sim } = &mut *self.islands[host].lock();
-        for Guest { island, there, back } in &self.plan.islands[host].guests {
+        for SyncPeer { island, there, back } in &self.plan.islands[host].guests {
             let Inside { board, sim } = &mut *self.islands[*island].lock();
             for &crossing in there {
                 own.links.meet(&mut board.links, crossing, [own_sim, sim]);
@@ -286,7 +287,12 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
     }
 
     /// Calls `read` with a block, its ports and the links of its island.
-    pub fn look<B: Unit<L>, R>(&self, family: Family<B>, block: usize, read: impl FnOnce(&B, &B::Ports, &L) -> R) -> R {
+    pub fn read_block<B: Unit<L>, R>(
+        &self,
+        family: Family<B>,
+        block: usize,
+        read: impl FnOnce(&B, &B::Ports, &L) -> R,
+    ) -> R {
         let island = self.plan.island_of[family.0][block];
         let here = self.plan.islands[island].numbers[family.0].iter().position(|&number| number == block);
         let board = &self.islands[island].lock().board;
@@ -300,7 +306,7 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
     /// The run ends early if it must stop, a block has called the host, or no block is due before `end`.
     /// `end` is then lowered to the tick that the farthest islands have reached. All islands then stop at the
     /// same tick and can be rejoined.
-    pub fn set_out(&self, end: &mut u64, mut stop: bool) -> bool {
+    pub fn plan_round(&self, end: &mut u64, mut stop: bool) -> bool {
         let Plan { islands, window, .. } = &*self.plan;
         let (mut due, mut nearest, mut farthest) = (u64::MAX, u64::MAX, 0);
         let (mut last, mut is_steady) = (None, true);
@@ -308,7 +314,7 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
             let Inside { board, sim } = &*island.lock();
             stop |= board.called.is_some();
             due = due.min(sim.next_tick().unwrap_or(u64::MAX));
-            let here = sim.reached();
+            let here = sim.reached_tick();
             (nearest, farthest) = (nearest.min(here), farthest.max(here));
             // Tick of the slowest island if this island has its planned lead.
             let of_last = here.wrapping_sub(shore.ahead);
@@ -322,9 +328,9 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
         } else if due > farthest + window {
             // Skips time in which all blocks sleep.
             self.islands.iter().for_each(|island| island.lock().sim.jump(due));
-            return self.catch_up(*end);
+            return self.plan_catch_up(*end);
         }
-        let Some(last) = last.filter(|_| is_steady) else { return self.catch_up(*end) };
+        let Some(last) = last.filter(|_| is_steady) else { return self.plan_catch_up(*end) };
         // All islands have their planned leads, so each may run for one window.
         let mut goes_on = false;
         for (island, shore) in self.islands.iter().zip(islands) {
@@ -338,9 +344,9 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
     /// Sets the tick up to which each island runs next while their leads are not as planned. Returns false if
     /// none can run.
     #[inline(never)]
-    fn catch_up(&self, end: u64) -> bool {
+    fn plan_catch_up(&self, end: u64) -> bool {
         let Plan { islands, window, news, .. } = &*self.plan;
-        let reached: Vec<u64> = self.islands.iter().map(|island| island.lock().sim.reached()).collect();
+        let reached: Vec<u64> = self.islands.iter().map(|island| island.lock().sim.reached_tick()).collect();
         let last = islands.iter().zip(&reached).filter(|(shore, _)| shore.ahead == 0);
         let last = last.map(|(_, tick)| *tick).min().unwrap_or(0);
         let heard = news.iter().map(|&(teller, ticks)| reached[teller] + ticks).min().unwrap_or(u64::MAX);

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::pool::Links;
 use super::ports::{HasPorts, Ports, Renumber};
-use crate::kernel::{AnyEdge, Block, BlockId, Describe, Due, Seats, Sleep};
+use crate::kernel::{AnyEdge, Block, BlockId, Describe, Due, Sleep, SlotMask};
 
 /// Block of a netlist whose links are `L`.
 pub trait Unit<L>: HasPorts + Block + Send + 'static {
@@ -31,20 +31,20 @@ pub trait Unit<L>: HasPorts + Block + Send + 'static {
 /// Block with its ports. A saved state contains the block only: the ports follow from building the netlist.
 #[derive(Serialize, Deserialize)]
 #[serde(transparent, bound(serialize = "B: Serialize", deserialize = "B: DeserializeOwned"))]
-pub struct Wired<B: HasPorts> {
+pub struct BlockWithPorts<B: HasPorts> {
     block: B,
     #[serde(skip)]
     pub(super) ports: B::Ports,
 }
 
-impl<B: HasPorts> Wired<B> {
+impl<B: HasPorts> BlockWithPorts<B> {
     /// Returns the ports of the block.
     pub fn ports(&self) -> &B::Ports {
         &self.ports
     }
 }
 
-impl<B: HasPorts> Deref for Wired<B> {
+impl<B: HasPorts> Deref for BlockWithPorts<B> {
     type Target = B;
     #[inline(always)]
     fn deref(&self) -> &B {
@@ -52,7 +52,7 @@ impl<B: HasPorts> Deref for Wired<B> {
     }
 }
 
-impl<B: HasPorts> DerefMut for Wired<B> {
+impl<B: HasPorts> DerefMut for BlockWithPorts<B> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut B {
         &mut self.block
@@ -63,7 +63,7 @@ impl<B: HasPorts> DerefMut for Wired<B> {
 #[derive(Serialize, Deserialize)]
 #[serde(transparent, bound(serialize = "B: Serialize", deserialize = "B: DeserializeOwned"))]
 pub struct Of<B: Unit<L>, L> {
-    pub(super) blocks: Vec<Box<Wired<B>>>,
+    pub(super) blocks: Vec<Box<BlockWithPorts<B>>>,
     #[serde(skip)]
     links: PhantomData<fn(L)>,
 }
@@ -83,7 +83,7 @@ pub struct BlockRange {
     /// Number of the first block within its kind, and number of blocks.
     pub(super) first: usize,
     pub(super) count: usize,
-    seats: Seats,
+    seats: SlotMask,
     /// Number of a block within its kind minus its bit in the half of the domain, modulo 2^64.
     base: usize,
 }
@@ -91,7 +91,7 @@ pub struct BlockRange {
 impl BlockRange {
     pub(super) fn new(kind: usize, (domain, slot): (u8, u8), first: usize, count: usize) -> Self {
         let base = first.wrapping_sub(usize::from(slot % 64));
-        Self { kind, domain, slot, first, count, seats: Seats::of(slot, count as u8), base }
+        Self { kind, domain, slot, first, count, seats: SlotMask::of(slot, count as u8), base }
     }
 
     /// Returns the ids of the blocks in the wake wheels.
@@ -110,7 +110,7 @@ impl BlockRange {
 impl<B: Unit<L>, L: Links> Of<B, L> {
     /// Adds a block whose ports are not connected.
     pub(super) fn push(&mut self, block: B) {
-        self.blocks.push(Box::new(Wired { block, ports: B::Ports::default() }));
+        self.blocks.push(Box::new(BlockWithPorts { block, ports: B::Ports::default() }));
     }
 
     /// Executes one edge of the blocks of a place that are due, given as one bit per block. Returns the first
@@ -129,7 +129,7 @@ impl<B: Unit<L>, L: Links> Of<B, L> {
             left &= left - 1;
             let number = place.base.wrapping_add(bit as usize);
             let Some(wired) = self.blocks.get_mut(number) else { break };
-            let Wired { block, ports } = &mut **wired;
+            let BlockWithPorts { block, ports } = &mut **wired;
             match block.edge(ports, links, at) {
                 Sleep::Next => again |= 1 << bit,
                 Sleep::At(cycle) => due.later(place.seats, bit, cycle, at),

@@ -23,12 +23,12 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Serialize};
 
 pub use islands::Islands;
-pub use kinds::{BlockRange, Kind, Of, Unit, Wired};
+pub use kinds::{BlockRange, BlockWithPorts, Kind, Of, Unit};
 pub use outline::{Bundle, Group, Outline};
 pub use pool::{AnyPool, Carries, Crossing, Links, Pool};
 pub use ports::{AnyPort, Extra, HasPorts, In, Many, Out, PortVisitor, Ports, Receives, Sends};
 
-use super::sim::Apart;
+use super::sim::IndependentBlocks;
 use super::{
     AnyEdge, BlockId, Blocks, Chan, ChanSpec, Clocks, Describe, Due, Edge, FastEdge, Payload, Sleep, digest_of,
 };
@@ -37,7 +37,7 @@ use ports::Find;
 
 /// Maximum number of blocks of one kind in a domain of the wake wheels. It leaves room for a second kind with
 /// as many blocks: a core and its load-store unit are in the same domain.
-pub const MOST_OF_A_KIND: usize = 60;
+pub const MAX_PER_KIND: usize = 60;
 /// Maximum number of blocks in a domain.
 const SEATS: u8 = 128;
 
@@ -166,7 +166,7 @@ fn note_call(called: &mut Option<HostCall>, call: HostCall) {
     *called = Some(called.map_or(call, |first| first.min(call)));
 }
 
-impl<L: Links, K: Kind<L>> Apart for Board<L, K> {
+impl<L: Links, K: Kind<L>> IndependentBlocks for Board<L, K> {
     #[inline(always)]
     fn eval(&mut self, due: &mut Due, at: &mut impl AnyEdge) -> ControlFlow<()> {
         Board::eval(self, due, at);
@@ -226,21 +226,21 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
             paths.push(path);
             of.push(block);
         }
-        let places = self.seat(kind, domain, paths.len());
+        let places = self.allocate_slots(kind, domain, paths.len());
         self.board.kinds.push(of.into());
         self.shown.push(KindInfo { places, inputs: vec![Vec::new(); paths.len()], paths });
         Family(kind, PhantomData)
     }
 
     /// Allocates slots for the blocks of a kind, in the first domains of a clock that have room.
-    fn seat(&mut self, kind: usize, domain: u8, count: usize) -> Vec<BlockRange> {
+    fn allocate_slots(&mut self, kind: usize, domain: u8, count: usize) -> Vec<BlockRange> {
         let (mut places, mut first, mut here) = (Vec::new(), 0, 0);
         let mut wheels = self.wheels(domain).into_iter();
-        let most = if wheels.len() > 1 { MOST_OF_A_KIND } else { SEATS.into() };
+        let most = if wheels.len() > 1 { MAX_PER_KIND } else { SEATS.into() };
         let mut wheel = wheels.next();
         while first < count {
             let Some(at) = wheel else { panic!("the domains of clock {domain} have no room for {count} more blocks") };
-            let slot = self.seated(at);
+            let slot = self.num_blocks(at);
             let room = (most - here).min(usize::from(SEATS - slot)).min(usize::from(64 - slot % 64));
             if room == 0 {
                 (here, wheel) = (0, wheels.next());
@@ -256,7 +256,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
     }
 
     /// Returns the number of blocks in a domain.
-    fn seated(&self, domain: usize) -> u8 {
+    fn num_blocks(&self, domain: usize) -> u8 {
         self.board.domains[domain].last().map_or(0, |last| last.slot + last.count as u8)
     }
 
@@ -359,12 +359,12 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
 
     /// Returns the blocks of a kind.
     #[must_use]
-    pub fn all<B: Unit<L>>(&self, family: Family<B>) -> &[Box<Wired<B>>] {
+    pub fn all<B: Unit<L>>(&self, family: Family<B>) -> &[Box<BlockWithPorts<B>>] {
         &self.of(family).blocks
     }
 
     /// Returns the blocks of a kind, mutably.
-    pub fn all_mut<B: Unit<L>>(&mut self, family: Family<B>) -> &mut [Box<Wired<B>>] {
+    pub fn all_mut<B: Unit<L>>(&mut self, family: Family<B>) -> &mut [Box<BlockWithPorts<B>>] {
         &mut self.of_mut(family).blocks
     }
 
@@ -433,7 +433,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
             return self.board.kinds[kind].describe(block, to);
         };
         to.enter(name, index);
-        if to.wanted() {
+        if to.is_scope_read() {
             self.describe_in(rest, (kind, block), to);
         }
         to.leave();
@@ -476,11 +476,11 @@ pub struct State<L, K> {
 
 impl<L: Links, K: Kind<L>> Blocks for Net<L, K> {
     fn population(&self) -> Vec<u8> {
-        (0..self.periods.len()).map(|domain| self.seated(domain)).collect()
+        (0..self.periods.len()).map(|domain| self.num_blocks(domain)).collect()
     }
 
     fn eval(&mut self, block: BlockId, at: &mut Edge<'_>) -> Sleep {
-        let mut due = Due::one(block);
+        let mut due = Due::from_block(block);
         self.board.eval(&mut due, at);
         due.sleep()
     }

@@ -74,7 +74,7 @@ impl<T: Payload> Pool<T> {
     #[inline(always)]
     pub fn meet(&mut self, receivers: &mut Self, crossing: Crossing, [senders, theirs]: [&mut Simulator; 2]) {
         let Crossing { from, to, .. } = crossing;
-        self.0[from as usize].meet(&mut receivers.0[to as usize], senders, theirs);
+        self.0[from as usize].synchronize(&mut receivers.0[to as usize], senders, theirs);
     }
 }
 

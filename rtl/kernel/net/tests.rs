@@ -8,14 +8,14 @@ use crate::kernel::{Block, Describe, DescribeExt, Fields, FieldsExt, Mode, Simul
 
 /// Beat that reports a token that was dropped.
 #[derive(Clone, Debug, Default, Hash, Serialize, Deserialize, Payload)]
-struct Gone {
+struct DroppedToken {
     station: u8,
 }
 
 #[derive(Default, derive::Links, Serialize, Deserialize)]
 struct Wires {
     tokens: Pool<Token>,
-    gone: Pool<Gone>,
+    gone: Pool<DroppedToken>,
 }
 
 #[derive(derive::Kinds, Serialize, Deserialize)]
@@ -38,7 +38,7 @@ struct Station {
 struct StationPorts {
     from: In<Token>,
     to: Out<Token>,
-    gone: Out<Gone>,
+    gone: Out<DroppedToken>,
 }
 
 impl HasPorts for Station {
@@ -69,11 +69,11 @@ impl Unit<Wires> for Station {
             }
             if hops == 60 {
                 let mut gone = gone.tx(&ports.gone);
-                if gone.ready(at) {
-                    gone.push(at, Gone { station: self.number });
+                if gone.is_ready(at) {
+                    gone.push(at, DroppedToken { station: self.number });
                     self.held = None;
                 }
-            } else if to.ready(at) {
+            } else if to.is_ready(at) {
                 to.push(at, Token { hops: hops + 1 });
                 self.passed += 1;
                 self.held = None;
@@ -85,7 +85,7 @@ impl Unit<Wires> for Station {
         match self.held {
             Some((due, _)) if due > at.cycle() => Sleep::At(due),
             Some(_) => Sleep::Next,
-            None if from.waiting(at) => Sleep::Next,
+            None if from.has_beat(at) => Sleep::Next,
             None => Sleep::UntilEvent,
         }
     }
@@ -103,7 +103,7 @@ struct Office {
 
 #[derive(Default, derive::Ports)]
 struct OfficePorts {
-    gone: Many<In<Gone>>,
+    gone: Many<In<DroppedToken>>,
 }
 
 impl HasPorts for Office {
@@ -126,12 +126,12 @@ impl Unit<Wires> for Office {
         for end in 0..gone.len() {
             if gone.at(end).peek(at).is_some() {
                 // Ends of a port are in the order in which the links were connected, here by station.
-                let Gone { station } = gone.at(end).pop(at);
+                let DroppedToken { station } = gone.at(end).pop(at);
                 assert_eq!(usize::from(station), end);
                 self.from.push(station);
             }
         }
-        if gone.waiting(at) { Sleep::Next } else { Sleep::UntilEvent }
+        if gone.has_beat(at) { Sleep::Next } else { Sleep::UntilEvent }
     }
 }
 
@@ -170,18 +170,18 @@ impl Ring {
         Self { net, stations, office }
     }
 
-    fn gone(&self) -> &[u8] {
+    fn dropped_tokens(&self) -> &[u8] {
         &self.net.all(self.office)[0].from
     }
 
-    fn passed(&self) -> Vec<u32> {
+    fn forwarded_counts(&self) -> Vec<u32> {
         self.stations.iter().flat_map(|&kind| self.net.all(kind)).map(|station| station.passed).collect()
     }
 
     /// Returns dropped tokens, forwarded counts, digests of beats and state, and the final tick.
     fn outcome(&self, sim: &Simulator) -> (Vec<u8>, Vec<u32>, u64, u64, u64) {
         let digests = (self.net.beat_digest(), sim.state_digest(&self.net));
-        (self.gone().to_vec(), self.passed(), digests.0, digests.1, sim.tick())
+        (self.dropped_tokens().to_vec(), self.forwarded_counts(), digests.0, digests.1, sim.tick())
     }
 
     fn simulator(&self, mode: Mode) -> Simulator {
@@ -191,9 +191,9 @@ impl Ring {
     /// Runs in islands until no block is due or one calls the host.
     fn run_apart(&mut self, sim: &mut Simulator, mut end: u64) {
         let islands = self.net.separate(sim).expect("the ring has islands");
-        while islands.set_out(&mut end, false) {
+        while islands.plan_round(&mut end, false) {
             (0..islands.count()).for_each(|island| islands.run(island));
-            (0..islands.meetings()).for_each(|meeting| islands.meet(meeting));
+            (0..islands.num_sync_points()).for_each(|meeting| islands.synchronize(meeting));
         }
         self.net.rejoin(islands, sim);
     }
@@ -251,7 +251,7 @@ fn whoever_calls_the_host_stops_its_island_and_all_meet_soon_after() {
     assert_eq!(ring.net.caller(first), Some(1));
     assert_eq!(ring.net.caller(ring.office), None);
     assert_eq!(ring.net.all(first)[1].passed, 5);
-    assert!(ring.gone().is_empty(), "the others have not gone on to the end");
+    assert!(ring.dropped_tokens().is_empty(), "the others have not gone on to the end");
     ring.net.answer();
     assert!(!ring.net.is_called());
 }
@@ -441,7 +441,7 @@ struct RarePorts {
 fn ports_that_few_have_are_there_once_they_are_connected() {
     let mut ports = RarePorts::default();
     assert!(ports.extra.get().is_none());
-    let mut find = Find { beats: TypeId::of::<Gone>(), link: 7, ports: 0, found: None };
+    let mut find = Find { beats: TypeId::of::<DroppedToken>(), link: 7, ports: 0, found: None };
     ports.visit(&mut find);
     assert_eq!((find.ports, find.found), (1, None));
     assert!(ports::Connects::connect(&mut ports.extra.open().gone, 7));

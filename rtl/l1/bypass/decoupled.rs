@@ -16,7 +16,7 @@ pub(super) struct BelowThreshold;
 #[typetag::serde]
 impl Hooks for BelowThreshold {
     fn bypasses(&self, at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool {
-        view.tags().decoupled().is_some_and(|tags| tags.bypasses(at, head.line))
+        view.tags().as_decoupled().is_some_and(|tags| tags.bypasses(at, head.line))
     }
 
     fn on_bypass(&mut self, at: &Edge<'_>, request: &LineAccess, tags: &mut TagStore) -> BypassProbe {

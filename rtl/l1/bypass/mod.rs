@@ -150,7 +150,7 @@ impl<'a> View<'a> {
     /// True if ordinary tags do not hold the line: it is neither present nor in flight.
     #[must_use]
     pub fn is_absent(&self, line: u64) -> bool {
-        self.tags().as_plain().is_some_and(|tags| tags.look(tags.set_of(line), line) == Probe::Absent)
+        self.tags().as_plain().is_some_and(|tags| tags.peek(tags.set_of(line), line) == Probe::Absent)
     }
 
     /// Returns the conditions for which the load at the head would be refused now, bit `Fail as u8` each.

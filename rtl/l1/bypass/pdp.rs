@@ -68,13 +68,13 @@ impl Scheme for PdpConfig {
 
 /// Remaining accesses for which a line is protected, including the next one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
-struct Left(#[payload(name = "left")] Distance);
+struct RemainingDistance(#[payload(name = "left")] Distance);
 
 /// PDP state of a cache: the remaining protection of all lines.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Pdp {
     distance: Distance,
-    left: Array<Left>,
+    left: Array<RemainingDistance>,
 }
 
 impl Pdp {
@@ -141,7 +141,7 @@ impl Hooks for Pdp {
     }
 
     fn clear(&mut self) {
-        self.left.clear_with(|_, _| Left::default());
+        self.left.clear_with(|_, _| RemainingDistance::default());
     }
 
     fn record(&mut self) {

@@ -78,7 +78,7 @@ impl Cache {
         let Some(tags) = self.tags.as_plain() else { return 0 };
         let line = head.line;
         let set = tags.set_of(line);
-        let probe = tags.look(set, line);
+        let probe = tags.peek(set, line);
         if self.sectors.is_some() {
             return self.failing_of_sectors(set, probe, head, queue);
         }
@@ -90,7 +90,7 @@ impl Cache {
             },
             Probe::Absent | Probe::TagOnly { .. } => {
                 let victim = self.victim(set, line);
-                let needed = self.needed(victim);
+                let needed = self.needed_queue_entries(victim);
                 conditions(victim.is_none(), self.mshr.free_for(line, WHOLE).is_none(), queue.room() < needed)
             }
         }

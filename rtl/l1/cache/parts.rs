@@ -12,12 +12,12 @@ use super::super::pending::Pending;
 use super::super::sectors::Sectors;
 use super::super::tags::{LineUse, Probe, Victim};
 use super::super::ticket;
-use super::super::watch::{Fail, Outcome, Recalled};
+use super::super::watch::{Fail, Outcome, RecallEffect};
 use super::{Cache, conditions};
-use crate::cells::line::{LINE_BYTES, SECTORS, bytes_of_sectors, sectors_touched};
+use crate::cells::line::{LINE_BYTES, SECTORS, bytes_of_sectors, touched_sectors};
 use crate::kernel::AnyEdge;
 use crate::noc::packet::Reply;
-use crate::tracker::Found;
+use crate::tracker::ForwardResult;
 
 /// Resources that a load of sectors needs.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +75,7 @@ impl Cache {
         if absent != 0 {
             entry = self.mshr.free_for(line, absent);
             let victim = if let SectorPlace::Given(victim) = place { Some(victim) } else { None };
-            let queue_full = queue.room() < self.needed(victim);
+            let queue_full = queue.room() < self.needed_queue_entries(victim);
             fails |= conditions(matches!(place, SectorPlace::None), entry.is_none(), queue_full);
         }
         Needs { waits, absent, entry, place, fails }
@@ -103,7 +103,7 @@ impl Cache {
     /// Returns the conditions for which a load of sectors would be refused now, bit `Fail as u8` each.
     pub(super) fn failing_of_sectors(&self, set: u32, probe: Probe, head: &LineAccess, queue: &MissQueue) -> u8 {
         let held = match (&self.sectors, probe) {
-            (Some(store), Probe::Present { way, .. } | Probe::Reserved { way }) => store.look(set, way),
+            (Some(store), Probe::Present { way, .. } | Probe::Reserved { way }) => store.peek(set, way),
             _ => Sectors::default(),
         };
         self.needs(set, (probe, held), head, queue).fails
@@ -136,7 +136,7 @@ impl Cache {
                 let outcome = match entry {
                     Some(entry) => {
                         let rest = Sectors { coming: held.coming | absent, ..held };
-                        self.ask_for_rest(at, (set, way), (entry, absent, rest), request, queue, pending);
+                        self.fetch_missing_sectors(at, (set, way), (entry, absent, rest), request, queue, pending);
                         Outcome::Miss(None)
                     }
                     None => {
@@ -162,7 +162,7 @@ impl Cache {
     /// Serves a further load in the cycle of an accepted one, if all its sectors are present and no scheme
     /// makes it bypass. The caller has checked that its banks are unused. Returns true if it was served;
     /// otherwise nothing has changed.
-    pub fn load_beside(
+    pub fn load_extra(
         &mut self,
         at: &impl AnyEdge,
         request: &LineAccess,
@@ -202,7 +202,7 @@ impl Cache {
 
     /// Fetches the missing sectors of a line that has a way. The way stays reserved for the line until they
     /// arrive.
-    fn ask_for_rest(
+    fn fetch_missing_sectors(
         &mut self,
         at: &impl AnyEdge,
         (set, way): (u32, u32),
@@ -272,7 +272,7 @@ impl Cache {
             // The line has no sectors here, so this way is not used.
             Probe::Absent => 0,
         };
-        let touched = sectors_touched(byte_mask);
+        let touched = touched_sectors(byte_mask);
         let (here, coming) = (touched & held.here, touched & held.coming);
         let is_local = space == MemorySpace::Local;
         let goes_on = !is_local || here != touched;
@@ -330,18 +330,18 @@ impl Cache {
         (set, probe): (u32, Probe),
         line: u64,
         close: fn(&mut Mshr, u16),
-    ) -> Recalled {
+    ) -> RecallEffect {
         let way = match probe {
             Probe::Present { way, .. } | Probe::Reserved { way } => way,
             Probe::TagOnly { way } => {
                 self.tags.invalidate(at, set, way);
-                return Recalled::Absent;
+                return RecallEffect::Absent;
             }
-            Probe::Absent => return Recalled::Absent,
+            Probe::Absent => return RecallEffect::Absent,
         };
         let held = self.sectors(at, set, probe);
         if held.modified {
-            return Recalled::Kept;
+            return RecallEffect::Kept;
         }
         self.stats.recalls += 1;
         self.overtake_sectors(at.tick(), line, held.coming, close);
@@ -349,9 +349,9 @@ impl Cache {
         self.set_sectors(at, (set, way), Sectors { here: 0, overtaken, ..held });
         if held.coming == 0 {
             self.tags.invalidate(at, set, way);
-            return Recalled::Dropped;
+            return RecallEffect::Dropped;
         }
-        Recalled::Overtook
+        RecallEffect::Overtook
     }
 
     /// Sector version of [`Cache::supply`]: all requested sectors must be present.
@@ -360,19 +360,19 @@ impl Cache {
         at: &impl AnyEdge,
         (set, probe): (u32, Probe),
         sectors: u8,
-    ) -> (Found, Option<&[u8; LINE_BYTES]>) {
-        let (Probe::Present { way, .. } | Probe::Reserved { way }) = probe else { return (Found::Gone, None) };
+    ) -> (ForwardResult, Option<&[u8; LINE_BYTES]>) {
+        let (Probe::Present { way, .. } | Probe::Reserved { way }) = probe else { return (ForwardResult::Gone, None) };
         let held = self.sectors(at, set, probe);
         if held.modified {
-            return (Found::Gone, None);
+            return (ForwardResult::Gone, None);
         }
         // A partly present line stays listed in the tracker, since a later forward may request sectors that
         // are present.
         if sectors & !held.here != 0 {
-            return (Found::Coming, None);
+            return (ForwardResult::Coming, None);
         }
         self.tags.touch(at, set, way, LineUse::Other);
-        (Found::Here, Some(&self.data.read(at, set * self.ways + way)[0].0))
+        (ForwardResult::Here, Some(&self.data.read(at, set * self.ways + way)[0].0))
     }
 
     /// True if the sectors in flight of each way are exactly those that the MSHR entries of its line track.
@@ -381,8 +381,8 @@ impl Cache {
         (0..self.data.spec().rows).all(|set_way| {
             let (set, way) = (set_way / self.ways, set_way % self.ways);
             let line = self.tags.line_in(set, way);
-            let held = store.look(set, way);
-            match self.tags.look(set, line) {
+            let held = store.peek(set, way);
+            match self.tags.peek(set, line) {
                 Probe::Present { way: found, .. } | Probe::Reserved { way: found } if found == way => {
                     held.coming == self.mshr.pending_sectors(line) && held.here & held.coming == 0
                 }

@@ -5,7 +5,7 @@ use arbitrary_int::u6;
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::{Encoding, Fields, FieldsExt, Payload};
-use crate::l1::replacement::{RankShape, Ranked};
+use crate::l1::replacement::{HasRank, RankShape};
 
 /// State of a tag.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
@@ -69,7 +69,7 @@ pub(super) struct Line {
     pub inv_on_fill: bool,
 }
 
-impl Ranked for Line {
+impl HasRank for Line {
     fn rank(&mut self) -> &mut u8 {
         &mut self.rank
     }

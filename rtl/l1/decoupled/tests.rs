@@ -79,7 +79,7 @@ impl Bench {
     }
 
     /// Formats the nonempty tags in alphabetical order, and the number of free data ways.
-    fn shown(&self) -> String {
+    fn format_tags(&self) -> String {
         let mut tags: Vec<_> = self.tags.tags.row(0).iter().filter(|tag| tag.status != Status::Empty).collect();
         tags.sort_by_key(|tag| tag.tag);
         let mut shown = String::new();
@@ -99,7 +99,7 @@ impl Bench {
     fn plays(&mut self, script: &[(char, &str, &str)]) {
         for &(name, outcome, after) in script {
             let found = self.load(name);
-            assert_eq!((name, found, self.shown().as_str()), (name, outcome, after));
+            assert_eq!((name, found, self.format_tags().as_str()), (name, outcome, after));
         }
     }
 }
@@ -142,9 +142,9 @@ fn the_worked_example_comes_out_to_the_digit() {
 fn a_store_frees_the_place_and_ages_the_others() {
     let mut bench = Bench::new(LI2015);
     ["AAA", "BBB", "CC"].concat().chars().for_each(|name| _ = bench.load(name));
-    assert_eq!(bench.shown(), "A:V1@0 B:V2@1 C:C1 f2");
+    assert_eq!(bench.format_tags(), "A:V1@0 B:V2@1 C:C1 f2");
     bench.store('B');
-    assert_eq!(bench.shown(), "A:V0@0 B:C0 C:C0 f3");
+    assert_eq!(bench.format_tags(), "A:V0@0 B:C0 C:C0 f3");
     // The lowest free data way is taken, not the one that was freed last.
     bench.store('A');
     bench.plays(&[('C', "byp", "A:C0 B:C0 C:C1 f4"), ('C', "miss", "A:C0 B:C0 C:V2@0 f3")]);
@@ -155,7 +155,7 @@ fn stores_age_nothing_if_told_so() {
     let mut bench = Bench::new(DecoupledConfig { store_evict_ages: false, ..LI2015 });
     "AAABB".chars().for_each(|name| _ = bench.load(name));
     bench.store('A');
-    assert_eq!(bench.shown(), "A:C0 B:C1 f4");
+    assert_eq!(bench.format_tags(), "A:C0 B:C1 f4");
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn a_store_to_a_candidate_or_a_stranger_changes_nothing() {
     "ABA".chars().for_each(|name| _ = bench.load(name));
     bench.store('A');
     bench.store('C');
-    assert_eq!(bench.shown(), "A:C1 B:C0 f4");
+    assert_eq!(bench.format_tags(), "A:C1 B:C0 f4");
 }
 
 #[test]
@@ -173,10 +173,10 @@ fn a_line_overtaken_by_a_store_becomes_a_candidate_when_it_arrives() {
     "AA".chars().for_each(|name| _ = bench.load(name));
     assert_eq!(bench.probe('A'), "miss");
     bench.store('A');
-    assert_eq!(bench.shown(), "A:R2@0 f3");
+    assert_eq!(bench.format_tags(), "A:R2@0 f3");
     bench.cycle += 1;
     assert!(!bench.tags.fill(&Edge::new(bench.cycle, bench.cycle, &mut bench.wake), 0, 0));
-    assert_eq!(bench.shown(), "A:C0 f4");
+    assert_eq!(bench.format_tags(), "A:C0 f4");
 }
 
 #[test]
@@ -187,15 +187,15 @@ fn lines_on_their_way_are_never_victims() {
         assert_eq!(outcomes, if name == 'E' { ["byp", "byp", "fail"] } else { ["byp", "byp", "miss"] });
     }
     assert_eq!(bench.probe('A'), "pending");
-    let before = bench.shown();
-    assert_eq!((bench.probe('E'), bench.shown()), ("fail", before));
+    let before = bench.format_tags();
+    assert_eq!((bench.probe('E'), bench.format_tags()), ("fail", before));
 }
 
 #[test]
 fn an_access_that_evicts_may_age_twice() {
     let mut bench = Bench::new(DecoupledConfig { age_mode: AgeMode::Twice, ..LI2015 });
     "AAABBBCCCDDDBBBBEE".chars().for_each(|name| _ = bench.load(name));
-    assert_eq!(bench.shown(), "A:V0@0 B:V4@1 C:V1@2 D:V2@3 E:C1 f0");
+    assert_eq!(bench.format_tags(), "A:V0@0 B:V4@1 C:V1@2 D:V2@3 E:C1 f0");
     bench.plays(&[('E', "miss", "A:C0 B:V2@1 C:V0@2 D:V0@3 E:V2@0 f0")]);
 }
 
@@ -215,14 +215,14 @@ fn a_first_load_may_count() {
 fn counts_saturate() {
     let mut bench = Bench::new(LI2015);
     (0..100).for_each(|_| _ = bench.load('A'));
-    assert_eq!(bench.shown(), "A:V63@0 f3");
+    assert_eq!(bench.format_tags(), "A:V63@0 f3");
 }
 
 #[test]
 fn any_clean_line_may_be_forgotten_if_told_so() {
     let mut bench = Bench::new(DecoupledConfig { tag_ways: 4, tag_victim: TagVictim::Any, ..LI2015 });
     "AAABBBCCCDDD".chars().for_each(|name| _ = bench.load(name));
-    assert_eq!(bench.shown(), "A:V0@0 B:V0@1 C:V1@2 D:V2@3 f0");
+    assert_eq!(bench.format_tags(), "A:V0@0 B:V0@1 C:V1@2 D:V2@3 f0");
     // A and B have equal counts, and A is the least recently used: its data way is freed and the others age.
     bench.plays(&[('E', "byp", "B:V0@1 C:V0@2 D:V1@3 E:C0 f1")]);
     assert_eq!(bench.tags.moves().demotions, 1);
@@ -247,7 +247,7 @@ fn in_the_original_mode_every_line_is_admitted_and_leaves_no_history() {
         ('E', "miss", "A:V0@0 C:V0@2 D:V0@3 E:V0@1 f0"),
     ]);
     bench.store('E');
-    assert_eq!(bench.shown(), "A:V0@0 C:V0@2 D:V0@3 f1");
+    assert_eq!(bench.format_tags(), "A:V0@0 C:V0@2 D:V0@3 f1");
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn the_original_mode_forgets_candidates_and_keeps_lines() {
     let mut bench = Bench::new(LI2015);
     "AAABC".chars().for_each(|name| _ = bench.load(name));
     bench.tags.set_original(true);
-    assert_eq!(bench.shown(), "A:V2@0 f3");
+    assert_eq!(bench.format_tags(), "A:V2@0 f3");
     bench.tags.set_original(false);
     bench.plays(&[('B', "byp", "A:V2@0 B:C0 f3")]);
 }

@@ -93,7 +93,7 @@ impl Lsu {
     /// True if the head was refused and none of its failing conditions has changed. It is then refused again
     /// for the same reasons, without a new probe; a lockstep golden twin checks this. Meanwhile no request
     /// claims a way, takes an MSHR entry or enters the miss queue, because all of them wait behind the head.
-    pub(super) fn refused_again(&mut self, changes: &Changes) -> bool {
+    pub(super) fn is_refused_again(&mut self, changes: &Changes) -> bool {
         let Some(Refusal { place, all, fail, .. }) = self.derived.refused else { return false };
         let fails_for = |fail: Fail| all >> fail as u8 & 1 != 0;
         let has_room = changes.freed && fails_for(Fail::MshrEntry) || changes.sent && fails_for(Fail::MissQueue);
@@ -201,7 +201,7 @@ impl Lsu {
             && let Some(next) = self.queue.second()
             && next.slot == slot
             && next.sectors & taken == 0
-            && l1d.load_beside(at, next, &self.miss_queue, &mut self.pending)
+            && l1d.load_extra(at, next, &self.miss_queue, &mut self.pending)
         {
             let &LineAccess { space, line, lanes, sectors, pc, .. } = next;
             taken |= sectors;
@@ -232,7 +232,7 @@ impl Lsu {
         let (Some(watch), Some(head)) = (&mut self.observed.watch, self.queue.front()) else { return };
         let &LineAccess { kind, space, uncached, line, slot, lanes, pc, .. } = head;
         let (cache, waiter) = (CacheId::of(space), Waiter { slot, lanes });
-        let updates = || self.caches[cache as usize].updates();
+        let updates = || self.caches[cache as usize].updates_on_store();
         watch.access = Some(match kind {
             AccessKind::Load => Access::Load { cache, space, line, pc, waiter, queue_used, outcome },
             AccessKind::Store if uncached && space == MemorySpace::Global && updates() => {

@@ -36,8 +36,8 @@ impl Lsu {
 
     /// Test hook: the L1D keeps fills that a store overtook, so that a testbench can show that the checker
     /// catches it.
-    pub fn keep_overtaken(&mut self) {
-        self.caches[CacheId::L1d as usize].keep_overtaken();
+    pub fn test_keep_overtaken_fills(&mut self) {
+        self.caches[CacheId::L1d as usize].test_keep_overtaken_fills();
     }
 
     /// Starts to record the events of each edge, and to panic when a data array reads a row that was never
@@ -88,7 +88,7 @@ impl Lsu {
             && self.queue.is_empty()
             && self.caches.iter().all(Cache::is_idle)
             && self.miss_queue.is_empty()
-            && !self.coalescer.busy()
+            && !self.coalescer.is_busy()
             && self.write_backs == 0
     }
 

@@ -1,6 +1,6 @@
 //! Service of an LSU to the instruction cache of its core, which has no network port of its own.
 
-use super::super::instructions::{LineWanted, SupplierIo};
+use super::super::instructions::{InstructionLineRequest, SupplierIo};
 use super::super::ticket;
 use super::{Lsu, LsuIo};
 use crate::kernel::AnyEdge;
@@ -24,15 +24,15 @@ impl Lsu {
             });
             io.mem_rsp.drop_head(at);
         }
-        self.send_wanted(core, io, at);
-        core.wanted.waiting(at) && !io.mem_req.blocked(at)
+        self.send_line_request(core, io, at);
+        core.wanted.has_beat(at) && !io.mem_req.is_blocked(at)
     }
 
     /// Sends the read of an instruction line. When data requests also need the port, both sides alternate, so
     /// that neither starves.
-    fn send_wanted(&mut self, core: &mut SupplierIo<'_>, io: &mut LsuIo<'_>, at: &mut impl AnyEdge) {
-        let Some(&LineWanted { id, line }) = core.wanted.peek(at) else { return };
-        if !io.mem_req.ready(at) {
+    fn send_line_request(&mut self, core: &mut SupplierIo<'_>, io: &mut LsuIo<'_>, at: &mut impl AnyEdge) {
+        let Some(&InstructionLineRequest { id, line }) = core.wanted.peek(at) else { return };
+        if !io.mem_req.is_ready(at) {
             return;
         }
         let data_waits = !self.miss_queue.is_empty() || self.derived.head_bypasses;

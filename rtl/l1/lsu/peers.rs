@@ -10,7 +10,7 @@ use crate::kernel::AnyEdge;
 use crate::l2::{Invalidate, InvalidateAck, RecalledIo};
 use crate::noc::packet::{Reply, ReplyKind, Sharing};
 use crate::noc::stamps::Stamps;
-use crate::tracker::{Answer, Forward, Found, SupplyIo};
+use crate::tracker::{Answer, Forward, ForwardResult, SupplyIo};
 
 impl Lsu {
     /// Step 1, continued: serves recalls by the L2 and forwards from the sharing tracker. Returns true if a
@@ -29,7 +29,7 @@ impl Lsu {
     #[inline(never)]
     fn take_recall(&mut self, recall: &mut RecalledIo<'_>, at: &mut impl AnyEdge) -> bool {
         let Some(&Invalidate { line, leaver, .. }) = recall.inv.peek(at) else { return false };
-        if !recall.inv_ack.ready(at) {
+        if !recall.inv_ack.is_ready(at) {
             return false;
         }
         recall.inv.drop_head(at);
@@ -48,7 +48,7 @@ impl Lsu {
     fn take_forward(&mut self, io: &mut SupplyIo<'_>, at: &mut impl AnyEdge) {
         let Some(&Forward { id, line, sm, ticket, sectors, row, .. }) = io.forward.peek(at) else { return };
         // Wait for room on both channels first, so that the result of the lookup never has to be buffered.
-        if !io.answer.ready(at) || !io.supply.ready(at) {
+        if !io.answer.is_ready(at) || !io.supply.is_ready(at) {
             return;
         }
         io.forward.drop_head(at);
@@ -69,7 +69,7 @@ impl Lsu {
         }
         io.answer.push(at, Answer { partition: self.partition(line), row, found });
         if let Some(watch) = &mut self.observed.watch {
-            watch.supply = Some((line, sectors, found == Found::Here));
+            watch.supply = Some((line, sectors, found == ForwardResult::Here));
         }
     }
 
@@ -110,7 +110,7 @@ impl Lsu {
 
     /// Reports the load that was accepted at this edge to SM dueling, if there was one.
     #[inline(never)]
-    pub(super) fn tell(&mut self, duel: &mut DuelIo<'_>, at: &mut impl AnyEdge) {
+    pub(super) fn report_to_dueling(&mut self, duel: &mut DuelIo<'_>, at: &mut impl AnyEdge) {
         let (accesses, misses) = self.lookup_counts();
         if let Some(seen) = &mut duel.seen
             && accesses != self.derived.told.0

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::access::{AccessShape, WarpAccess, WarpReply};
 use super::super::dueling::{LoadReport, Mode};
-use super::super::instructions::{LineBrought, LineWanted};
+use super::super::instructions::{InstructionLineReply, InstructionLineRequest};
 use super::Lsu;
 use crate::kernel::{Extra, HasPorts, In, Out, Ports, Rx, Tx};
 use crate::l2::{Invalidate, InvalidateAck, RecalledIo};
@@ -33,9 +33,9 @@ pub struct LsuPorts {
 #[derive(Default, Ports)]
 pub struct LsuExtraPorts {
     /// Instruction lines that the core requests, if it has an instruction cache.
-    pub wanted: In<LineWanted>,
+    pub wanted: In<InstructionLineRequest>,
     /// Instruction lines to the core.
-    pub brought: Out<LineBrought>,
+    pub brought: Out<InstructionLineReply>,
     /// Misses of L1D loads, for the throttle of the core.
     pub misses: Out<Miss>,
     /// Ends of monitor periods, from the core's throttle.

@@ -28,13 +28,13 @@ impl Lsu {
     /// miss queue may have been the reason to bypass, or another queue will be selected.
     #[inline(always)]
     fn head_may_turn(&self, sent: bool) -> bool {
-        self.constants.chooses && (sent || self.queue.turns())
+        self.constants.chooses && (sent || self.queue.head_may_change())
     }
 
     /// True if the coalescer has a line request and the access queue has room for it.
     #[inline(always)]
     pub(super) fn can_emit(&self) -> bool {
-        self.coalescer.busy() && self.queue.has_room(self.coalescer.warp())
+        self.coalescer.is_busy() && self.queue.has_room(self.coalescer.warp())
     }
 
     /// True if the line of some waiter has arrived.
@@ -46,19 +46,19 @@ impl Lsu {
     /// True if the core has sent an instruction, the coalescer is idle and a pending-table row is free.
     #[inline(always)]
     fn can_take(&self, io: &LsuIo<'_>, at: &impl AnyEdge) -> bool {
-        !self.coalescer.busy() && io.core_req.waiting(at) && self.pending.free().is_some()
+        !self.coalescer.is_busy() && io.core_req.has_beat(at) && self.pending.free().is_some()
     }
 
     /// True if a request is ready for the network and the network has room.
     #[inline(always)]
     fn can_send(&self, io: &mut LsuIo<'_>, at: &mut impl AnyEdge) -> bool {
-        (!self.miss_queue.is_empty() || self.derived.head_bypasses) && !io.mem_req.blocked(at)
+        (!self.miss_queue.is_empty() || self.derived.head_bypasses) && !io.mem_req.is_blocked(at)
     }
 
     /// True if an instruction is complete and the core can accept the reply.
     #[inline(always)]
     fn can_answer(&self, io: &mut LsuIo<'_>, at: &mut impl AnyEdge) -> bool {
-        self.pending.has_done() && !io.core_rsp.blocked(at)
+        self.pending.has_done() && !io.core_rsp.is_blocked(at)
     }
 
     /// Returns the cycle in which a scheme may change the path of a waiting head.
@@ -76,13 +76,13 @@ impl LsuIo<'_> {
     /// True if a reply from memory is waiting.
     #[inline(always)]
     fn has_reply(&self, at: &impl AnyEdge) -> bool {
-        self.mem_rsp.waiting(at)
+        self.mem_rsp.has_beat(at)
     }
 
     /// True if a recall by the L2 is waiting and its acknowledgement can leave.
     #[inline(always)]
     fn has_recall(&mut self, at: &mut impl AnyEdge) -> bool {
-        self.recall.as_mut().is_some_and(|io| io.inv.waiting(at) && !io.inv_ack.blocked(at))
+        self.recall.as_mut().is_some_and(|io| io.inv.has_beat(at) && !io.inv_ack.is_blocked(at))
     }
 
     /// True if a forwarded load of another SM is waiting, and both the line and the answer to the tracker can
@@ -90,6 +90,6 @@ impl LsuIo<'_> {
     #[inline(always)]
     fn has_forward(&mut self, at: &mut impl AnyEdge) -> bool {
         let io = self.supply.as_mut();
-        io.is_some_and(|io| io.forward.waiting(at) && !io.answer.blocked(at) && !io.supply.blocked(at))
+        io.is_some_and(|io| io.forward.has_beat(at) && !io.answer.is_blocked(at) && !io.supply.is_blocked(at))
     }
 }

@@ -15,7 +15,7 @@ impl Lsu {
     /// Step 1: sends a reply to the core, if an instruction is complete.
     #[inline(always)]
     pub(super) fn answer(&mut self, rsp: &mut Tx<'_, WarpReply>, at: &mut impl AnyEdge) {
-        if self.pending.has_done() && rsp.ready(at) {
+        if self.pending.has_done() && rsp.is_ready(at) {
             let (cycle, mut load) = (at.cycle(), None);
             rsp.push_with(at, |reply| load = self.pending.take(reply).map(|times| (reply.pc, times)));
             if let Some((pc, Times { begun, looked_up })) = load {
@@ -79,7 +79,7 @@ impl Lsu {
     /// bypass path.
     pub(super) fn send(&mut self, req: &mut Tx<'_, Request>, at: &mut impl AnyEdge) -> bool {
         let wants_bypass = self.derived.head_bypasses;
-        if (self.miss_queue.is_empty() && !wants_bypass) || !req.ready(at) {
+        if (self.miss_queue.is_empty() && !wants_bypass) || !req.is_ready(at) {
             return false;
         }
         let is_its_turn = self.miss_queue.is_empty() || self.bypass_turn;
@@ -110,7 +110,7 @@ impl Lsu {
                 (true, true) => Sharing::Coherent,
             },
             sectors: if self.constants.by_sector { head.sectors } else { self.constants.whole },
-            stamps: Stamps::sent(at.tick()),
+            stamps: Stamps::from_send_tick(at.tick()),
             ..Request::default()
         };
         req.push(at, request);
@@ -122,7 +122,7 @@ impl Lsu {
         let Some(entry) = self.miss_queue.head() else { return };
         let partition = self.partition(entry.line);
         let reads = matches!(entry.kind, MissKind::Read | MissKind::Rest);
-        let stamps = if reads { Stamps::sent(at.tick()) } else { Stamps::default() };
+        let stamps = if reads { Stamps::from_send_tick(at.tick()) } else { Stamps::default() };
         if reads {
             self.observed.stages.miss_queue.count(in_cycles(at.tick() - entry.since, at));
         }

@@ -127,7 +127,7 @@ impl RankShape {
 }
 
 /// Entry of a set that has a replacement rank.
-pub trait Ranked {
+pub trait HasRank {
     /// Returns the rank of the entry.
     fn rank(&mut self) -> &mut u8;
 }
@@ -170,7 +170,7 @@ impl Replacement {
 
     /// Updates the ranks of a set after a hit.
     #[inline]
-    pub fn on_hit<T: Ranked>(&mut self, at: &Edge<'_>, set: u32, row: &mut [T], way: usize) {
+    pub fn on_hit<T: HasRank>(&mut self, at: &Edge<'_>, set: u32, row: &mut [T], way: usize) {
         match &mut self.0 {
             None => promote(row, way),
             Some(hooks) => with_ranks(row, |ranks| hooks.on_hit(at, (set, way as u32), ranks)),
@@ -180,7 +180,7 @@ impl Replacement {
     /// Updates the ranks of a set when a line is inserted. `might_have_gone` is true for the ways that could
     /// have been the victim.
     #[inline]
-    pub fn on_insert<T: Ranked>(
+    pub fn on_insert<T: HasRank>(
         &mut self,
         at: &Edge<'_>,
         newcomer: &InsertedLine,
@@ -223,7 +223,7 @@ pub fn describe_ranks(ways: u32, bits: u32, to: &mut dyn Describe) {
 
 /// Applies a change to the ranks of a set.
 #[inline(never)]
-fn with_ranks<T: Ranked>(row: &mut [T], change: impl FnOnce(&mut [u8])) {
+fn with_ranks<T: HasRank>(row: &mut [T], change: impl FnOnce(&mut [u8])) {
     let mut ranks = [0; MAX_WAYS];
     for (rank, line) in ranks.iter_mut().zip(row.iter_mut()) {
         *rank = *line.rank();
@@ -236,7 +236,7 @@ fn with_ranks<T: Ranked>(row: &mut [T], change: impl FnOnce(&mut [u8])) {
 
 /// Makes a line the most recently used one of its set.
 #[inline]
-fn promote<T: Ranked>(row: &mut [T], way: usize) {
+fn promote<T: HasRank>(row: &mut [T], way: usize) {
     let last = *row[way].rank();
     for line in row.iter_mut() {
         let rank = line.rank();
@@ -264,7 +264,7 @@ mod bench {
     /// Entry that consists of a rank only.
     struct Rank(u8);
 
-    impl Ranked for Rank {
+    impl HasRank for Rank {
         fn rank(&mut self) -> &mut u8 {
             &mut self.0
         }

@@ -67,13 +67,13 @@ impl AtomicBuffer {
 
     /// Returns the buffered line, if it is the line at `place`.
     #[must_use]
-    pub fn held(&self, place: LinePlace) -> Option<&LineData> {
+    pub fn line_at(&self, place: LinePlace) -> Option<&LineData> {
         (self.valid && self.place == place).then_some(&self.line)
     }
 
     /// Returns the buffered line to be changed by the host or an arriving burst, if it is the line at
     /// `place`.
-    pub fn held_mut(&mut self, place: LinePlace) -> Option<&mut LineData> {
+    pub fn line_at_mut(&mut self, place: LinePlace) -> Option<&mut LineData> {
         (self.valid && self.place == place).then_some(&mut self.line)
     }
 
@@ -114,7 +114,7 @@ impl AtomicBuffer {
         asked: &BankAccess<'_>,
         can_write: bool,
     ) -> Result<bool, Stall> {
-        let is_here = self.held(place).is_some();
+        let is_here = self.line_at(place).is_some();
         if !asked.kind.is_atomic() {
             if !is_here {
                 return perform(memory, place, replies, at, asked, self.shape.operand_bytes, can_write);

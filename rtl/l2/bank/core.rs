@@ -7,12 +7,12 @@ use super::super::line::{Bursts, LineState, Tag, TagShape};
 use super::super::looking::LookupEntry;
 use super::super::mshr::{Mshr, MshrEntry, MshrShape, WaiterShape};
 use super::super::split::Split;
-use super::super::stats::{L2Has, L2Stats, Stall};
+use super::super::stats::{L2Features, L2Stats, Stall};
 use super::lines::Lines;
 use crate::cells::arbiter::RoundRobin;
 use crate::cells::atomic::AtomicOp;
 use crate::cells::fifo::Fifo;
-use crate::cells::line::sectors_touched;
+use crate::cells::line::touched_sectors;
 use crate::cells::lru::{Recency, WORD_WAYS};
 use crate::dram::message::DramReply;
 use crate::index::IndexUnit;
@@ -145,7 +145,7 @@ impl Core {
         if replies.is_empty() {
             return false;
         }
-        if !rsp.ready(at) {
+        if !rsp.is_ready(at) {
             return true;
         }
         if let Some(reply) = replies.front() {
@@ -160,10 +160,10 @@ impl Core {
     #[inline(never)]
     fn reply_whole(&mut self, rsp: &mut Tx<'_, Reply>, at: &mut impl AnyEdge) -> bool {
         let Some(split) = &mut self.split else { return false };
-        let is_stuck = split.has_done() && !rsp.ready(at);
+        let is_stuck = split.has_done() && !rsp.is_ready(at);
         if let Some(reply) = split.whole().filter(|_| !is_stuck) {
             send(rsp, reply, at);
-            split.sent();
+            split.on_reply_sent();
         }
         if let Some(part) = self.lines.replies.front() {
             split.gather(part);
@@ -215,7 +215,7 @@ impl Core {
                 if self.by_sector && looking.request.kind.is_atomic() {
                     // An atomic returns only the sectors that it touches, so the other sectors need not be
                     // present.
-                    looking.request.sectors = sectors_touched(looking.request.byte_mask);
+                    looking.request.sectors = touched_sectors(looking.request.byte_mask);
                 }
             });
             if is_whole {
@@ -240,7 +240,7 @@ impl Core {
     /// Ends the lookup of a request that was served or deferred: sends its acknowledgment, if any, and counts
     /// reads.
     #[inline(always)]
-    pub fn accepted(&mut self, kind: RequestKind, from: (u32, u64, u8, u64)) {
+    pub fn finish_lookup(&mut self, kind: RequestKind, from: (u32, u64, u8, u64)) {
         if kind.is_acknowledged() {
             self.lines.acknowledge(from);
         }
@@ -313,7 +313,7 @@ impl Core {
         }
         to.part("replies", |to| replies.describe(to));
         self.describe_logic(to);
-        stats.describe(&L2Has { sectors: *by_sector, ..self.config.has() }, to);
+        stats.describe(&L2Features { sectors: *by_sector, ..self.config.has() }, to);
     }
 
     fn describe_logic(&self, to: &mut dyn Describe) {

@@ -37,10 +37,10 @@ impl L2Bank {
     #[must_use]
     pub fn peek(&self, line: u64) -> Option<(&[u8; LINE_BYTES], u128)> {
         let core = self.core();
-        let held = core.locate(line).map(|place| (place, core.held(place)));
+        let held = core.locate(line).map(|place| (place, core.stored_bytes(place)));
         match (&self.flow, held) {
             (Flow::Overlapped(bank), Some((place, bytes))) => Some((bytes, bank.bytes_here(place))),
-            (Flow::Overlapped(bank), None) => bank.given_up(core.local(line)),
+            (Flow::Overlapped(bank), None) => bank.queued_writeback(core.local(line)),
             (Flow::Transient(_), held) => held.map(|(_, bytes)| (bytes, u128::MAX)),
         }
     }
@@ -51,7 +51,7 @@ impl L2Bank {
         let core = self.core_mut();
         let Some((set, way)) = core.locate(line) else { return false };
         let lines = &mut core.lines;
-        if let Some(held) = lines.atomic_buffer.as_mut().and_then(|buffer| buffer.held_mut((set, way))) {
+        if let Some(held) = lines.atomic_buffer.as_mut().and_then(|buffer| buffer.line_at_mut((set, way))) {
             held.0 = *bytes;
             return true;
         }
@@ -100,9 +100,9 @@ impl Core {
     }
 
     /// Returns the bytes of the line in a way, from the atomic buffer if it is there.
-    fn held(&self, (set, way): LinePlace) -> &[u8; LINE_BYTES] {
+    fn stored_bytes(&self, (set, way): LinePlace) -> &[u8; LINE_BYTES] {
         let lines = &self.lines;
-        let held = lines.atomic_buffer.as_ref().and_then(|buffer| buffer.held((set, way)));
+        let held = lines.atomic_buffer.as_ref().and_then(|buffer| buffer.line_at((set, way)));
         &held.unwrap_or_else(|| &lines.data.row(set)[way as usize]).0
     }
 }

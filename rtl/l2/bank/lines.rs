@@ -46,7 +46,7 @@ pub struct BankAccess<'a> {
 impl<'a> BankAccess<'a> {
     /// Returns the access of a request whose lookup is over.
     #[inline(always)]
-    pub fn looking(request: &'a Request) -> Self {
+    pub fn from_request(request: &'a Request) -> Self {
         let &Request { kind, id, line, sm, partition: _, ticket, .. } = request;
         let &Request { atomic, sharing: _, sectors, byte_mask, ref data, stamps, .. } = request;
         Self { kind, id, line, sm, ticket, atomic, sectors, byte_mask, data, stamps }
@@ -127,7 +127,7 @@ impl Lines {
     #[inline(always)]
     pub fn fill(&mut self, at: &impl AnyEdge, spot: Spot<'_>, change: impl FnOnce(&mut LineData)) {
         if let (Spot::Way(place), Some(buffer)) = (&spot, &mut self.atomic_buffer)
-            && let Some(line) = buffer.held_mut(*place)
+            && let Some(line) = buffer.line_at_mut(*place)
         {
             return change(line);
         }
@@ -146,7 +146,7 @@ impl Lines {
 
     /// Returns the bytes of a victim, and removes the line from the atomic buffer if it is there.
     #[inline(always)]
-    pub fn leaving(&mut self, at: &impl AnyEdge, (set, way): LinePlace, stats: &mut L2Stats) -> &LineData {
+    pub fn take_victim(&mut self, at: &impl AnyEdge, (set, way): LinePlace, stats: &mut L2Stats) -> &LineData {
         let held = self.atomic_buffer.as_mut().and_then(|buffer| buffer.release((set, way), stats));
         held.unwrap_or_else(|| self.data.read_cell(at, set, way))
     }
@@ -162,7 +162,7 @@ impl Lines {
         can_write: bool,
     ) -> Result<(), Stall> {
         if let Some(buffer) = &mut self.atomic_buffer
-            && buffer.held(place).is_some()
+            && buffer.line_at(place).is_some()
         {
             if !can_write {
                 return Err(Stall::Port);

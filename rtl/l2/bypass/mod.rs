@@ -42,7 +42,7 @@ pub type L2Bypass = Choice<dyn Scheme>;
 
 impl L2Bypass {
     /// Returns the policy of one bank, in a wrapper that records each hook call.
-    pub(super) fn watched(&self) -> Option<Box<dyn Hooks>> {
+    pub(super) fn watched_hooks(&self) -> Option<Box<dyn Hooks>> {
         self.hardware().map(|hooks| Watched::of(self.typetag_name(), hooks))
     }
 }

@@ -5,7 +5,7 @@ use arbitrary_int::traits::Integer;
 use arbitrary_int::u3;
 use serde::{Deserialize, Serialize};
 
-use super::{MOST_PORTS, OutputCount, OutputStats, XbarIo};
+use super::{MAX_PORTS, OutputCount, OutputStats, XbarIo};
 use crate::cells::arbiter::RoundRobin;
 use crate::cells::lines::Lines;
 use crate::kernel::{AnyEdge, Counted, Describe, DescribeExt, FieldsExt, Logic, RxBank, Sleep, TxBank};
@@ -20,7 +20,7 @@ const CALENDAR: u64 = 8;
 
 /// Input that an output is serving, and the cycle in which the tail passes.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Passing {
+struct ActiveTransfer {
     input: u8,
     tail_at: u64,
 }
@@ -31,7 +31,7 @@ struct Output<M: Lines> {
     arbiter: RoundRobin,
     /// Inputs whose head packet requests this output.
     requests: M,
-    passing: Passing,
+    passing: ActiveTransfer,
     count: OutputCount,
 }
 
@@ -59,14 +59,14 @@ impl<P: Packet, M: Lines> Switch<P, M> {
     /// If there are no inputs or outputs, or more than 256: the wiring of the machine is wrong.
     pub(super) fn new(path: &str, config: &XbarConfig, inputs: u32, outputs: u32, shape: &P::Shape) -> Self {
         assert!(
-            (1..=MOST_PORTS).contains(&outputs),
-            "{path}: {outputs} outputs, expected 1 to {MOST_PORTS}: one bit per output"
+            (1..=MAX_PORTS).contains(&outputs),
+            "{path}: {outputs} outputs, expected 1 to {MAX_PORTS}: one bit per output"
         );
         let input = |i| InputBuffer::new(format!("{path}.input{i}.flits"), config, shape.clone());
         let output = |_| Output {
             arbiter: RoundRobin::new(inputs),
             requests: M::NONE,
-            passing: Passing::default(),
+            passing: ActiveTransfer::default(),
             count: OutputCount::default(),
         };
         Self {
@@ -125,7 +125,7 @@ impl<P: Packet, M: Lines> Switch<P, M> {
             let o = o as usize;
             idle = idle.without_first();
             let output = &mut self.outputs[o];
-            if !to.at(o).ready(at) {
+            if !to.at(o).is_ready(at) {
                 output.count.block(at.cycle());
                 edge.stuck |= M::line(o as u32);
                 continue;
@@ -137,7 +137,7 @@ impl<P: Packet, M: Lines> Switch<P, M> {
             }
             self.busy |= M::line(o as u32);
             let tail_at = self.inputs[i as usize].leave(at.cycle());
-            output.passing = Passing { input: i as u8, tail_at };
+            output.passing = ActiveTransfer { input: i as u8, tail_at };
             self.tails[(tail_at % CALENDAR) as usize] |= M::line(o as u32);
             output.count.grant(at.cycle());
             edge.granted |= M::line(i);
@@ -241,7 +241,7 @@ impl<P: Packet + 'static, M: Lines> Switch<P, M> {
 
 impl<M: Lines> Output<M> {
     fn describe(&self, inputs: u32, flit_bits: u32, to: &mut dyn Describe) {
-        let Self { arbiter, requests, passing: Passing { input, tail_at }, count } = self;
+        let Self { arbiter, requests, passing: ActiveTransfer { input, tail_at }, count } = self;
         to.part("arbiter", |to| arbiter.describe(to));
         requests.describe("requests", inputs, to);
         to.sized("input", u64::from(*input), (u32::BITS - (inputs - 1).leading_zeros()).max(1));

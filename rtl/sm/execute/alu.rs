@@ -6,7 +6,7 @@ use isa::program::{Dst, Inst, Op, Src};
 
 use super::operands::{Operands, Row};
 use crate::l1::access::LANES;
-use crate::sm::front::decode::Decoded;
+use crate::sm::front::decode::DecodedInst;
 use crate::sm::host::image::RESULT_WORDS;
 
 /// Result words of one warp instruction, by destination, low word first.
@@ -50,7 +50,7 @@ impl Compute {
 /// Computes an instruction; `mask` are its active lanes. Writes register results to `words` and returns
 /// predicate results in the order of the destinations.
 #[inline(always)]
-pub(in crate::sm) fn execute(decoded: &Decoded, mask: u32, read: Operands<'_>, words: &mut Words) -> [u32; 2] {
+pub(in crate::sm) fn execute(decoded: &DecodedInst, mask: u32, read: Operands<'_>, words: &mut Words) -> [u32; 2] {
     let [a, b, c, ..] = &decoded.srcs;
     let [low, high, ..] = words;
     match decoded.compute {
@@ -80,7 +80,7 @@ pub(in crate::sm) fn execute(decoded: &Decoded, mask: u32, read: Operands<'_>, w
 
 /// Fills the result words with a constant per word in the lanes of `mask`, and with zero in the others.
 #[inline(always)]
-fn spread(decoded: &Decoded, mask: u32, words: &mut Words) {
+fn spread(decoded: &DecodedInst, mask: u32, words: &mut Words) {
     for (word, value) in words.iter_mut().zip(decoded.loads).take(decoded.words.into()) {
         *word = [value; LANES];
         if mask != u32::MAX {
@@ -91,7 +91,7 @@ fn spread(decoded: &Decoded, mask: u32, words: &mut Words) {
 
 /// Computes an instruction that has no specialized loop.
 #[inline(never)]
-fn execute_other(decoded: &Decoded, read: Operands<'_>, words: &mut Words) -> [u32; 2] {
+fn execute_other(decoded: &DecodedInst, read: Operands<'_>, words: &mut Words) -> [u32; 2] {
     let inst = &decoded.inst;
     let [a, b, c, ..] = &decoded.srcs;
     let [low, high, ..] = words;

@@ -34,7 +34,7 @@ use serde::{Deserialize, Serialize};
 use super::register_file::Word;
 use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, FieldsExt, Logic, Storage};
 use crate::l1::access::LANES;
-use crate::sm::front::decode::{Decoded, PIPES, Pipe};
+use crate::sm::front::decode::{DecodedInst, PIPES, Pipe};
 use crate::sm::front::issue::Issue;
 use crate::sm::front::scheduler::MAX_SCHEDULERS;
 use crate::sm::{SmConfig, SmCore};
@@ -184,7 +184,7 @@ impl Collectors {
 
     /// True if a pipe that all schedulers share has accepted the last instruction issued to it.
     #[inline(always)]
-    pub fn have_given(&self, pipe: Pipe, cycle: u64) -> bool {
+    pub fn has_accepted(&self, pipe: Pipe, cycle: u64) -> bool {
         self.entry[0][pipe as usize] <= cycle
     }
 
@@ -325,7 +325,7 @@ impl SmCore {
         at: &impl AnyEdge,
         &Issue { scheduler, warp, half, .. }: &Issue,
         (pipe, interval): (Pipe, u16),
-        decoded: &Decoded,
+        decoded: &DecodedInst,
     ) -> u64 {
         if self.collectors.are_off() {
             if pipe.is_kept() {
@@ -344,7 +344,7 @@ impl SmCore {
         scheduler: usize,
         (warp, half): (u8, u8),
         (pipe, interval): (Pipe, u16),
-        decoded: &Decoded,
+        decoded: &DecodedInst,
     ) -> u64 {
         let rows = self.first_row(warp, half).into();
         let ready = self.collectors.read(at.cycle(), scheduler, rows, &decoded.inst.reads);

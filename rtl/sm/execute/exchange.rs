@@ -11,7 +11,7 @@ use crate::kernel::AnyEdge;
 use crate::l1::access::LANES;
 use crate::sm::SmCore;
 use crate::sm::core::Loaded;
-use crate::sm::front::decode::Decoded;
+use crate::sm::front::decode::DecodedInst;
 use crate::sm::front::issue::{Issue, IssueProgress};
 use crate::sm::host::fault::FaultKind;
 
@@ -23,7 +23,7 @@ impl SmCore {
         loaded: &Loaded,
         at: &impl AnyEdge,
         issue: &Issue,
-        decoded: &Decoded,
+        decoded: &DecodedInst,
         op: &WarpOp,
     ) -> IssueProgress {
         let read = Operands::open((&self.registers, &self.warps, &self.ctas), loaded, at, issue, decoded);
@@ -33,7 +33,8 @@ impl SmCore {
         if let Some(members) = &members {
             let of_half = |lanes: u64| (lanes >> (LANES * usize::from(issue.half))) as u32;
             let wrong = |live| find_fault(op.name(), issue.mask, of_half(live), members);
-            let wrong = wrong(self.stacks.alive(issue.warp)).and_then(|_| wrong(self.awaited(loaded, issue.warp)));
+            let wrong =
+                wrong(self.stacks.alive(issue.warp)).and_then(|_| wrong(self.awaited_lanes(loaded, issue.warp)));
             if let Some(wrong) = wrong {
                 return self.stop(loaded, issue, decoded, wrong.lane() as u8, FaultKind::Convergence(wrong));
             }
@@ -67,7 +68,7 @@ impl SmCore {
     /// Returns the lanes that others may have to wait for. These have not exited and are not at an
     /// instruction after which a thread only exits, such as the end of the kernel. Hardware keeps this as one
     /// bit per stack entry.
-    fn awaited(&self, loaded: &Loaded, warp: u8) -> u64 {
+    fn awaited_lanes(&self, loaded: &Loaded, warp: u8) -> u64 {
         let alive = self.stacks.alive(warp);
         let (mut seen, mut awaited) = (0, 0);
         // The pc of a lane is that of the highest stack entry that contains it.
@@ -84,13 +85,13 @@ impl SmCore {
     /// Stops the core, and returns true, if a warp reaches a barrier without all the lanes that it waits for.
     /// One half of a 64-lane warp may arrive alone at a barrier with a thread count, where it counts for 32.
     #[inline(never)]
-    pub(in crate::sm) fn stop_if_split(&mut self, loaded: &Loaded, issue: &Issue, decoded: &Decoded) -> bool {
+    pub(in crate::sm) fn stop_if_split(&mut self, loaded: &Loaded, issue: &Issue, decoded: &DecodedInst) -> bool {
         const LOWER: u64 = u32::MAX as u64;
         let op = match decoded.inst.op {
             Op::BarrierWith(kind) => kind.name(),
             _ => BarrierKind::Sync.name(),
         };
-        let (lanes, live) = (issue.lanes, self.awaited(loaded, issue.warp));
+        let (lanes, live) = (issue.lanes, self.awaited_lanes(loaded, issue.warp));
         if lanes == live {
             return false;
         }

@@ -10,7 +10,7 @@ use crate::kernel::AnyEdge;
 use crate::l1::access::LANES;
 use crate::sm::SmCore;
 use crate::sm::core::Loaded;
-use crate::sm::front::decode::{Decoded, Pipe};
+use crate::sm::front::decode::{DecodedInst, Pipe};
 use crate::sm::front::issue::{Issue, IssueProgress};
 use crate::sm::host::fault::FaultKind;
 use crate::sm::memory::access::check_access;
@@ -25,7 +25,7 @@ impl SmCore {
         loaded: &Loaded,
         at: &impl AnyEdge,
         issue: &Issue,
-        decoded: &Decoded,
+        decoded: &DecodedInst,
     ) -> IssueProgress {
         match &decoded.inst.op {
             Op::Tensor(op) if issue.mask == u32::MAX => self.multiply(loaded, at, issue, decoded, op),
@@ -45,7 +45,7 @@ impl SmCore {
         loaded: &Loaded,
         at: &impl AnyEdge,
         issue: &Issue,
-        decoded: &Decoded,
+        decoded: &DecodedInst,
         op: &TensorOp,
     ) -> IssueProgress {
         let start = self.start(at, issue, (Pipe::Tensor, decoded.interval), decoded);
@@ -70,7 +70,7 @@ impl SmCore {
         loaded: &Loaded,
         at: &impl AnyEdge,
         issue: &Issue,
-        decoded: &Decoded,
+        decoded: &DecodedInst,
         (load, mem): (MatrixLoad, &MemOp),
     ) -> IssueProgress {
         let read = Operands::open((&self.registers, &self.warps, &self.ctas), loaded, at, issue, decoded);

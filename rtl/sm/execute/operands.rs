@@ -15,7 +15,7 @@ use crate::kernel::{AnyEdge, Edge};
 use crate::l1::access::LANES;
 use crate::sm::KernelImage;
 use crate::sm::core::Loaded;
-use crate::sm::front::decode::Decoded;
+use crate::sm::front::decode::DecodedInst;
 use crate::sm::front::issue::Issue;
 use crate::sm::warp::cta::CtaSlots;
 use crate::sm::warp::warps::{Warp, Warps};
@@ -211,7 +211,7 @@ impl<'a> Operands<'a> {
         loaded: &'a Loaded,
         at: &'a impl AnyEdge,
         &Issue { warp, half, rows, .. }: &Issue,
-        decoded: &Decoded,
+        decoded: &DecodedInst,
     ) -> Self {
         file.take_reads(at, decoded.reads.into());
         Self { file, warps, ctas, loaded, at: at.edge(), warp, half, rows: rows.into() }

@@ -48,12 +48,12 @@ pub(in crate::sm) struct RegisterFile {
 }
 
 /// View of the words as banks: consecutive rows interleaved across the columns.
-struct Banked<'a> {
+struct BankedView<'a> {
     words: &'a Array<Word>,
     spec: &'a ArraySpec,
 }
 
-impl ArrayView for Banked<'_> {
+impl ArrayView for BankedView<'_> {
     fn spec(&self) -> &ArraySpec {
         self.spec
     }
@@ -132,7 +132,7 @@ impl RegisterFile {
         self.words.take_writes(at, count.into());
         let results = rows.iter().zip(words).take(count.into());
         if mask == u32::MAX
-            && let Some(file) = self.words.unwatched(at)
+            && let Some(file) = self.words.unobserved_cells_mut(at)
         {
             // Fast path for all lanes and no observers, the usual case: skips the checks per word.
             for (row, values) in results {
@@ -189,7 +189,7 @@ impl RegisterFile {
         let Self { words, preds, banks, num_warps: _ } = self;
         match banks {
             None => to.array("words", words),
-            Some(spec) => to.array("words", &Banked { words, spec }),
+            Some(spec) => to.array("words", &BankedView { words, spec }),
         }
         to.array("preds", preds);
     }
@@ -211,7 +211,7 @@ mod tests {
             file.write_word(&Edge::new(1, 1, &mut Wake::new(&[1])), 5, u32::MAX, &[value; LANES]);
             let words = &file.words;
             file.banks.as_ref().map_or((words.digest(), words.cell_bits()), |spec| {
-                let banked = Banked { words, spec };
+                let banked = BankedView { words, spec };
                 (banked.digest(), banked.cell_bits())
             })
         };

@@ -7,7 +7,7 @@ use crate::kernel::{AnyEdge, Rx};
 use crate::l1::access::{LANES, WarpReply, WarpReplyKind};
 use crate::sm::SmCore;
 use crate::sm::core::Loaded;
-use crate::sm::front::decode::{Decoded, Pipe};
+use crate::sm::front::decode::{DecodedInst, Pipe};
 use crate::sm::memory::address_unit::{Part, extend};
 use crate::sm::warp::warps::Warps;
 
@@ -59,7 +59,7 @@ impl SmCore {
         let Some(reply) = wb.peek(at) else { return wb.drop_head(at) };
         let warp = reply.warp;
         if reply.kind == WarpReplyKind::Stored {
-            self.count_reply(at, reply, Warps::stored);
+            self.count_reply(at, reply, Warps::complete_store);
             return wb.drop_head(at);
         }
         if loaded.recorded.is_some() {
@@ -68,7 +68,7 @@ impl SmCore {
         let decoded = &loaded.table[reply.pc as usize];
         // Atomics also write, so barriers and fences wait for them as for stores.
         let is_atomic = matches!(decoded.inst.op, Op::Atomic(..));
-        self.count_reply(at, reply, if is_atomic { Warps::stored } else { Warps::loaded });
+        self.count_reply(at, reply, if is_atomic { Warps::complete_store } else { Warps::complete_load });
         let mut written = decoded.inst.writes;
         match &decoded.inst.op {
             Op::Load(mem) if mem.lanes == 1 && mem.ty.bytes() == 4 && decoded.words == 1 => {
@@ -163,7 +163,7 @@ impl SmCore {
 
     /// Releases the destination registers of an instruction that has written them.
     #[inline(always)]
-    fn release(&mut self, loaded: &Loaded, warp: u8, decoded: &Decoded) {
+    fn release(&mut self, loaded: &Loaded, warp: u8, decoded: &DecodedInst) {
         self.release_set(loaded, warp, &decoded.inst.writes, decoded.pipe == Pipe::Global);
     }
 

@@ -65,11 +65,11 @@ impl SmCore {
     ) -> u64 {
         let Self { fetch, icache: Some(icache), stacks, streams, warps, .. } = self else { return 0 };
         let Some(io) = io else { return fetch.step(0) };
-        if icache.served() == 0 {
+        if icache.served_warps() == 0 {
             icache.fill(at, io);
         }
-        let served = icache.served();
-        let among = if served != 0 { served } else { fetch.wanted(warps.live()) & !icache.missing() };
+        let served = icache.served_warps();
+        let among = if served != 0 { served } else { fetch.fetchable_warps(warps.live()) & !icache.missing() };
         let mut turn = None;
         let decoded = fetch.step_among(among, |warp| {
             let pc = stacks.pc(warp);
@@ -92,8 +92,10 @@ impl SmCore {
     /// True if fetching can progress in the next cycle, given the warps to fetch: one can be served or looked
     /// up, or a line has arrived.
     #[inline(never)]
-    pub(in crate::sm) fn goes_on_fetching(&self, wanted: u64, io: &Option<FetchIo<'_>>, at: &impl AnyEdge) -> bool {
+    pub(in crate::sm) fn can_fetch(&self, wanted: u64, io: &Option<FetchIo<'_>>, at: &impl AnyEdge) -> bool {
         let Some(icache) = &self.icache else { return true };
-        icache.served() != 0 || wanted & !icache.missing() != 0 || io.as_ref().is_some_and(|io| io.brought.waiting(at))
+        icache.served_warps() != 0
+            || wanted & !icache.missing() != 0
+            || io.as_ref().is_some_and(|io| io.brought.has_beat(at))
     }
 }

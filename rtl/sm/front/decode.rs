@@ -89,7 +89,7 @@ impl Pipe {
 
 /// Decoded instruction: one row of the decode table.
 #[derive(Clone, Debug)]
-pub(in crate::sm) struct Decoded {
+pub(in crate::sm) struct DecodedInst {
     /// Instruction as lowered from PTX or from a trace.
     pub inst: Inst,
     /// Pipe that executes the instruction.
@@ -132,7 +132,11 @@ pub(in crate::sm) struct Decoded {
 }
 
 /// Decodes a kernel for one SM. Returns its decode table and the constants that the table refers to.
-pub(in crate::sm) fn decode(image: &KernelImage, config: &SmConfig, identity: Identity) -> (Box<[Decoded]>, Constants) {
+pub(in crate::sm) fn decode(
+    image: &KernelImage,
+    config: &SmConfig,
+    identity: Identity,
+) -> (Box<[DecodedInst]>, Constants) {
     let mut constants = Constants::new();
     let mut row = |inst: &Inst| {
         let pipe = pipe_of(inst, &config.pipes);
@@ -150,7 +154,7 @@ pub(in crate::sm) fn decode(image: &KernelImage, config: &SmConfig, identity: Id
         let reads = srcs.iter().chain([&base]).map(Operand::reads).sum();
         let loads = inst.mem().and_then(|mem| constant_loads(inst, mem, image));
         let pred = |dst: &Dst| if let Dst::Pred(pred) = dst { Some(*pred) } else { None };
-        Decoded {
+        DecodedInst {
             inst: inst.clone(),
             pipe,
             compute: if loads.is_some() { Compute::Spread } else { Compute::of(inst) },

@@ -3,7 +3,7 @@
 use isa::lanes::ConvergenceFault;
 use isa::program::{BarrierKind, Guard, MemOp, Op, Src};
 
-use super::decode::{Decoded, Pipe};
+use super::decode::{DecodedInst, Pipe};
 use super::issue::{HalfOrder, Head, Issue, IssueProgress};
 use super::scheduler::MAX_SCHEDULERS;
 use crate::kernel::AnyEdge;
@@ -19,7 +19,7 @@ use crate::sm::warp::halves::Half;
 
 /// Effect of an issue on the head instruction of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+enum HeadOutcome {
     /// The instruction leaves the buffer, and the warp has advanced.
     Leaves,
     /// The instruction issues again, or has stopped the core.
@@ -38,7 +38,7 @@ impl SmCore {
     ) {
         let active = self.stacks.active(warp);
         self.stalls.issue(scheduler, warp, pc);
-        let lanes = active & self.guarded::<PAIRS>(at, warp, decoded.inst.guard);
+        let lanes = active & self.enabled_lanes::<PAIRS>(at, warp, decoded.inst.guard);
         let Half { number: half, mask, turn } = if PAIRS && decoded.pipe != Pipe::Control {
             self.halves.next(warp, lanes)
         } else {
@@ -51,7 +51,7 @@ impl SmCore {
                 acting = active;
                 self.counters.divergent_branches += u64::from(lanes != 0 && lanes != active);
                 self.stacks.branch(at, warp, lanes, target, reconverge);
-                Fate::Leaves
+                HeadOutcome::Leaves
             }
             Op::Exit | Op::Barrier { .. } | Op::Nop | Op::Fence(_) => {
                 self.dispatch_control(loaded, at, &issue, decoded)
@@ -72,7 +72,7 @@ impl SmCore {
             }
             _ => self.dispatch_computing::<PAIRS>(loaded, at, issue, decoded),
         };
-        if fate == Fate::Leaves {
+        if fate == HeadOutcome::Leaves {
             self.retire_head::<PAIRS>(loaded, &issue, decoded.pipe, acting);
         }
     }
@@ -85,7 +85,7 @@ impl SmCore {
 
     /// Returns the lanes of a warp for which the guard predicate enables the instruction.
     #[inline(always)]
-    fn guarded<const PAIRS: bool>(&self, at: &impl AnyEdge, warp: u8, guard: Option<Guard>) -> u64 {
+    fn enabled_lanes<const PAIRS: bool>(&self, at: &impl AnyEdge, warp: u8, guard: Option<Guard>) -> u64 {
         let Some(Guard { pred, negated }) = guard else { return u64::MAX };
         let mut lanes = u64::from(self.registers.pred(at, warp, 0, pred));
         if PAIRS {
@@ -96,16 +96,22 @@ impl SmCore {
 
     /// Executes exits, plain barriers, fences and no-ops.
     #[inline(always)]
-    fn dispatch_control(&mut self, loaded: &Loaded, at: &impl AnyEdge, issue: &Issue, decoded: &Decoded) -> Fate {
+    fn dispatch_control(
+        &mut self,
+        loaded: &Loaded,
+        at: &impl AnyEdge,
+        issue: &Issue,
+        decoded: &DecodedInst,
+    ) -> HeadOutcome {
         let &Issue { warp, lanes, .. } = issue;
         match decoded.inst.op {
             Op::Exit if lanes != 0 => {
                 self.exit(at, warp, lanes);
-                return Fate::Leaves;
+                return HeadOutcome::Leaves;
             }
             Op::Barrier { id } if lanes != 0 => {
                 if lanes != self.stacks.alive(warp) && self.stop_if_split(loaded, issue, decoded) {
-                    return Fate::Stays;
+                    return HeadOutcome::Stays;
                 }
                 let slot = self.warps.get(warp).cta;
                 let live = self.warps.live() & self.ctas.warps(slot);
@@ -114,7 +120,7 @@ impl SmCore {
             _ => {}
         }
         self.stacks.advance(at, warp);
-        Fate::Leaves
+        HeadOutcome::Leaves
     }
 
     /// Executes a load or store.
@@ -124,16 +130,16 @@ impl SmCore {
         loaded: &Loaded,
         at: &impl AnyEdge,
         issue: Issue,
-        decoded: &Decoded,
+        decoded: &DecodedInst,
         mem: &MemOp,
-    ) -> Fate {
+    ) -> HeadOutcome {
         if issue.mask != 0 {
             let served = self.access(loaded, at, issue, decoded, mem);
             if served != IssueProgress::All {
                 return self.dispatch_again(issue.warp, decoded, served);
             }
         }
-        self.go_on::<PAIRS>(at, issue, decoded)
+        self.advance_warp::<PAIRS>(at, issue, decoded)
     }
 
     /// Executes an instruction that only computes.
@@ -143,14 +149,14 @@ impl SmCore {
         loaded: &Loaded,
         at: &impl AnyEdge,
         issue: Issue,
-        decoded: &Decoded,
-    ) -> Fate {
+        decoded: &DecodedInst,
+    ) -> HeadOutcome {
         if issue.mask != 0 && decoded.writes {
             let start = self.start(at, &issue, (decoded.pipe, decoded.interval), decoded);
             self.compute::<PAIRS>(loaded, at, &issue, decoded, start);
             self.reserve(&issue, &decoded.inst.writes);
         }
-        self.go_on::<PAIRS>(at, issue, decoded)
+        self.advance_warp::<PAIRS>(at, issue, decoded)
     }
 
     /// Executes one of the rare instructions; at least one lane must be active.
@@ -160,8 +166,8 @@ impl SmCore {
         loaded: &Loaded,
         at: &impl AnyEdge,
         issue: Issue,
-        decoded: &Decoded,
-    ) -> Fate {
+        decoded: &DecodedInst,
+    ) -> HeadOutcome {
         let served = self.serve_rare(loaded, at, issue, decoded);
         if served != IssueProgress::All {
             return self.dispatch_again(issue.warp, decoded, served);
@@ -169,13 +175,13 @@ impl SmCore {
         if decoded.pipe == Pipe::Barrier {
             // Both halves have arrived at the barrier.
             self.stacks.advance(at, issue.warp);
-            return Fate::Leaves;
+            return HeadOutcome::Leaves;
         }
-        self.go_on::<PAIRS>(at, issue, decoded)
+        self.advance_warp::<PAIRS>(at, issue, decoded)
     }
 
     #[inline(never)]
-    fn serve_rare(&mut self, loaded: &Loaded, at: &impl AnyEdge, issue: Issue, decoded: &Decoded) -> IssueProgress {
+    fn serve_rare(&mut self, loaded: &Loaded, at: &impl AnyEdge, issue: Issue, decoded: &DecodedInst) -> IssueProgress {
         match &decoded.inst.op {
             Op::LoadMatrix(..) | Op::Tensor(_) => self.serve_matrix(loaded, at, &issue, decoded),
             Op::Atomic(_, mem) => self.access(loaded, at, issue, decoded, mem),
@@ -189,22 +195,27 @@ impl SmCore {
     /// Keeps an instruction at the head of its warp, and presents it to the scoreboard again if lanes remain
     /// to be served.
     #[inline(never)]
-    fn dispatch_again(&mut self, warp: u8, decoded: &Decoded, served: IssueProgress) -> Fate {
+    fn dispatch_again(&mut self, warp: u8, decoded: &DecodedInst, served: IssueProgress) -> HeadOutcome {
         if served == IssueProgress::Part {
             self.scoreboard.show(warp, &decoded.uses);
         }
-        Fate::Stays
+        HeadOutcome::Stays
     }
 
     /// Advances a warp to its next instruction, unless the upper half must still issue.
     #[inline(always)]
-    fn go_on<const PAIRS: bool>(&mut self, at: &impl AnyEdge, issue: Issue, decoded: &Decoded) -> Fate {
+    fn advance_warp<const PAIRS: bool>(
+        &mut self,
+        at: &impl AnyEdge,
+        issue: Issue,
+        decoded: &DecodedInst,
+    ) -> HeadOutcome {
         if PAIRS && issue.turn == HalfOrder::First {
             self.dispatch_other(issue, decoded);
-            return Fate::Stays;
+            return HeadOutcome::Stays;
         }
         self.stacks.advance(at, issue.warp);
-        Fate::Leaves
+        HeadOutcome::Leaves
     }
 
     /// Counts an issued instruction and presents the next instruction of the warp to the schedulers.
@@ -212,10 +223,10 @@ impl SmCore {
     fn retire_head<const PAIRS: bool>(&mut self, loaded: &Loaded, issue: &Issue, pipe: Pipe, acting: u64) {
         let &Issue { scheduler, warp, pc, .. } = issue;
         if PAIRS {
-            self.halves.issued(warp, HalfOrder::Only);
+            self.halves.on_issue(warp, HalfOrder::Only);
         }
-        self.schedulers[scheduler % MAX_SCHEDULERS].issued(warp);
-        self.counters.issued::<PAIRS>(pipe, acting);
+        self.schedulers[scheduler % MAX_SCHEDULERS].on_issue(warp);
+        self.counters.count_issue::<PAIRS>(pipe, acting);
         self.heads[pipe as usize] &= !(1 << warp);
         // The pc of a warp that has ended does not change.
         let next = self.stacks.pc(warp);
@@ -232,7 +243,7 @@ impl SmCore {
         loaded: &Loaded,
         at: &impl AnyEdge,
         issue: &Issue,
-        decoded: &Decoded,
+        decoded: &DecodedInst,
         kind: BarrierKind,
     ) -> IssueProgress {
         let &Issue { warp, mask, lanes, .. } = issue;
@@ -278,7 +289,7 @@ impl SmCore {
         loaded: &Loaded,
         at: &impl AnyEdge,
         issue: &Issue,
-        decoded: &Decoded,
+        decoded: &DecodedInst,
         kind: BarrierKind,
     ) -> Result<(u32, Arrival), ConvergenceFault> {
         let &Issue { warp, lanes, .. } = issue;
@@ -317,7 +328,7 @@ impl SmCore {
         &mut self,
         at: &impl AnyEdge,
         issue: &Issue,
-        decoded: &Decoded,
+        decoded: &DecodedInst,
         kind: BarrierKind,
     ) -> IssueProgress {
         let &Issue { warp, turn, .. } = issue;
@@ -331,7 +342,7 @@ impl SmCore {
             });
             self.reserve(issue, &decoded.inst.writes);
         }
-        self.halves.issued(warp, turn);
+        self.halves.on_issue(warp, turn);
         if turn == HalfOrder::First {
             return IssueProgress::Part;
         }
@@ -345,7 +356,7 @@ impl SmCore {
         &mut self,
         loaded: &Loaded,
         &Issue { warp, half, pc, .. }: &Issue,
-        decoded: &Decoded,
+        decoded: &DecodedInst,
         lane: u8,
         kind: FaultKind,
     ) -> IssueProgress {
@@ -363,7 +374,7 @@ impl SmCore {
         loaded: &Loaded,
         at: &impl AnyEdge,
         issue: &Issue,
-        decoded: &Decoded,
+        decoded: &DecodedInst,
         start: u64,
     ) {
         let parts = (&self.registers, &self.warps, &self.ctas);

@@ -74,7 +74,7 @@ impl Fetch {
     }
 
     /// Returns the mask of the live warps to fetch: those with an empty buffer and no pair being decoded.
-    pub fn wanted(&self, live: u64) -> u64 {
+    pub fn fetchable_warps(&self, live: u64) -> u64 {
         live & !(self.head | self.decoding)
     }
 
@@ -87,7 +87,7 @@ impl Fetch {
     /// pairs are decoded now.
     #[inline(always)]
     pub fn step(&mut self, live: u64) -> u64 {
-        let wanted = self.wanted(live);
+        let wanted = self.fetchable_warps(live);
         let decoded = std::mem::take(&mut self.decoding);
         for stage in &mut self.stages {
             let warps = wanted & stage.group;
@@ -187,7 +187,7 @@ mod tests {
             }
         }
         assert_eq!(order, [0, 1, 3]);
-        assert_eq!(fetch.wanted(0b1011), 0);
+        assert_eq!(fetch.fetchable_warps(0b1011), 0);
     }
 
     #[test]
@@ -210,9 +210,9 @@ mod tests {
         let mut fetch = Fetch::new(1, 1);
         fetch.fill(0, true);
         fetch.take(0);
-        assert_eq!((fetch.head(), fetch.wanted(1)), (1, 0));
+        assert_eq!((fetch.head(), fetch.fetchable_warps(1)), (1, 0));
         fetch.take(0);
-        assert_eq!((fetch.head(), fetch.wanted(1)), (0, 1));
+        assert_eq!((fetch.head(), fetch.fetchable_warps(1)), (0, 1));
     }
 
     #[test]

@@ -39,7 +39,7 @@ use crate::index::IndexUnit;
 use crate::kernel::{
     AnyEdge, Array, ArraySpec, Collide, Counted, Describe, DescribeExt, FieldsExt, Logic, Payload, Storage,
 };
-use crate::l1::instructions::{FIRST_ID, FetchIo, LineBrought, LineWanted};
+use crate::l1::instructions::{FIRST_ID, FetchIo, InstructionLineReply, InstructionLineRequest};
 use crate::noc::packet::PacketShape;
 use crate::sm::config::InstructionCacheConfig;
 
@@ -185,7 +185,7 @@ impl InstructionCache {
     }
 
     /// Returns the mask of the warps whose line has arrived, which are served before any lookup.
-    pub fn served(&self) -> u64 {
+    pub fn served_warps(&self) -> u64 {
         self.serving.map_or(0, |(entry, _)| self.entries[usize::from(entry)].warps)
     }
 
@@ -259,13 +259,13 @@ impl InstructionCache {
         self.used |= 1 << free;
         self.waiting |= bit;
         // The link has room for one request per MSHR entry.
-        io.wanted.push(at, LineWanted { id: FIRST_ID + (self.stats.misses as u32 & !FIRST_ID), line });
+        io.wanted.push(at, InstructionLineRequest { id: FIRST_ID + (self.stats.misses as u32 & !FIRST_ID), line });
         FetchOutcome::Miss
     }
 
     /// Fills a line that has arrived and starts to serve the warps that wait for it.
     pub fn fill(&mut self, at: &mut impl AnyEdge, io: &mut FetchIo<'_>) {
-        let Some(LineBrought { line, data, .. }) = io.brought.peek(at) else { return };
+        let Some(InstructionLineReply { line, data, .. }) = io.brought.peek(at) else { return };
         let line = *line;
         let Some(entry) = (0..).zip(&self.entries).find(|(at, entry)| self.used >> at & 1 != 0 && entry.line == line)
         else {

@@ -1,6 +1,6 @@
 //! Issue: each scheduler selects a ready warp and dispatches its head instruction.
 
-use super::decode::{Decoded, Pipe};
+use super::decode::{DecodedInst, Pipe};
 use super::scheduler::MAX_SCHEDULERS;
 use super::stall::StallReason;
 use crate::kernel::AnyEdge;
@@ -33,7 +33,7 @@ pub(in crate::sm) enum HalfOrder {
 pub(in crate::sm) struct Head<'l> {
     pub warp: u8,
     pub pc: u32,
-    pub decoded: &'l Decoded,
+    pub decoded: &'l DecodedInst,
 }
 
 /// Issue of an instruction for 32 lanes. Out-of-line functions take it by value, so that the common inlined
@@ -166,7 +166,7 @@ impl SmCore {
     #[inline(always)]
     fn choose<'l>(&self, loaded: &'l Loaded, scheduler: usize, cycle: u64, open: u64) -> Option<Head<'l>> {
         let first = self.first(loaded, scheduler, open);
-        if self.takes(first.decoded, scheduler, cycle) {
+        if self.can_accept(first.decoded, scheduler, cycle) {
             return Some(first);
         }
         self.choose_other(loaded, scheduler, cycle, open & !(1 << first.warp))
@@ -184,7 +184,7 @@ impl SmCore {
     ) -> Option<Head<'l>> {
         while open != 0 {
             let head = self.first(loaded, scheduler, open);
-            if self.takes(head.decoded, scheduler, cycle) {
+            if self.can_accept(head.decoded, scheduler, cycle) {
                 return Some(head);
             }
             open &= !(1 << head.warp);
@@ -202,7 +202,7 @@ impl SmCore {
 
     /// True if pipe and result bus can accept an instruction in `cycle`.
     #[inline(always)]
-    fn takes(&self, decoded: &Decoded, scheduler: usize, cycle: u64) -> bool {
+    fn can_accept(&self, decoded: &DecodedInst, scheduler: usize, cycle: u64) -> bool {
         let pipe = decoded.pipe;
         if self.free_at(pipe, scheduler) > cycle {
             return false;
@@ -250,7 +250,7 @@ impl SmCore {
     /// Returns the first cycle in which a warp of `open` may find its pipe and the result bus free; none can
     /// issue in `cycle`. If the in-flight table is full, a retiring result ends the stall earlier.
     #[inline(never)]
-    pub(in crate::sm) fn stalled_until(&self, loaded: &Loaded, scheduler: usize, cycle: u64, open: u64) -> u64 {
+    pub(in crate::sm) fn stall_end(&self, loaded: &Loaded, scheduler: usize, cycle: u64, open: u64) -> u64 {
         let mut rest = open;
         let mut until = u64::MAX;
         while rest != 0 {

@@ -112,7 +112,7 @@ impl Scheduler {
 
     /// Returns the scheduler with a pool that a throttle sets.
     #[must_use]
-    pub fn throttled(self) -> Self {
+    pub fn with_throttle(self) -> Self {
         Self { throttled: true, ..self }
     }
 
@@ -143,13 +143,13 @@ impl Scheduler {
     }
 
     /// Records that a warp was issued.
-    pub fn issued(&mut self, warp: u8) {
+    pub fn on_issue(&mut self, warp: u8) {
         self.last = warp;
         self.greedy = 1 << warp;
     }
 
     /// Records that a warp was launched. A new warp in the slot issued last has no greedy priority.
-    pub fn launched(&mut self, warp: u8) {
+    pub fn on_launch(&mut self, warp: u8) {
         self.greedy &= !(1 << warp);
     }
 
@@ -192,11 +192,11 @@ impl Scheduler {
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { policy, group, pool, throttled, in_charge: _, last, greedy } = self;
         if *policy == SchedulerPolicy::TwoLevel {
-            to.sized("pool", packed(*pool, *group), group.count_ones());
+            to.sized("pool", pack_bits(*pool, *group), group.count_ones());
             to.logic("refill", Logic::Comparator { width: group.count_ones(), count: group.count_ones() });
         }
         if *throttled {
-            to.sized("pool", packed(*pool, *group), group.count_ones());
+            to.sized("pool", pack_bits(*pool, *group), group.count_ones());
             to.logic("throttle", Logic::Comparator { width: group.count_ones(), count: group.count_ones() });
         }
         to.sized("last", u64::from(*last), 6);
@@ -206,7 +206,7 @@ impl Scheduler {
 }
 
 /// Returns the bits of `mask` selected by `group`, packed without gaps.
-fn packed(mask: u64, group: u64) -> u64 {
+fn pack_bits(mask: u64, group: u64) -> u64 {
     let members = (0..u64::BITS).filter(|bit| group >> bit & 1 != 0);
     members.enumerate().fold(0, |packed, (place, bit)| packed | (mask >> bit & 1) << place)
 }
@@ -234,10 +234,10 @@ mod tests {
         let mut ages = Ages::new(8);
         (0..8).for_each(|warp| ages.renew(warp));
         let mut gto = Scheduler::new(SchedulerPolicy::GreedyThenOldest, 0xff);
-        gto.issued(5);
+        gto.on_issue(5);
         assert_eq!(gto.pick(0b0110_0110, &ages), 5);
         assert_eq!(gto.pick(0b0100_0110, &ages), 1);
-        gto.launched(5);
+        gto.on_launch(5);
         assert_eq!(gto.pick(0b0110_0110, &ages), 1);
     }
 
@@ -245,9 +245,9 @@ mod tests {
     fn loose_round_robin_goes_to_the_next_slot_and_wraps() {
         let ages = Ages::new(64);
         let mut lrr = Scheduler::new(SchedulerPolicy::LooseRoundRobin, u64::MAX);
-        lrr.issued(5);
+        lrr.on_issue(5);
         assert_eq!(lrr.pick(0b0110_0110, &ages), 6);
-        lrr.issued(63);
+        lrr.on_issue(63);
         assert_eq!(lrr.pick(0b0110_0110, &ages), 1);
     }
 
@@ -263,9 +263,9 @@ mod tests {
         let (mut scheduler, mut queue) = two_level(10);
         scheduler.refill(0x3ff, 0, &mut queue);
         assert_eq!(scheduler.pool(), 0b11_1111);
-        scheduler.issued(3);
+        scheduler.on_issue(3);
         assert_eq!(scheduler.pick(0b11_1111, &queue), 4);
-        scheduler.issued(5);
+        scheduler.on_issue(5);
         assert_eq!(scheduler.pick(0b11_1111, &queue), 0);
     }
 
@@ -320,7 +320,7 @@ mod tests {
         for warp in [6, 2, 7, 4, 0] {
             ages.renew(warp);
         }
-        let mut scheduler = Scheduler::new(SchedulerPolicy::GreedyThenOldest, 0b0101_0101).throttled();
+        let mut scheduler = Scheduler::new(SchedulerPolicy::GreedyThenOldest, 0b0101_0101).with_throttle();
         scheduler.limit(2, 0b1101_0101, &ages);
         assert_eq!(scheduler.pool(), 0b0100_0100);
         // Warp 6 waits at a barrier: the next oldest warp replaces it.
@@ -332,6 +332,6 @@ mod tests {
 
     #[test]
     fn a_pool_has_one_bit_for_each_warp_of_its_group() {
-        assert_eq!(packed(0b1000_0010, 0b1010_1010), 0b1001);
+        assert_eq!(pack_bits(0b1000_0010, 0b1010_1010), 0b1001);
     }
 }

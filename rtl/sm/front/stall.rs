@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::scheduler::MAX_SCHEDULERS;
 use crate::kernel::{
-    Counted, CounterReader, Describe, DescribeExt, Encoding, Key, Opened, Quantity, Reason, Value, count_if,
+    Counted, CounterReader, Describe, DescribeExt, Encoding, Key, Quantity, Reason, ScopeKind, Value, count_if,
 };
 
 /// Outcome of a scheduler's cycle: an issue, or the reason for a stall.
@@ -90,7 +90,7 @@ impl Counted for StallCycles {
         let issued = Key::new("issued", issued).in_unit(Quantity::Cycles).nsight("smsp__issue_active.sum");
         to.counter(&issued, Value::Count(self.of(StallReason::Issued)));
         let stalls = "Scheduler cycles in which nothing was issued, by reason; with `issued`, they are all cycles of all schedulers.";
-        if to.enter(&Key::new("stalls", stalls).in_unit(Quantity::Cycles), Opened::Group) {
+        if to.enter(&Key::new("stalls", stalls).in_unit(Quantity::Cycles), ScopeKind::Group) {
             for (reason, cycles) in self.by_reason().filter(|(reason, _)| *reason != StallReason::Issued) {
                 let is_there = *fetches_miss || reason != StallReason::FetchMiss;
                 count_if(to, &reason.key(Quantity::Cycles), is_there, cycles);
@@ -150,7 +150,7 @@ impl Stalls {
     }
 
     /// Returns the warp that a scheduler issued in the cycle charged last, if it issued.
-    pub fn issued(&self, scheduler: usize) -> Option<u8> {
+    pub fn issued_warp(&self, scheduler: usize) -> Option<u8> {
         let line = &self.lines[scheduler % MAX_SCHEDULERS];
         (line.now == StallReason::Issued).then_some(line.issue.0)
     }
@@ -223,9 +223,9 @@ mod tests {
     fn a_scheduler_has_issued_the_warp_that_it_was_charged_for_last() {
         let mut stalls = Stalls::new(2);
         stalls.issue(1, 7, 30);
-        assert_eq!([0, 1].map(|scheduler| stalls.issued(scheduler)), [None, Some(7)]);
+        assert_eq!([0, 1].map(|scheduler| stalls.issued_warp(scheduler)), [None, Some(7)]);
         stalls.charge(1, StallReason::Fetch);
-        assert_eq!(stalls.issued(1), None);
+        assert_eq!(stalls.issued_warp(1), None);
     }
 
     #[test]

@@ -34,9 +34,9 @@ impl SmCore {
     /// Installs the throttle scheme of the machine in the core.
     pub fn set_throttle(&mut self, config: &ThrottleConfig) {
         let place = CorePlace { path: &self.path, warps: self.config.warps, schedulers: self.config.schedulers };
-        let Some(throttle) = config.watched(&place) else { return };
+        let Some(throttle) = config.watched_hooks(&place) else { return };
         self.throttle = Some(throttle);
-        self.schedulers = self.schedulers.map(|scheduler| scheduler.throttled());
+        self.schedulers = self.schedulers.map(|scheduler| scheduler.with_throttle());
         self.pooled = true;
     }
 
@@ -49,7 +49,12 @@ impl SmCore {
 
     /// Evaluates one clock edge; `side` are the side-band links of the throttle, if there are any.
     #[inline(always)]
-    pub(crate) fn eval_beside(&mut self, io: SmIo<'_>, side: Option<CoreSide<'_>>, at: &mut impl AnyEdge) -> Sleep {
+    pub(crate) fn eval_with_side_band(
+        &mut self,
+        io: SmIo<'_>,
+        side: Option<CoreSide<'_>>,
+        at: &mut impl AnyEdge,
+    ) -> Sleep {
         match side {
             None => self.eval_any(io, at),
             Some(side) => self.eval_throttled(io, side, at),
@@ -79,14 +84,14 @@ impl SmCore {
         }
         let mut more = false;
         if let Some(mut orders) = orders
-            && orders.waiting(at)
+            && orders.has_beat(at)
         {
-            throttle.obey(orders.pop(at), at.cycle());
-            more = orders.waiting(at);
+            throttle.on_order(orders.pop(at), at.cycle());
+            more = orders.has_beat(at);
         }
-        if misses.waiting(at) {
-            throttle.missed(misses.pop(at), at.cycle(), self.warps.live());
-            more |= misses.waiting(at);
+        if misses.has_beat(at) {
+            throttle.on_miss(misses.pop(at), at.cycle(), self.warps.live());
+            more |= misses.has_beat(at);
         }
         more
     }
@@ -102,7 +107,7 @@ impl SmCore {
         if self.config.policy == SchedulerPolicy::TwoLevel {
             return self.refill_pools();
         }
-        let seen = self.seen(cycle, issued);
+        let seen = self.cycle_state(cycle, issued);
         let Some(throttle) = &mut self.throttle else { return };
         let may = throttle.admit(&seen);
         let blocked = match may {
@@ -119,13 +124,13 @@ impl SmCore {
     }
 
     /// Returns the state that the throttle observes at the end of a cycle.
-    fn seen(&self, cycle: u64, issued: bool) -> CycleState {
+    fn cycle_state(&self, cycle: u64, issued: bool) -> CycleState {
         let all = if issued { self.config.schedulers as usize } else { 0 };
         CycleState {
             cycle,
             live: self.warps.live(),
             waiting: self.barriers.waiting(),
-            issued: (0..all).filter_map(|of| self.stalls.issued(of)).fold(0, |issued, warp| issued | 1 << warp),
+            issued: (0..all).filter_map(|of| self.stalls.issued_warp(of)).fold(0, |issued, warp| issued | 1 << warp),
             thread_instructions: self.counters.thread_instructions,
         }
     }

@@ -20,13 +20,13 @@ use crate::l1::access::LANES;
 use crate::sm::core::Loaded;
 use crate::sm::execute::alu::{Words, put};
 use crate::sm::execute::operands::{Base, Operands};
-use crate::sm::front::decode::{Decoded, Pipe};
+use crate::sm::front::decode::{DecodedInst, Pipe};
 use crate::sm::front::issue::{HalfOrder, Issue, IssueProgress};
 use crate::sm::host::fault::AccessFault;
 use crate::sm::{KernelImage, SmCore};
 
 /// Lanes of a generic access that one issue serves: those in one address space.
-struct Resolved {
+struct ResolvedAccess {
     issue: Issue,
     /// Access converted to the address space of these lanes.
     mem: MemOp,
@@ -34,7 +34,7 @@ struct Resolved {
     address: [u64; LANES],
 }
 
-impl Resolved {
+impl ResolvedAccess {
     /// Resolves the lanes in the same space as the lowest lane of `issue`; fails with the lane, address and
     /// fault.
     #[inline(never)]
@@ -68,7 +68,7 @@ impl SmCore {
         loaded: &Loaded,
         at: &impl AnyEdge,
         issue: Issue,
-        decoded: &Decoded,
+        decoded: &DecodedInst,
         mem: &MemOp,
     ) -> IssueProgress {
         let issue = &issue;
@@ -83,7 +83,7 @@ impl SmCore {
         let part;
         let (issue, mem, base) = if generic {
             let rest = Issue { mask: whole & !self.warps.get(issue.warp).served, ..*issue };
-            match Resolved::new(&rest, &inst.op, mem, base) {
+            match ResolvedAccess::new(&rest, &inst.op, mem, base) {
                 Ok(found) => part = found,
                 Err((lane, address, wrong)) => {
                     return self.stop(loaded, issue, decoded, lane, illegal(&inst.op, address, mem.bytes(), wrong));
@@ -102,7 +102,7 @@ impl SmCore {
                 let address = self.address_unit.addresses();
                 let looked = check_access(image, mem, decoded.bytes, (address, differing), mask);
                 let looked =
-                    looked.and_then(|()| if is_store { look_writable(image, mem, address, mask) } else { Ok(()) });
+                    looked.and_then(|()| if is_store { check_writable(image, mem, address, mask) } else { Ok(()) });
                 if let Err((lane, address, wrong)) = looked {
                     return self.stop(loaded, issue, decoded, lane, illegal(&inst.op, address, mem.bytes(), wrong));
                 }
@@ -124,7 +124,7 @@ impl SmCore {
                 let differing = base.addresses(mem, &mut address);
                 let looked = check_access(image, mem, decoded.bytes, (&address, differing), mask);
                 let looked =
-                    looked.and_then(|()| if is_atomic { look_writable(image, mem, &address, mask) } else { Ok(()) });
+                    looked.and_then(|()| if is_atomic { check_writable(image, mem, &address, mask) } else { Ok(()) });
                 if let Err((lane, address, wrong)) = looked {
                     return self.stop(loaded, issue, decoded, lane, illegal(&inst.op, address, mem.bytes(), wrong));
                 }
@@ -175,7 +175,7 @@ impl SmCore {
         &mut self,
         at: &impl AnyEdge,
         issue: &Issue,
-        decoded: &Decoded,
+        decoded: &DecodedInst,
         mem: &MemOp,
         [address, b, c]: [&[u64; LANES]; 3],
     ) {
@@ -223,7 +223,7 @@ impl SmCore {
         &mut self,
         at: &impl AnyEdge,
         issue: &Issue,
-        decoded: &Decoded,
+        decoded: &DecodedInst,
         mem: &MemOp,
         (address, differing): (&[u64; LANES], u64),
         store: Option<&StoreData>,
@@ -265,7 +265,7 @@ impl SmCore {
         image: &KernelImage,
         at: &impl AnyEdge,
         issue: &Issue,
-        decoded: &Decoded,
+        decoded: &DecodedInst,
         mem: &MemOp,
         address: &[u64; LANES],
     ) {
@@ -302,7 +302,7 @@ pub(in crate::sm) fn check_access(
 
 /// Checks that no lane writes to constants, which lie in device memory; fails at the lowest lane that does.
 #[inline]
-fn look_writable(
+fn check_writable(
     image: &KernelImage,
     mem: &MemOp,
     address: &[u64; LANES],

@@ -24,7 +24,7 @@ use crate::kernel::{AnyEdge, Describe, DescribeExt, FieldsExt, Logic, Payload, T
 use crate::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess, WarpReply};
 use crate::l1::bypass::contention::Warps;
 use crate::sm::execute::operands::{Base, Operand, Operands, Row};
-use crate::sm::front::decode::Decoded;
+use crate::sm::front::decode::DecodedInst;
 use crate::sm::front::issue::Issue;
 
 /// Maximum size of one beat per lane in bytes.
@@ -211,7 +211,7 @@ impl AddressUnit {
         if !self.can_send() {
             return false;
         }
-        if !mem.ready(at) {
+        if !mem.is_ready(at) {
             return true;
         }
         self.send_beat(resident, mem, at);
@@ -334,7 +334,7 @@ fn of(&Issue { warp, half, pc, mask, .. }: &Issue) -> (u8, u8, u32, u32) {
 }
 
 /// Packs the source operands of a store into store data, word by word.
-pub(in crate::sm) fn store_data(decoded: &Decoded, mem: &MemOp, read: &Operands<'_>, data: &mut StoreData) {
+pub(in crate::sm) fn store_data(decoded: &DecodedInst, mem: &MemOp, read: &Operands<'_>, data: &mut StoreData) {
     let elements = &decoded.srcs[..usize::from(mem.lanes)];
     match mem.ty.bytes() {
         4 => {

@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(cycles(|lane| 128 * (lane % 3), u32::MAX, 4), 3);
     }
 
-    fn shared() -> SharedMemory {
+    fn new_memory() -> SharedMemory {
         SharedMemory::new("sm0", &SharedConfig { bytes: 4096, banks: 32, latency: 3, carve_outs: Vec::new() })
     }
 
@@ -313,7 +313,7 @@ mod tests {
     #[test]
     fn accesses_within_a_word_or_a_row_are_counted_as_any_other() {
         for (address, differing, mask) in addresses() {
-            let (mut known, mut unknown) = (shared(), shared());
+            let (mut known, mut unknown) = (new_memory(), new_memory());
             let (cycles, words) = conflicts(&address, mask, 4, 32);
             assert_eq!(known.cycles(BankUse::Load, (&address, differing), mask, 4), cycles, "{address:?} {mask:#x}");
             assert_eq!(unknown.cycles(BankUse::Load, (&address, u64::MAX), mask, 4), cycles, "{address:?} {mask:#x}");
@@ -323,7 +323,7 @@ mod tests {
 
     #[test]
     fn words_of_a_row_come_back_as_if_loaded_one_by_one() {
-        let mut shared = shared();
+        let mut shared = new_memory();
         for word in 0..1024u32 {
             shared.store(4 * word, 4, word.wrapping_mul(0x9e37_79b9));
         }
@@ -342,7 +342,7 @@ mod tests {
 
     #[test]
     fn atomics_of_one_word_are_served_one_after_the_other() {
-        let mut shared = shared();
+        let mut shared = new_memory();
         let mut cycles = |address: fn(u64) -> u64, mask, bytes| {
             shared.atomic_cycles(&from_fn(|lane| address(lane as u64)), mask, bytes)
         };
@@ -354,7 +354,7 @@ mod tests {
 
     #[test]
     fn bytes_come_back_at_every_width() {
-        let mut shared = shared();
+        let mut shared = new_memory();
         shared.record();
         let before = shared.digest();
         shared.store(8, 4, 0x4433_2211);

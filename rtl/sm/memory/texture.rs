@@ -25,7 +25,7 @@ use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, Payload, Stora
 use crate::l1::access::{LANES, WarpReply};
 use crate::sm::core::Loaded;
 use crate::sm::execute::operands::Operands;
-use crate::sm::front::decode::{Decoded, Pipe};
+use crate::sm::front::decode::{DecodedInst, Pipe};
 use crate::sm::front::issue::{HalfOrder, Issue, IssueProgress};
 use crate::sm::host::fault::FaultKind;
 use crate::sm::{SmConfig, SmCore};
@@ -79,7 +79,7 @@ impl SmCore {
         loaded: &Loaded,
         at: &impl AnyEdge,
         issue: &Issue,
-        decoded: &Decoded,
+        decoded: &DecodedInst,
         op: &TexOp,
     ) -> IssueProgress {
         let &Issue { warp, mask: whole, .. } = issue;
@@ -146,7 +146,7 @@ impl SmCore {
         &mut self,
         loaded: &Loaded,
         at: &impl AnyEdge,
-        decoded: &Decoded,
+        decoded: &DecodedInst,
         op: &TexOp,
         reply: &WarpReply,
     ) {

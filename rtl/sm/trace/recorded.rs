@@ -17,11 +17,11 @@ use isa::types::{CacheOp, Scope, Space, Type};
 use super::stream::CtaSource;
 use crate::sm::core::Loaded;
 use crate::sm::execute::operands::Identity;
-use crate::sm::front::decode::{Decoded, Pipe, decode};
+use crate::sm::front::decode::{DecodedInst, Pipe, decode};
 use crate::sm::{AddressMap, KernelImage, LaunchError, SmConfig, TraceTiming};
 
 /// Maximum register count per thread in a trace header; a larger value is not a register count.
-const MOST_REGISTERS: u32 = 255;
+const MAX_REGISTERS: u32 = 255;
 /// Pseudo-predicate that stands for outstanding asynchronous copies and that no instruction writes. A wait
 /// for copies reads it.
 pub(in crate::sm) const COPIES: RegMask = RegMask { words: [0; 4], preds: 1 << 31 };
@@ -61,7 +61,7 @@ pub(in crate::sm) struct TracedInstruction {
 
 /// Traced kernel: its source of CTAs and its known instructions.
 #[derive(Clone, Debug)]
-pub(in crate::sm) struct Recorded {
+pub(in crate::sm) struct TracedKernel {
     pub source: Arc<dyn CtaSource>,
     /// Properties of each instruction, parallel to the decode table.
     pub places: Vec<TracedInstruction>,
@@ -69,7 +69,7 @@ pub(in crate::sm) struct Recorded {
     pub words: u16,
 }
 
-impl Recorded {
+impl TracedKernel {
     pub fn new(source: &Arc<dyn CtaSource>) -> Self {
         Self { source: Arc::clone(source), places: Vec::new(), words: 0 }
     }
@@ -80,9 +80,9 @@ impl KernelImage {
     ///
     /// # Errors
     /// If no SM can run a kernel of this shape.
-    pub fn recorded(header: &Header, file: &str, source: Arc<dyn CtaSource>) -> Result<Self, LaunchError> {
+    pub fn from_trace(header: &Header, file: &str, source: Arc<dyn CtaSource>) -> Result<Self, LaunchError> {
         let shared_bytes = u32::try_from(header.shared_bytes).unwrap_or(u32::MAX);
-        let regs = if header.registers > MOST_REGISTERS { 0 } else { header.registers as u16 };
+        let regs = if header.registers > MAX_REGISTERS { 0 } else { header.registers as u16 };
         let program = Program {
             name: header.name.clone(),
             file: file.into(),
@@ -141,7 +141,7 @@ impl Loaded {
 
 /// Replaces the timing of a computing instruction. It covers all lanes, however many the pipe processes per
 /// cycle.
-fn retime(row: &mut Decoded, timing: Option<Timing>, config: &SmConfig) {
+fn retime(row: &mut DecodedInst, timing: Option<Timing>, config: &SmConfig) {
     let computes = matches!(row.pipe, Pipe::Sp | Pipe::Int | Pipe::Sfu | Pipe::Dp | Pipe::Tensor);
     if let (true, Some(Timing { latency, interval })) = (computes, timing) {
         row.latency = config.pipes.operand_read + latency;
@@ -276,11 +276,11 @@ mod tests {
 
     use super::*;
 
-    fn lowered(opcode: &str, dests: &[u8], sources: &[u8]) -> Inst {
-        lowered_of(opcode, dests, sources, 0)
+    fn lower(opcode: &str, dests: &[u8], sources: &[u8]) -> Inst {
+        lower_with_width(opcode, dests, sources, 0)
     }
 
-    fn lowered_of(opcode: &str, dests: &[u8], sources: &[u8], recorded_width: u16) -> Inst {
+    fn lower_with_width(opcode: &str, dests: &[u8], sources: &[u8], recorded_width: u16) -> Inst {
         let mut code = Code::new(OpcodeTable::new(Some(Architecture::Ampere)));
         let registers = |numbers: &[u8]| numbers.iter().copied().map(Register::vector).collect::<Vec<_>>();
         let opcode = code.add_opcode(opcode).unwrap();
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn arithmetic_gets_the_function_whose_latency_it_has() {
-        let function = |opcode| match lowered(opcode, &[1], &[]).op {
+        let function = |opcode| match lower(opcode, &[1], &[]).op {
             Op::Alu(AluOp { f, ty, .. }) => (f, ty),
             other => panic!("{opcode} became {other:?}"),
         };
@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_wide_load_writes_all_its_registers() {
-        let writes = |opcode, dest| lowered(opcode, &[dest], &[]).writes.words;
+        let writes = |opcode, dest| lower(opcode, &[dest], &[]).writes.words;
         assert_eq!(writes("LDG.E", 4), [0x10, 0, 0, 0]);
         assert_eq!(writes("LDG.E.128", 4), [0xf0, 0, 0, 0]);
         assert_eq!(writes("LDS.64", 63), [1 << 63, 1, 0, 0]);
@@ -313,7 +313,7 @@ mod tests {
     #[test]
     fn a_load_of_matrices_writes_a_register_each_and_heeds_the_addresses_of_their_rows() {
         let loads = ["LDSM.16.M88", "LDSM.16.M88.2", "LDSM.16.MT88.4"];
-        assert_eq!(loads.map(|text| lowered(text, &[4], &[]).writes.words[0]), [0x10, 0x30, 0xf0]);
+        assert_eq!(loads.map(|text| lower(text, &[4], &[]).writes.words[0]), [0x10, 0x30, 0xf0]);
         let lanes = |text| {
             let class = OpcodeTable::new(Some(Architecture::Ampere)).class("LDSM").unwrap();
             place(&Operation::default(), &Opcode::new(text, class)).lanes
@@ -340,12 +340,12 @@ mod tests {
 
     #[test]
     fn the_register_that_is_zero_is_never_waited_for() {
-        assert!(lowered("LDG.E", &[255], &[255]).writes.is_empty());
+        assert!(lower("LDG.E", &[255], &[255]).writes.is_empty());
     }
 
     #[test]
     fn atomics_exchange_words_that_the_atomic_unit_knows() {
-        let word = |opcode| match lowered(opcode, &[1], &[2]).op {
+        let word = |opcode| match lower(opcode, &[1], &[2]).op {
             Op::Atomic(AtomicFn::Exchange, mem) => (mem.space, mem.ty, mem.lanes),
             other => panic!("{opcode} became {other:?}"),
         };
@@ -362,13 +362,13 @@ mod tests {
 
     #[test]
     fn constants_are_parameters_unless_their_addresses_are_known() {
-        let space = |width| lowered_of("LDC.64", &[2], &[4], width).mem().map(|mem| mem.space);
+        let space = |width| lower_with_width("LDC.64", &[2], &[4], width).mem().map(|mem| mem.space);
         assert_eq!((space(0), space(8)), (Some(Space::Param), Some(Space::Const)));
     }
 
     #[test]
     fn memory_barriers_are_fences() {
-        assert_eq!(lowered("MEMBAR.SC.GPU", &[], &[]).op, Op::Fence(Scope::Device));
+        assert_eq!(lower("MEMBAR.SC.GPU", &[], &[]).op, Op::Fence(Scope::Device));
     }
 
     #[test]

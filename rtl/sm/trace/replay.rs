@@ -21,7 +21,7 @@ use crate::recorded;
 use crate::sm::SmCore;
 use crate::sm::core::Loaded;
 use crate::sm::execute::operands::Base;
-use crate::sm::front::decode::{Decoded, Pipe};
+use crate::sm::front::decode::{DecodedInst, Pipe};
 use crate::sm::front::issue::{Head, Issue};
 use crate::sm::front::scheduler::MAX_SCHEDULERS;
 use crate::sm::memory::address_unit::{BEAT_BYTES, StoreData};
@@ -46,7 +46,7 @@ impl SmCore {
         for index in 0..self.ctas.share().warps {
             let warp = self.ctas.first_warp(slot) + index;
             match cta.as_ref().and_then(|cta| self.streams.start(warp, cta, index)) {
-                Some(next) => self.go_to(warp, next, &recorded.places[next.operation as usize]),
+                Some(next) => self.set_next(warp, next, &recorded.places[next.operation as usize]),
                 None => self.warps.exit(warp),
             }
         }
@@ -56,14 +56,14 @@ impl SmCore {
     }
 
     /// Restores the CTA of a slot from its source, after loading a checkpoint.
-    pub(crate) fn take_up_recorded(&mut self, number: u32, slot: u8) {
+    pub(crate) fn restore_recorded(&mut self, number: u32, slot: u8) {
         let Some(mut loaded) = self.loaded.take() else { return };
         if let Some(recorded) = &loaded.recorded {
             let source = Arc::clone(&recorded.source);
             let (config, identity) = (&self.config, self.identity);
             let cta = source.take(number, &mut |code| loaded.learn(code, config, identity));
             for (index, cta) in (0..self.ctas.share().warps).zip(cta.iter().cycle()) {
-                self.streams.take_up(self.ctas.first_warp(slot) + index, cta, index);
+                self.streams.restore(self.ctas.first_warp(slot) + index, cta, index);
             }
         }
         self.loaded = Some(loaded);
@@ -72,7 +72,7 @@ impl SmCore {
     /// Sets the next instruction of a warp, described by `place`. A wait for copies reserves the
     /// pseudo-register of copies.
     #[inline(always)]
-    fn go_to(&mut self, warp: u8, Next { operation, mask }: Next, place: &TracedInstruction) {
+    fn set_next(&mut self, warp: u8, Next { operation, mask }: Next, place: &TracedInstruction) {
         self.stacks.set(warp, operation, mask.into());
         if let Role::Wait(allowed) = place.role
             && self.streams.await_groups(warp, allowed)
@@ -121,8 +121,8 @@ impl SmCore {
                 }
             }
         }
-        self.schedulers[scheduler % MAX_SCHEDULERS].issued(warp);
-        self.counters.issued::<false>(pipe, mask.into());
+        self.schedulers[scheduler % MAX_SCHEDULERS].on_issue(warp);
+        self.counters.count_issue::<false>(pipe, mask.into());
         self.heads[pipe as usize] &= !(1 << warp);
         self.step(loaded, warp, operation, mask);
     }
@@ -142,7 +142,7 @@ impl SmCore {
             return self.end_warp(warp);
         };
         let target = &recorded.places[next.operation as usize];
-        self.go_to(warp, next, target);
+        self.set_next(warp, next, target);
         let ahead = target.pc.wrapping_sub(place.pc);
         if !(1..=SEQUENTIAL_BYTES).contains(&ahead) {
             self.fetch.flush(warp);
@@ -152,7 +152,7 @@ impl SmCore {
     }
 
     /// Occupies an operand collector for the access in the address unit, if there is one.
-    fn collect_recorded(&mut self, at: &impl AnyEdge, issue: &Issue, decoded: &Decoded) {
+    fn collect_recorded(&mut self, at: &impl AnyEdge, issue: &Issue, decoded: &DecodedInst) {
         if self.address_unit.is_busy() {
             self.start(at, issue, (Pipe::Global, 1), decoded);
         }
@@ -160,7 +160,7 @@ impl SmCore {
 
     /// Starts a load or store of device memory in the address unit.
     #[inline(never)]
-    fn send_recorded(&mut self, loaded: &Loaded, issue: &Issue, decoded: &Decoded, mem: &MemOp) {
+    fn send_recorded(&mut self, loaded: &Loaded, issue: &Issue, decoded: &DecodedInst, mem: &MemOp) {
         let &Issue { warp, pc: operation, .. } = issue;
         let mut address = [0; LANES];
         if !self.aligned_addresses(warp, decoded.bytes, &mut address) {
@@ -188,7 +188,7 @@ impl SmCore {
 
     /// Starts an atomic in the address unit. Its operand is the word that a store would leave there.
     #[inline(never)]
-    fn change_recorded(&mut self, issue: &Issue, decoded: &Decoded, f: AtomicFn, mem: &MemOp) {
+    fn change_recorded(&mut self, issue: &Issue, decoded: &DecodedInst, f: AtomicFn, mem: &MemOp) {
         let &Issue { warp, pc: operation, .. } = issue;
         let mut address = [0; LANES];
         if !self.aligned_addresses(warp, decoded.bytes, &mut address) {
@@ -230,7 +230,7 @@ impl SmCore {
 
     /// Executes an access to shared memory: occupies its banks for the addresses of the lanes `mask`.
     #[inline(never)]
-    fn share_recorded(&mut self, at: &impl AnyEdge, issue: &Issue, decoded: &Decoded, mem: &MemOp, mask: u32) {
+    fn share_recorded(&mut self, at: &impl AnyEdge, issue: &Issue, decoded: &DecodedInst, mem: &MemOp, mask: u32) {
         let warp = issue.warp;
         let mut address = [0; LANES];
         if !self.streams.addresses(warp, &mut address) {
@@ -252,7 +252,7 @@ impl SmCore {
 
     /// Schedules the register write of an instruction in cycle `due`, if it writes a register.
     #[inline(always)]
-    fn send_result(&mut self, at: &impl AnyEdge, issue: &Issue, decoded: &Decoded, due: u64) {
+    fn send_result(&mut self, at: &impl AnyEdge, issue: &Issue, decoded: &DecodedInst, due: u64) {
         if decoded.writes {
             self.pipes.start(at, issue, due, |_| [0; 2]);
             self.scoreboard.reserve(issue.warp, &decoded.inst.writes, false);
@@ -267,13 +267,13 @@ impl SmCore {
         let (warp, operation) = (reply.warp, reply.pc);
         let decoded = &loaded.table[operation as usize];
         let is_atomic = matches!(decoded.inst.op, Op::Atomic(..));
-        self.count_reply(at, reply, if is_atomic { Warps::stored } else { Warps::loaded });
+        self.count_reply(at, reply, if is_atomic { Warps::complete_store } else { Warps::complete_load });
         let bytes = u32::from(decoded.bytes);
         let beats = decoded.bytes.div_ceil(BEAT_BYTES);
         let answered = self.streams.on_reply(warp, operation, beats, |address| belongs(reply, address, bytes));
         let Some(last) = answered else { self.foreign_data(at, reply) };
         wb.drop_head(at);
-        if self.streams.groups_came(warp) {
+        if self.streams.poll_groups(warp) {
             self.release_set(loaded, warp, &COPIES, true);
         }
         if last {

@@ -118,7 +118,7 @@ impl Streams {
     }
 
     /// Restores the CTA of a slot after loading a checkpoint, if the slot holds warp `index` of that CTA.
-    pub fn take_up(&mut self, warp: u8, cta: &Arc<Cta>, index: u8) {
+    pub fn restore(&mut self, warp: u8, cta: &Arc<Cta>, index: u8) {
         let stream = self.get(warp);
         if cta.warps.get(stream.place).is_some_and(|warp| warp.id == u32::from(index)) {
             stream.cta = Some(Arc::clone(cta));
@@ -214,7 +214,7 @@ impl Streams {
     }
 
     /// True if the awaited copy groups have completed; ends the wait, so that only one call returns true.
-    pub fn groups_came(&mut self, warp: u8) -> bool {
+    pub fn poll_groups(&mut self, warp: u8) -> bool {
         let stream = self.get(warp);
         let came = stream.awaited.is_some() && !stream.waits();
         if came {
@@ -236,7 +236,7 @@ mod tests {
         Arc::new(Cta { warps: vec![warp], ..Cta::default() })
     }
 
-    fn started() -> Streams {
+    fn start_streams() -> Streams {
         let mut streams = Streams::new();
         assert_eq!(streams.start(5, &cta(), 3), Some(Next { operation: 0, mask: 1 }));
         streams
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_warp_walks_along_its_steps_to_their_end() {
-        let mut streams = started();
+        let mut streams = start_streams();
         let rest: Vec<_> = std::iter::from_fn(|| streams.advance(5)).map(|next| next.operation).collect();
         assert_eq!(rest, [1, 2, 3]);
     }
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_reply_must_belong_to_a_load_on_its_way() {
-        let mut streams = started();
+        let mut streams = start_streams();
         streams.loads(5, 0, false);
         assert_eq!(streams.on_reply(5, 1, 1, |_| true), None);
         assert_eq!(streams.on_reply(5, 0, 1, |addresses| addresses[0] != 0), None);
@@ -276,16 +276,16 @@ mod tests {
 
     #[test]
     fn a_wait_ends_when_all_but_the_allowed_groups_have_come() {
-        let mut streams = started();
+        let mut streams = start_streams();
         for _ in 0..2 {
             streams.loads(5, 0, true);
             streams.end_group(5);
         }
         assert!(!streams.await_groups(5, 2));
         assert!(streams.await_groups(5, 1));
-        assert!(!streams.groups_came(5));
+        assert!(!streams.poll_groups(5));
         streams.on_reply(5, 0, 1, |_| true);
-        assert!(streams.groups_came(5));
-        assert!(!streams.groups_came(5));
+        assert!(streams.poll_groups(5));
+        assert!(!streams.poll_groups(5));
     }
 }

@@ -29,7 +29,7 @@ const WARP_THREADS: u32 = 32;
 pub(in crate::sm) type Threads = u12;
 /// Maximum number of threads that a barrier can expect. Instructions may name any number; larger ones are
 /// clamped to this, which no CTA reaches, so that the barrier correctly never opens.
-const MOST_EXPECTED: Threads = Threads::MAX;
+const MAX_EXPECTED: Threads = Threads::MAX;
 
 /// Arrival of one warp at a barrier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -108,7 +108,7 @@ impl Barriers {
     pub fn arrive(&mut self, slot: u8, id: u8, warp: u8, live: u64, arrival: Arrival) {
         let round = &mut self.rounds[usize::from(slot)][usize::from(id)];
         round.waiting |= 1 << warp;
-        round.expected = Threads::from_u32(arrival.expected.min(MOST_EXPECTED.into()));
+        round.expected = Threads::from_u32(arrival.expected.min(MAX_EXPECTED.into()));
         round.arrive(arrival.warps);
         round.threads += Threads::from_u32(arrival.threads);
         round.held += Threads::from_u32(arrival.held);

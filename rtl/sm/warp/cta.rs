@@ -60,7 +60,7 @@ impl CtaSlots {
     }
 
     /// Returns the slots in use, each with the linear index of its CTA.
-    pub fn taken(&self) -> impl Iterator<Item = (u8, u32)> {
+    pub fn used_slots(&self) -> impl Iterator<Item = (u8, u32)> {
         (0..).zip(&self.ctas).filter(|(slot, _)| self.used >> slot & 1 != 0).map(|(slot, cta)| (slot, cta.number))
     }
 
@@ -95,7 +95,7 @@ impl CtaSlots {
     }
 
     /// Returns the mask of the slots whose CTA has ended and must be reported.
-    pub fn finished(&self) -> u32 {
+    pub fn finished_ctas(&self) -> u32 {
         self.finished
     }
 

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::{Describe, DescribeExt, FieldsExt};
 use crate::l1::access::LANES;
 use crate::sm::SmCore;
-use crate::sm::front::decode::Decoded;
+use crate::sm::front::decode::DecodedInst;
 use crate::sm::front::issue::{HalfOrder, Issue};
 use crate::sm::front::scheduler::MAX_SCHEDULERS;
 
@@ -70,7 +70,7 @@ impl Halves {
 
     /// Records an issue: after the first of two, the warp's next issue is the upper half of the same
     /// instruction.
-    pub fn issued(&mut self, warp: u8, turn: HalfOrder) {
+    pub fn on_issue(&mut self, warp: u8, turn: HalfOrder) {
         let bit = 1 << warp;
         self.begun = if turn == HalfOrder::First { self.begun | bit } else { self.begun & !bit };
     }
@@ -117,9 +117,9 @@ impl Halves {
 impl SmCore {
     /// Keeps an instruction at the head of its warp so that the upper half can issue.
     #[inline(never)]
-    pub(in crate::sm) fn dispatch_other(&mut self, Issue { scheduler, warp, turn, .. }: Issue, decoded: &Decoded) {
-        self.halves.issued(warp, turn);
-        self.schedulers[scheduler % MAX_SCHEDULERS].issued(warp);
+    pub(in crate::sm) fn dispatch_other(&mut self, Issue { scheduler, warp, turn, .. }: Issue, decoded: &DecodedInst) {
+        self.halves.on_issue(warp, turn);
+        self.schedulers[scheduler % MAX_SCHEDULERS].on_issue(warp);
         self.scoreboard.show(warp, &decoded.uses);
     }
 
@@ -163,10 +163,10 @@ mod tests {
     #[test]
     fn the_upper_half_follows_the_lower() {
         let mut halves = Halves::new(4, 2);
-        halves.issued(2, HalfOrder::First);
+        halves.on_issue(2, HalfOrder::First);
         assert_eq!(halves.next(2, 0x5_0000_0003).turn, HalfOrder::Second);
         assert_eq!(halves.next(1, 0x5_0000_0003).turn, HalfOrder::First);
-        halves.issued(2, HalfOrder::Second);
+        halves.on_issue(2, HalfOrder::Second);
         assert_eq!(halves.next(2, 0x5_0000_0003).turn, HalfOrder::First);
     }
 

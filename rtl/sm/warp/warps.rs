@@ -105,7 +105,7 @@ impl Warps {
     }
 
     /// Removes one load beat from the outstanding count. Returns false if none was outstanding.
-    pub fn loaded(&mut self, warp: u8) -> bool {
+    pub fn complete_load(&mut self, warp: u8) -> bool {
         let slot = &mut self.slots[usize::from(warp) % MAX_WARPS];
         let due = slot.loads > 0;
         if due {
@@ -116,7 +116,7 @@ impl Warps {
     }
 
     /// Removes one store beat from the outstanding count. Returns false if none was outstanding.
-    pub fn stored(&mut self, warp: u8) -> bool {
+    pub fn complete_store(&mut self, warp: u8) -> bool {
         let slot = &mut self.slots[usize::from(warp) % MAX_WARPS];
         let due = slot.stores > 0;
         if due {

@@ -60,7 +60,7 @@ struct Share {
 
 /// Warps that may load, and the cycles in which this holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Admitted {
+struct AdmittedWarps {
     warps: u64,
     /// First cycle in which the set of warps may change without an event, a warp start or a warp end.
     until: Option<u64>,
@@ -73,9 +73,9 @@ pub struct Scores {
     num_warps: u32,
     #[serde(with = "BigArray")]
     shares: [Share; MAX_WARPS],
-    /// Last result of [`Self::admitted`] with the warps that it was computed for. Follows from the scores;
+    /// Last result of [`Self::admitted_warps`] with the warps that it was computed for. Follows from the scores;
     /// cached for the speed of the host.
-    found: Option<(u64, Admitted)>,
+    found: Option<(u64, AdmittedWarps)>,
     events: u64,
 }
 
@@ -97,13 +97,13 @@ impl Scores {
     }
 
     /// Counts an instruction, or one pass of it, that a warp issued.
-    pub fn issued(&mut self, warp: u8) {
+    pub fn on_issue(&mut self, warp: u8) {
         self.shares[usize::from(warp)].instructions += 1;
     }
 
     /// Counts a miss of a warp to a line that it had lost, which the core receives in `cycle`, and raises its
     /// score.
-    pub fn lost(&mut self, warp: u8, cycle: u64, live: u64) {
+    pub fn on_lost_locality(&mut self, warp: u8, cycle: u64, live: u64) {
         self.events += 1;
         self.shares[usize::from(warp)].hits += 1;
         let running =
@@ -120,7 +120,7 @@ impl Scores {
     }
 
     /// Returns the running warps that may load in `cycle`.
-    pub fn admitted(&mut self, cycle: u64, live: u64) -> u64 {
+    pub fn admitted_warps(&mut self, cycle: u64, live: u64) -> u64 {
         match self.found {
             Some((of, found)) if of == live && found.until.is_none_or(|until| cycle < until) => found.warps,
             _ => {
@@ -131,13 +131,13 @@ impl Scores {
         }
     }
 
-    /// Returns the first cycle in which the last result of [`Self::admitted`] may change, if there is one.
+    /// Returns the first cycle in which the last result of [`Self::admitted_warps`] may change, if there is one.
     #[must_use]
     pub fn until(&self) -> Option<u64> {
         self.found.and_then(|(_, found)| found.until)
     }
 
-    fn rank(&self, cycle: u64, live: u64) -> Admitted {
+    fn rank(&self, cycle: u64, live: u64) -> AdmittedWarps {
         let mut ranked = [(0, 0); MAX_WARPS];
         let mut count = 0;
         let mut rest = live;
@@ -164,7 +164,7 @@ impl Scores {
         let first_back = ranked.iter().map(|(score, _)| score - base).filter(|&above| above > 0).min();
         // The highest score is always admitted: if any score is above the base, an admitted one decreases.
         let until = first_back.map(|back| cycle + back.min((sum - cutoff) / falling + 1));
-        Admitted { warps, until }
+        AdmittedWarps { warps, until }
     }
 }
 
@@ -175,19 +175,19 @@ impl Hooks for Scores {
         self.found = None;
     }
 
-    fn missed(&mut self, miss: Miss, cycle: u64, live: u64) {
+    fn on_miss(&mut self, miss: Miss, cycle: u64, live: u64) {
         if miss.lost {
-            self.lost(miss.warp, cycle, live);
+            self.on_lost_locality(miss.warp, cycle, live);
         }
     }
 
     fn admit(&mut self, seen: &CycleState) -> IssueLimit {
         let mut issued = seen.issued;
         while issued != 0 {
-            self.issued(issued.trailing_zeros() as u8);
+            self.on_issue(issued.trailing_zeros() as u8);
             issued &= issued - 1;
         }
-        IssueLimit::Load(self.admitted(seen.cycle + 1, seen.live))
+        IssueLimit::Load(self.admitted_warps(seen.cycle + 1, seen.live))
     }
 
     /// The set of warps for a cycle is computed at the end of the cycle before it.
@@ -255,7 +255,7 @@ mod tests {
     /// events.
     fn scores(lost: u32) -> Scores {
         let mut scores = Scores::new(&CcwsConfig::KHAIRY2015, 24);
-        (0..1000).for_each(|_| scores.issued(3));
+        (0..1000).for_each(|_| scores.on_issue(3));
         scores.shares[5].hits = lost - 1;
         scores
     }
@@ -266,7 +266,7 @@ mod tests {
     fn ten_hits_in_a_thousand_instructions_of_24_warps_are_worth_192_and_fifty_960() {
         for (lost, worth) in [(10, 192), (50, 960)] {
             let mut scores = scores(lost);
-            scores.lost(7, 40, ALL);
+            scores.on_lost_locality(7, 40, ALL);
             // From the base, the increased score exceeds the maximum, so the event sets the score to the
             // maximum.
             assert_eq!(scores.score(7, 40), worth);
@@ -277,25 +277,25 @@ mod tests {
     #[test]
     fn a_score_falls_by_one_a_cycle_to_the_base_and_no_further() {
         let mut scores = scores(10);
-        scores.lost(7, 40, ALL);
+        scores.on_lost_locality(7, 40, ALL);
         assert_eq!([131, 132, 500].map(|cycle| scores.score(7, cycle)), [101, 100, 100]);
     }
 
     #[test]
     fn a_cap_below_the_base_leaves_the_base() {
         let mut scores = Scores::new(&CcwsConfig::KHAIRY2015, 24);
-        (0..100_000).for_each(|_| scores.issued(3));
-        scores.lost(7, 40, ALL);
+        (0..100_000).for_each(|_| scores.on_issue(3));
+        scores.on_lost_locality(7, 40, ALL);
         assert_eq!(scores.score(7, 40), 100);
     }
 
     #[test]
     fn the_share_of_a_warp_that_has_ended_does_not_count() {
         let mut scores = scores(10);
-        scores.lost(7, 40, ALL & !(1 << 5));
+        scores.on_lost_locality(7, 40, ALL & !(1 << 5));
         // One hit over 23 warps: 8 * 2300 / 1000.
         assert_eq!(scores.score(7, 40), 100);
-        scores.lost(7, 40, ALL);
+        scores.on_lost_locality(7, 40, ALL);
         assert_eq!(scores.score(7, 40), 8 * 2400 * 11 / 1000);
     }
 
@@ -303,7 +303,7 @@ mod tests {
     fn everyone_is_admitted_while_nobody_has_lost_locality() {
         let mut scores = Scores::new(&CcwsConfig::KHAIRY2015, 48);
         let live = 0b1011 << 20;
-        assert_eq!((scores.admitted(3, live), scores.until()), (live, None));
+        assert_eq!((scores.admitted_warps(3, live), scores.until()), (live, None));
     }
 
     #[test]
@@ -312,9 +312,9 @@ mod tests {
         // The scores are 260 and three times 100; the cutoff is 400. A second warp stays below it, and a
         // third crosses it.
         scores.shares[2].rests = 160;
-        assert_eq!((scores.admitted(0, 0b1111), scores.until()), (0b0111, Some(61)));
+        assert_eq!((scores.admitted_warps(0, 0b1111), scores.until()), (0b0111, Some(61)));
         // In cycle 61, the three admitted scores sum to 399, so a fourth warp is admitted.
-        assert_eq!((scores.admitted(60, 0b1111), scores.admitted(61, 0b1111)), (0b0111, 0b1111));
+        assert_eq!((scores.admitted_warps(60, 0b1111), scores.admitted_warps(61, 0b1111)), (0b0111, 0b1111));
     }
 
     #[test]

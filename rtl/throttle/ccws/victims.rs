@@ -4,13 +4,13 @@
 //!
 //! | port     | dir | payload             | contract                                                |
 //! |----------|-----|---------------------|---------------------------------------------------------|
-//! | `missed` | in  | way, old line, miss | an accepted miss; returns whether its warp had lost the line |
-//! | `stored` | in  | line                | a global store; removes the line from the tags of all warps |
+//! | `on_miss`  | in | way, old line, miss | an accepted miss; returns whether its warp had lost the line |
+//! | `on_store` | in | line                | a global store; removes the line from the tags of all warps |
 //!
 //! A miss first inserts the evicted line into the victim tags of the warp that fetched it. Then it searches
 //! the victim tags of its own warp for its line; a hit does not remove the tag. Tags of a warp slot stay when
 //! another warp takes the slot. The set of a line is its low address bits; replacement is true LRU. At most
-//! one `missed` or `stored` per cycle.
+//! one `on_miss` or `on_store` per cycle.
 //! Area: 16 tags per warp, and the owner of every line.
 //!
 //! Part of `rtl/l1/cache.rs`.
@@ -97,7 +97,7 @@ impl Victims {
 
 #[typetag::serde]
 impl Losses for Victims {
-    fn missed(&mut self, at: &Edge<'_>, (set, way): (u32, u32), old: Option<u64>, (warp, line): (u8, u64)) -> bool {
+    fn on_miss(&mut self, at: &Edge<'_>, (set, way): (u32, u32), old: Option<u64>, (warp, line): (u8, u64)) -> bool {
         if let Some(old) = old {
             let Owner(owner) = self.owners.read(at, set)[way as usize];
             let row = self.row_of(owner, old);
@@ -112,7 +112,7 @@ impl Losses for Victims {
         found.is_some()
     }
 
-    fn stored(&mut self, at: &Edge<'_>, line: u64) {
+    fn on_store(&mut self, at: &Edge<'_>, line: u64) {
         let sets = self.sets;
         let first = (line % u64::from(sets)) as u32;
         for row in (first..self.tags.spec().rows).step_by(sets as usize) {

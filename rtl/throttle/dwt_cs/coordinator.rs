@@ -236,7 +236,7 @@ impl Block for Coordinator {
             if let Some(&report) = link.peek(at) {
                 link.drop_head(at);
                 self.take(core, &report);
-                more |= link.waiting(at);
+                more |= link.has_beat(at);
             }
         }
         let all = u128::MAX >> (u128::BITS - self.num_cores);
@@ -247,7 +247,7 @@ impl Block for Coordinator {
                 let base = self.search.base;
                 let limit = if kind == OrderKind::Fixed { base } else { self.limit_in(core, base) };
                 let mut link = io.orders.at(core as usize);
-                let ready = link.ready(at);
+                let ready = link.is_ready(at);
                 assert!(ready, "cycle {}, {}: core {core} has not received its last order yet", at.cycle, self.path);
                 link.push(at, Order { kind, limit });
             }

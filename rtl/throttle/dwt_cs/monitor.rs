@@ -4,14 +4,14 @@
 //!
 //! | port     | dir | payload    | contract                                                        |
 //! |----------|-----|------------|-----------------------------------------------------------------|
-//! | `obey`   | in  | `Order`    | limit for a sample or for the rest of the kernel                 |
+//! | `on_order` | in  | `Order`    | limit for a sample or for the rest of the kernel                 |
 //! | `tick`   | out | `Tick`     | called once per cycle; returns messages only at the end of a period |
 //! | `count`  | in  | counts     | instructions that the core issued, misses of its L1D             |
 //! | `admit`  | out | limit      | warps of each scheduler that may issue                           |
 //!
 //! In one cycle, in this order:
 //! 1. `tick`
-//! 2. `obey`
+//! 2. `on_order`
 //! 3. Misses are counted.
 //! 4. Issued instructions are counted.
 //! 5. The kernel ends.
@@ -197,7 +197,7 @@ impl Hooks for Monitor {
         }
     }
 
-    fn obey(&mut self, order: Order, cycle: u64) {
+    fn on_order(&mut self, order: Order, cycle: u64) {
         self.limit = order.limit;
         self.misses = Misses::default();
         self.instructions = Instructions::default();
@@ -211,7 +211,7 @@ impl Hooks for Monitor {
         }
     }
 
-    fn missed(&mut self, _miss: Miss, _cycle: u64, _live: u64) {
+    fn on_miss(&mut self, _miss: Miss, _cycle: u64, _live: u64) {
         self.count_miss();
     }
 
@@ -276,13 +276,13 @@ mod tests {
         let mut monitor = Monitor::new(&DwtConfig::KHAIRY2015, 24);
         monitor.tick(0);
         monitor.count_to(500);
-        monitor.obey(Order { kind: OrderKind::Sample, limit: Limit::new(5) }, 30_032);
+        monitor.on_order(Order { kind: OrderKind::Sample, limit: Limit::new(5) }, 30_032);
         monitor.count_to(532);
         let reports = [40_032, 50_032, 60_032, 70_032].map(|cycle| monitor.tick(cycle).and_then(|tick| tick.report));
         let report = Report { sampled: true, misses: Misses::default(), instructions: Instructions::new(32) };
         assert_eq!(reports, [None, None, Some(report), None]);
         assert_eq!((monitor.phase(), monitor.limit()), (Phase::Wait, 5));
-        monitor.obey(Order { kind: OrderKind::Fixed, limit: Limit::new(2) }, 60_064);
+        monitor.on_order(Order { kind: OrderKind::Fixed, limit: Limit::new(2) }, 60_064);
         assert_eq!((monitor.phase(), monitor.limit()), (Phase::Fixed, 2));
     }
 
@@ -291,7 +291,7 @@ mod tests {
         for (limit, may_close) in [(Limit::new(24), true), (Limit::new(23), false)] {
             let mut monitor = Monitor::new(&DwtConfig::KHAIRY2015, 24);
             monitor.tick(0);
-            monitor.obey(Order { kind: OrderKind::Fixed, limit }, 5_000);
+            monitor.on_order(Order { kind: OrderKind::Fixed, limit }, 5_000);
             assert_eq!(monitor.tick(10_000), Some(Tick { period: PeriodEnd { may_close }, report: None }));
         }
     }
@@ -300,7 +300,7 @@ mod tests {
     fn the_end_of_a_kernel_lifts_the_limit() {
         let mut monitor = Monitor::new(&DwtConfig::KHAIRY2015, 24);
         monitor.tick(0);
-        monitor.obey(Order { kind: OrderKind::Fixed, limit: Limit::new(2) }, 50);
+        monitor.on_order(Order { kind: OrderKind::Fixed, limit: Limit::new(2) }, 50);
         monitor.end_kernel(70);
         assert_eq!((monitor.phase(), monitor.limit(), monitor.due()), (Phase::Monitor, 24, None));
     }

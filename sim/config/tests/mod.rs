@@ -11,20 +11,20 @@ use rtl::l1::config::StoreHit;
 use rtl::l2::{FlowConfig, OverlappedConfig, TransientConfig};
 use rtl::sm::{InstructionCacheConfig, InstructionStore};
 
-use super::{About, ConfigError, Request, Resolved, Slot, designs, machines};
+use super::{About, ConfigError, Request, ResolvedMachine, Slot, designs, machines};
 
 /// Resolves a configuration of the machine `fermi`.
-fn fermi(designs: &[&str], sets: &[&str]) -> Result<Resolved, ConfigError> {
+fn fermi(designs: &[&str], sets: &[&str]) -> Result<ResolvedMachine, ConfigError> {
     let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
-    Resolved::new(&Request { machine: "fermi".to_owned(), designs: owned(designs), sets: owned(sets) })
+    ResolvedMachine::new(&Request { machine: "fermi".to_owned(), designs: owned(designs), sets: owned(sets) })
 }
 
 /// Resolves a configuration of a machine file with this text.
-fn machine_file(text: &str) -> Result<Resolved, ConfigError> {
+fn machine_file(text: &str) -> Result<ResolvedMachine, ConfigError> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mine.toml");
     std::fs::write(&path, text).unwrap();
-    Resolved::new(&Request { machine: path.display().to_string(), ..Request::default() })
+    ResolvedMachine::new(&Request { machine: path.display().to_string(), ..Request::default() })
 }
 
 /// Returns the printed line of a field.
@@ -36,7 +36,7 @@ fn line<'t>(text: &'t str, key: &str) -> &'t str {
 fn every_machine_and_design_that_comes_along_resolves_and_is_named_as_its_file() {
     for machine in machines() {
         let request = Request { machine: machine.name.to_owned(), ..Request::default() };
-        assert_eq!(Resolved::new(&request).unwrap().machine.name, machine.name);
+        assert_eq!(ResolvedMachine::new(&request).unwrap().machine.name, machine.name);
     }
     for design in designs() {
         let resolved = fermi(&[design.name], &[]).unwrap();
@@ -83,7 +83,7 @@ fn an_open_polynomial_follows_the_number_of_sets() {
     let polynomial = |machine: &str, designs: &[&str], sets: &[&str]| {
         let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
         let request = Request { machine: machine.to_owned(), designs: owned(designs), sets: owned(sets) };
-        let index = Resolved::new(&request).unwrap().fields.get("l1.index").unwrap().value.clone();
+        let index = ResolvedMachine::new(&request).unwrap().fields.get("l1.index").unwrap().value.clone();
         index.get("polynomial").and_then(toml::Value::as_integer).unwrap()
     };
     for (sets, expected) in [(1, 1), (2, 3), (8, 13), (16, 19), (32, 37), (64, 67), (128, 131), (4096, 4179)] {
@@ -129,7 +129,7 @@ fn the_same_kind_changes_keys_of_the_machine_s_and_another_begins_with_its_defau
     let flow = |machine: &str, designs: &[&str], sets: &[&str]| {
         let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
         let request = Request { machine: machine.to_owned(), designs: owned(designs), sets: owned(sets) };
-        Resolved::new(&request).unwrap().config.l2.flow
+        ResolvedMachine::new(&request).unwrap().config.l2.flow
     };
     let FlowConfig::Transient(candel) = flow("southern-islands", &["frc-16"], &["l2.flow.frc.swap_latency=3"]) else {
         panic!("candel2018's machine has the transient flow")
@@ -178,7 +178,7 @@ fn a_base_is_looked_up_beside_the_file_that_names_it() {
     let path = folder.path().join("top.toml");
     std::fs::write(&path, "based-on = \"base.toml\"\n[l1]\nways = 2\n").unwrap();
     let request = Request { machine: path.display().to_string(), ..Request::default() };
-    let config = Resolved::new(&request).unwrap().config;
+    let config = ResolvedMachine::new(&request).unwrap().config;
     assert_eq!((config.num_sms, config.l1.ways, config.l1.sets), (2, 2, 32));
 }
 

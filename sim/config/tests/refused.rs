@@ -1,9 +1,9 @@
 //! Every kind of invalid configuration, with the exact message.
 
 use super::{fermi, machine_file};
-use crate::config::{ConfigError, Request, Resolved};
+use crate::config::{ConfigError, Request, ResolvedMachine};
 
-fn refused(designs: &[&str], sets: &[&str]) -> Vec<String> {
+fn expect_errors(designs: &[&str], sets: &[&str]) -> Vec<String> {
     fermi(designs, sets).unwrap_err().lines()
 }
 
@@ -18,19 +18,19 @@ fn design_refused(text: &str) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mine.toml").display().to_string();
     std::fs::write(&path, text).unwrap();
-    let lines = refused(&["pric", &path], &[]);
+    let lines = expect_errors(&["pric", &path], &[]);
     lines.into_iter().map(|line| line[line.find("mine.toml").unwrap_or(0)..].to_owned()).collect()
 }
 
 #[test]
 fn an_unknown_key_comes_with_the_one_that_was_meant() {
-    assert_eq!(refused(&[], &["l1.setz=64"]), ["--set:1:4: unknown key `l1.setz` (did you mean `sets`?)"]);
+    assert_eq!(expect_errors(&[], &["l1.setz=64"]), ["--set:1:4: unknown key `l1.setz` (did you mean `sets`?)"]);
 }
 
 #[test]
 fn a_key_without_its_group_comes_with_the_groups_that_have_it() {
     assert_eq!(
-        refused(&[], &["sets=64"]),
+        expect_errors(&[], &["sets=64"]),
         [
             "--set:1:1: unknown key `sets` (did you mean `l1.sets` or `const_cache.sets` or `texture_cache.sets` or `tracker.sets` or `l2.sets`?)"
         ]
@@ -40,7 +40,7 @@ fn a_key_without_its_group_comes_with_the_groups_that_have_it() {
 #[test]
 fn an_unknown_key_like_no_other_comes_with_the_legal_ones() {
     assert_eq!(
-        refused(&[], &["xbar.colour=1"]),
+        expect_errors(&[], &["xbar.colour=1"]),
         ["--set:1:6: unknown key `xbar.colour` (legal keys: flit_bytes, buffer_flits)"]
     );
 }
@@ -66,7 +66,7 @@ fn unknown_keys_of_files_are_refused_at_their_line() {
 #[test]
 fn a_value_of_another_type_is_refused_with_the_legal_one() {
     assert_eq!(
-        refused(&[], &["l1.sets=many", "l1.store_hit=1", "l1.index=linear", "l1=3", "l1.ways=2.0"]),
+        expect_errors(&[], &["l1.sets=many", "l1.store_hit=1", "l1.index=linear", "l1=3", "l1.ways=2.0"]),
         [
             "--set:1:9: `l1.sets` is \"many\", expected an integer",
             "--set:1:14: `l1.store_hit` is 1, expected a string",
@@ -83,7 +83,7 @@ fn a_value_of_another_type_is_refused_with_the_legal_one() {
 #[test]
 fn an_integer_out_of_its_type_and_an_unknown_choice_are_refused_together() {
     assert_eq!(
-        refused(&[], &["lsu.slots=-1", "l1.store_hit=evit"]),
+        expect_errors(&[], &["lsu.slots=-1", "l1.store_hit=evit"]),
         [
             "--set:1:11: `lsu.slots` is -1, expected 1 to 64: the table of outstanding instructions has one bit per \
              row",
@@ -95,15 +95,15 @@ fn an_integer_out_of_its_type_and_an_unknown_choice_are_refused_together() {
 #[test]
 fn a_table_with_a_kind_must_have_the_keys_of_its_kind() {
     assert_eq!(
-        refused(&[], &["l1.index={ kind = \"i-pole\" }"]),
+        expect_errors(&[], &["l1.index={ kind = \"i-pole\" }"]),
         ["--set:1:10: `l1.index.kind` is \"i-pole\", expected one of fermi, i-poly, linear (did you mean `i-poly`?)"]
     );
     assert_eq!(
-        refused(&[], &["l1.replacement={ kind = \"ship\", bits = 8 }"]),
+        expect_errors(&[], &["l1.replacement={ kind = \"ship\", bits = 8 }"]),
         ["--set:1:16: `l1.replacement` is { kind = \"ship\", bits = 8 }: it lacks the required key `signature`"]
     );
     assert_eq!(
-        refused(&[], &["l1.index.polynomial=37"]),
+        expect_errors(&[], &["l1.index.polynomial=37"]),
         ["--set:1:21: `l1.index` is { kind = \"linear\", polynomial = 37 }: unknown key `polynomial` (there are no \
           legal keys)"]
     );
@@ -113,10 +113,10 @@ fn a_table_with_a_kind_must_have_the_keys_of_its_kind() {
 #[test]
 fn keys_that_became_those_of_a_throttle_are_refused_with_the_new_spelling() {
     let kind = "unknown key `throttle.scheme` (it is `kind` of `throttle` now: throttle = { kind = \"dwt-cs\" })";
-    assert_eq!(refused(&[], &["throttle.scheme=dwt-cs"]), [format!("--set:1:10: {kind}")]);
+    assert_eq!(expect_errors(&[], &["throttle.scheme=dwt-cs"]), [format!("--set:1:10: {kind}")]);
     let ccws = "unknown key `throttle.ccws` (its keys are those of `throttle` now: throttle = { kind = \"ccws\", victims = 16, \
                 victim_ways = 8, base_score = 100, k = 8 })";
-    assert_eq!(refused(&["ccws"], &["throttle.ccws.k=4"]), [format!("--set:1:10: {ccws}")]);
+    assert_eq!(expect_errors(&["ccws"], &["throttle.ccws.k=4"]), [format!("--set:1:10: {ccws}")]);
     let dwt = "unknown key `throttle.dwt` (its keys are those of `throttle` now: throttle = { kind = \"dwt-cs\", period = \
                10_000, mpki = 10, above = 3, sample = 3, latency = 16, trigger = \"sum\", coordinator = 8, memo = 8, persist = \"off\" })";
     let design = "[throttle]\nscheme = \"dwt-cs\"\n[throttle.dwt]\nperiod = 100\n";
@@ -126,11 +126,11 @@ fn keys_that_became_those_of_a_throttle_are_refused_with_the_new_spelling() {
 #[test]
 fn a_throttle_is_judged_by_its_own_keys_and_by_the_cores() {
     assert_eq!(
-        refused(&[], &["throttle.kind=dwt-cs", "throttle.period=20_000"]),
+        expect_errors(&[], &["throttle.kind=dwt-cs", "throttle.period=20_000"]),
         ["--set:1:17: throttle.period is 20000, expected 1 to 16383: the timer has 14 bits"]
     );
     assert_eq!(
-        refused(&["ccws"], &["sm.policy=two-level"]),
+        expect_errors(&["ccws"], &["sm.policy=two-level"]),
         [
             "designs/ccws.toml:6:1: throttle is ccws, expected none with a two-level scheduler: a two-level scheduler orders its \
              warps by their queue, not by their age"
@@ -143,7 +143,7 @@ fn a_throttle_is_judged_by_its_own_keys_and_by_the_cores() {
 #[test]
 fn every_broken_rule_is_reported_at_the_value_that_breaks_it() {
     assert_eq!(
-        refused(&[], &["l1.sets=48", "l1.mshr_entries=0", "dram.rows=1000"]),
+        expect_errors(&[], &["l1.sets=48", "l1.mshr_entries=0", "dram.rows=1000"]),
         [
             "--set:1:9: l1.sets is 48, expected a power of two from 1 to 4096: the set index is a bit field",
             "--set:1:17: l1.mshr_entries is 0, expected 1 to 512: the search has one bit per entry",
@@ -155,7 +155,7 @@ fn every_broken_rule_is_reported_at_the_value_that_breaks_it() {
 #[test]
 fn a_rule_between_fields_points_at_the_field_it_names() {
     assert_eq!(
-        refused(&["pric"], &["l1.sets=64", "l1.index.polynomial=37"]),
+        expect_errors(&["pric"], &["l1.sets=64", "l1.index.polynomial=37"]),
         ["--set:1:21: l1.index.polynomial is 37 (degree 5), expected degree 6, such as 67, which 0 selects: the \
              degree is the number of index bits"]
     );
@@ -164,11 +164,11 @@ fn a_rule_between_fields_points_at_the_field_it_names() {
 #[test]
 fn two_designs_in_one_slot_are_refused_by_name() {
     assert_eq!(
-        refused(&["pric", "fermi-hash"], &[]),
+        expect_errors(&["pric", "fermi-hash"], &[]),
         ["--design:1:1: designs `pric` and `fermi-hash` both fill the slot `index`, which holds one (both set \
           `l1.index`, which has one value: use one of them, or `compare --design-set pric,fermi-hash`)"]
     );
-    assert_eq!(refused(&["pric", "pric"], &[]), ["--design:1:1: design `pric` is given twice"]);
+    assert_eq!(expect_errors(&["pric", "pric"], &[]), ["--design:1:1: design `pric` is given twice"]);
 }
 
 #[test]
@@ -176,9 +176,9 @@ fn what_to_give_instead_of_a_design_whose_slot_is_taken_gives_the_same_machine()
     let clash = "--design:1:1: designs `frc` and `streaming-l2` both fill the slot `l2`, which holds one (for both, use \
                  `frc` and set what `streaming-l2` changes: --set 'l2.bypass={ kind = \"streaming\", period = 10000, miss_percent = 90, \
                  min_accesses = 32, reopen = \"miss\" }')";
-    assert_eq!(refused(&["frc", "streaming-l2"], &[]), [clash]);
+    assert_eq!(expect_errors(&["frc", "streaming-l2"], &[]), [clash]);
     assert_eq!(
-        refused(&["tracker", "tracker-2"], &[]),
+        expect_errors(&["tracker", "tracker-2"], &[]),
         [
             "--design:1:1: designs `tracker` and `tracker-2` both fill the slot `tracker`, which holds one (for both, use \
           `tracker` and set what `tracker-2` changes: --set tracker.count=2)"
@@ -186,7 +186,7 @@ fn what_to_give_instead_of_a_design_whose_slot_is_taken_gives_the_same_machine()
     );
     assert_eq!(fermi(&["tracker"], &["tracker.count=2"]).unwrap().hash(), fermi(&["tracker-2"], &[]).unwrap().hash());
     assert_eq!(
-        refused(&["frc-8", "transient"], &[]),
+        expect_errors(&["frc-8", "transient"], &[]),
         [
             "--design:1:1: designs `frc-8` and `transient` both fill the slot `l2`, which holds one (`transient` changes \
           nothing that `frc-8` leaves unchanged: omit it)"
@@ -197,17 +197,17 @@ fn what_to_give_instead_of_a_design_whose_slot_is_taken_gives_the_same_machine()
 #[test]
 fn a_key_given_twice_is_refused_wherever_it_is_given() {
     let twice = |key: &str| format!("`{key}` is given twice (omit one of them)");
-    assert_eq!(refused(&[], &["l1.ways=8", "l1.ways = 16"]), [format!("--set:1:11: {}", twice("l1.ways"))]);
+    assert_eq!(expect_errors(&[], &["l1.ways=8", "l1.ways = 16"]), [format!("--set:1:11: {}", twice("l1.ways"))]);
     assert_eq!(
-        refused(&[], &["l1.ways=8", "l1={ sets = 64, ways = 8 }"]),
+        expect_errors(&[], &["l1.ways=8", "l1={ sets = 64, ways = 8 }"]),
         [format!("--set:1:24: {}", twice("l1.ways"))]
     );
     let whole = "l1.index={ kind = \"i-poly\", polynomial = 37, addr_bits = 32, reversed = false }";
     let part = "l1.index.addr_bits=27";
-    assert_eq!(refused(&[], &[whole, part]), [format!("--set:1:20: {}", twice("l1.index.addr_bits"))]);
-    assert_eq!(refused(&["pric"], &[part, whole]), [format!("--set:1:10: {}", twice("l1.index"))]);
+    assert_eq!(expect_errors(&[], &[whole, part]), [format!("--set:1:20: {}", twice("l1.index.addr_bits"))]);
+    assert_eq!(expect_errors(&["pric"], &[part, whole]), [format!("--set:1:10: {}", twice("l1.index"))]);
     assert_eq!(
-        refused(&[], &["l1={ sets = 64, sets = 32 }"]),
+        expect_errors(&[], &["l1={ sets = 64, sets = 32 }"]),
         ["--set:1:1: `l1={ sets = 64, sets = 32 }` gives a key twice"]
     );
     assert!(fermi(&["pric"], &[part, "l1.index.reversed=true"]).is_ok());
@@ -228,7 +228,7 @@ fn everything_that_is_wrong_is_reported_at_once() {
         designs: vec!["baseline".to_owned(), "pric".to_owned(), "fermi-hash".to_owned()],
         sets: ["l1.setz=64", "l1.ways=many", "=3", "lsu.slots=0", "lsu.slots=1"].map(str::to_owned).into(),
     };
-    let lines = Resolved::new(&request).unwrap_err().lines();
+    let lines = ResolvedMachine::new(&request).unwrap_err().lines();
     let expected = [
         "mine.toml:2:1: unknown key `colour`",
         "mine.toml:3:11: `num_sms` is -1, expected 1 to 128: ",
@@ -253,7 +253,7 @@ fn names_that_do_not_exist_are_all_reported_and_hide_no_unknown_key() {
         designs: vec!["prik".to_owned(), "frk".to_owned()],
         sets: vec!["l1.setz=64".to_owned()],
     };
-    let lines = Resolved::new(&request).unwrap_err().lines();
+    let lines = ResolvedMachine::new(&request).unwrap_err().lines();
     let expected = ["no machine `femi`", "no design `prik`", "no design `frk`", "unknown key `l1.setz`"];
     assert_eq!(lines.len(), expected.len(), "{lines:#?}");
     assert!(lines.iter().zip(expected).all(|(line, expected)| line.contains(expected)), "{lines:#?}");
@@ -264,7 +264,7 @@ fn a_name_of_a_list_is_reported_at_its_place_and_what_variants_share_once() {
     let request = Request { machine: "fermi".to_owned(), designs: Vec::new(), sets: vec!["l1.setz=64".to_owned()] };
     let set = ["baseline", "prik", "frc", "frk"].map(str::to_owned);
     let requests: Vec<_> = (0..set.len()).map(|design| (request.clone(), design)).collect();
-    let lines = Resolved::compared(&requests, &set).unwrap_err().lines();
+    let lines = ResolvedMachine::resolve_set(&requests, &set).unwrap_err().lines();
     let help = "? The name of a file ends in .toml)";
     assert_eq!(
         lines,
@@ -278,9 +278,9 @@ fn a_name_of_a_list_is_reported_at_its_place_and_what_variants_share_once() {
 
 #[test]
 fn a_field_out_of_its_range_breaks_no_other_field() {
-    assert_eq!(refused(&[], &["num_sms=0"]).len(), 1);
+    assert_eq!(expect_errors(&[], &["num_sms=0"]).len(), 1);
     let sets = "--set:1:9: l1.sets is 8192, expected a power of two from 1 to 4096: the set index is a bit field";
-    assert_eq!(refused(&["pric"], &["l1.sets=8192"]), [sets]);
+    assert_eq!(expect_errors(&["pric"], &["l1.sets=8192"]), [sets]);
     let machines = [(&[][..], "fermi"), (&["pric", "tracker"], "hybrid"), (&["frc", "ccws"], "southern-islands")];
     for (designs, machine) in machines {
         let request = |sets| Request {
@@ -288,14 +288,14 @@ fn a_field_out_of_its_range_breaks_no_other_field() {
             designs: designs.iter().map(|&design| design.to_owned()).collect(),
             sets,
         };
-        let text = Resolved::new(&request(Vec::new())).unwrap().to_toml();
+        let text = ResolvedMachine::new(&request(Vec::new())).unwrap().to_toml();
         let machine: toml::Table = text.parse().unwrap();
         let mut paths = Vec::new();
         integers("", &machine, &mut paths);
         assert!(paths.len() > 100, "{}", paths.len());
         for (path, value) in paths.iter().flat_map(|path| [0, 3, 4_294_967_295_u32].map(|value| (path, value))) {
-            let lines =
-                Resolved::new(&request(vec![format!("{path}={value}")])).map_or_else(|e| e.lines(), |_| Vec::new());
+            let lines = ResolvedMachine::new(&request(vec![format!("{path}={value}")]))
+                .map_or_else(|e| e.lines(), |_| Vec::new());
             let (own, others): (Vec<_>, Vec<_>) =
                 lines.iter().partition(|line| line.contains(&format!(": {path} is ")));
             assert!(own.is_empty() || others.is_empty(), "{path}={value}: {lines:#?}");
@@ -328,10 +328,10 @@ fn two_designs_that_disagree_about_a_field_are_refused() {
 #[test]
 fn an_unknown_design_machine_and_slot_come_with_the_one_that_was_meant() {
     assert_eq!(
-        refused(&["prik"], &[]),
+        expect_errors(&["prik"], &[]),
         ["--design:1:1: there is no design `prik` (did you mean `pric`? The name of a file ends in .toml)"]
     );
-    let error = Resolved::new(&Request { machine: "femi".to_owned(), ..Request::default() }).unwrap_err();
+    let error = ResolvedMachine::new(&Request { machine: "femi".to_owned(), ..Request::default() }).unwrap_err();
     assert_eq!(
         error.lines(),
         ["--machine:1:1: there is no machine `femi` (did you mean `fermi`? The name of a file ends in .toml)"]
@@ -346,14 +346,14 @@ fn an_unknown_design_machine_and_slot_come_with_the_one_that_was_meant() {
 fn a_set_without_a_value_is_refused() {
     let help = "(for example l1.sets=64, or 'l1.index={ kind = \"fermi\" }')";
     for text in ["l1.sets", "=3", "l1.sets=", "l1.sets=3 x y", ""] {
-        assert_eq!(refused(&[], &[text]), [format!("--set:1:1: `{text}` is not of the form KEY=VALUE {help}")]);
+        assert_eq!(expect_errors(&[], &[text]), [format!("--set:1:1: `{text}` is not of the form KEY=VALUE {help}")]);
     }
 }
 
 #[test]
 fn one_set_gives_one_key() {
     for text in ["l1.sets=64\nl1.ways=2", "l1.sets=64\n[l2]\nsets=4", "[l1]\nsets=64", "# none\nl1.sets=64"] {
-        let lines = refused(&[], &[text]);
+        let lines = expect_errors(&[], &[text]);
         assert!(lines.len() == 1 && lines[0].contains("is not of the form KEY=VALUE"), "{text:?}: {lines:?}");
     }
     assert!(fermi(&[], &["l1={ sets = 64, ways = 2 }"]).is_ok());
@@ -373,7 +373,7 @@ fn a_kind_that_is_no_text_is_refused_with_those_that_there_are() {
         ("dram.write_drain", ""),
     ] {
         for value in ["3", "true", "[1, 2]"] {
-            let lines = refused(&[], &[&format!("{path}.kind={value}")]);
+            let lines = expect_errors(&[], &[&format!("{path}.kind={value}")]);
             let message = format!(": `{path}.kind` is {value}, expected one of ");
             assert!(lines.len() == 1 && lines[0].contains(&message) && lines[0].contains(kinds), "{lines:?}");
         }
@@ -402,16 +402,16 @@ fn a_rule_between_fields_is_laid_to_the_one_that_is_given() {
             "sm.warp_limit is 25, expected 0 to 24: the limit cannot exceed the warps of a scheduler",
         ),
     ] {
-        let lines = refused(designs, &[set]);
+        let lines = expect_errors(designs, &[set]);
         assert!(lines.iter().all(|line| line.starts_with("--set:1:")), "{set}: {lines:#?}");
         assert!(lines.iter().any(|line| line.contains(message)), "{set}: {lines:#?}");
     }
-    let hashed = refused(&[], &["l1.sets=16", "l1.index.kind=fermi"]);
+    let hashed = expect_errors(&[], &["l1.sets=16", "l1.index.kind=fermi"]);
     assert!(
         hashed[0].contains("l1.index.kind is fermi with 16 sets of 128 bytes, expected 32 or 64 sets"),
         "{hashed:?}"
     );
-    let limited = refused(&[], &["sm.warp_limit=20", "sm.warps=32"]);
+    let limited = expect_errors(&[], &["sm.warp_limit=20", "sm.warps=32"]);
     let told = "sm.warps is 32, expected 40 to 64 with sm.warp_limit = 20";
     assert!(limited.iter().any(|line| line.contains(told)), "{limited:?}");
 }
@@ -439,7 +439,7 @@ fn what_is_legal_is_what_the_rule_says_and_not_what_the_type_holds() {
         ("l1.sets=65535", "l1.sets is 65535, expected a power of two from 1 to 4096: the set index is a bit field"),
         ("clock.core_khz=4294967295", "clock.core_khz is 4294967295, expected 1000 to 10000000: a clock"),
     ] {
-        let lines = refused(&[], &[set]);
+        let lines = expect_errors(&[], &[set]);
         assert!(lines.len() == 1 && lines[0].contains(message), "{set}: {lines:#?}");
         assert!(lines[0].starts_with("--set:1:") && !lines[0].contains("to 4294967295"), "{set}: {lines:#?}");
     }
@@ -448,10 +448,10 @@ fn what_is_legal_is_what_the_rule_says_and_not_what_the_type_holds() {
 #[test]
 fn a_design_in_the_place_of_a_machine_is_called_one() {
     assert_eq!(
-        refused(&["volta"], &[]),
+        expect_errors(&["volta"], &[]),
         ["--design:1:1: there is no design `volta` (it is a machine: --machine volta)"]
     );
-    let error = Resolved::new(&Request { machine: "pric".to_owned(), ..Request::default() }).unwrap_err();
+    let error = ResolvedMachine::new(&Request { machine: "pric".to_owned(), ..Request::default() }).unwrap_err();
     assert_eq!(error.lines(), ["--machine:1:1: there is no machine `pric` (it is a design: --design pric)"]);
     let lines = machine_refused("name = \"mine\"\nslot = \"index\"\n[l1]\nsets = 64\n");
     assert!(
@@ -467,7 +467,7 @@ fn a_design_in_the_place_of_a_machine_is_called_one() {
 
 #[test]
 fn a_file_that_is_missing_or_no_toml_is_refused() {
-    let lines = refused(&["nowhere/mine.toml"], &[]);
+    let lines = expect_errors(&["nowhere/mine.toml"], &[]);
     assert!(lines[0].starts_with("--design:1:1: nowhere/mine.toml: cannot read the design file: "), "{lines:?}");
     let lines = machine_refused("name = \"x\"\n[l1\n");
     assert!(lines[0].starts_with("mine.toml:2:4: not TOML: "), "{lines:?}");
@@ -513,14 +513,14 @@ fn so_many_l2_mshr_entries_need_whole_words() {
     let why = "a mask of whole 64-bit words has one bit per entry";
     for designs in [&["transient"][..], &[]] {
         let expected = format!("--set:1:17: l2.mshr_entries is 100, expected at most 64, or a multiple of 64: {why}");
-        assert_eq!(refused(designs, &["l2.mshr_entries=100"]), [expected]);
+        assert_eq!(expect_errors(designs, &["l2.mshr_entries=100"]), [expected]);
     }
 }
 
 #[test]
 fn an_instruction_cache_breaks_its_rules_and_its_keys_are_those_of_its_kind() {
     let table = "{ kind = \"cache\", sets = 3, ways = 33, mshr_entries = 0, instruction_bytes = 6 }";
-    let broken = refused(&[], &[&format!("sm.icache={table}")]);
+    let broken = expect_errors(&[], &[&format!("sm.icache={table}")]);
     let expected = [
         "sm.icache.sets is 3, expected a power of two from 1 to 4096: the set index is a bit field",
         "sm.icache.ways is 33, expected 1 to 32: the LRU order of a set has at most 5 bits per way",
@@ -530,9 +530,9 @@ fn an_instruction_cache_breaks_its_rules_and_its_keys_are_those_of_its_kind() {
     ];
     assert_eq!(broken.len(), expected.len(), "{broken:?}");
     assert!(broken.iter().zip(expected).all(|(broken, expected)| broken.ends_with(expected)), "{broken:?}");
-    let perfect = refused(&[], &["sm.icache.sets=4"]);
+    let perfect = expect_errors(&[], &["sm.icache.sets=4"]);
     assert_eq!(perfect, ["--set:1:16: unknown key `sm.icache.sets` (there are no legal keys)"]);
-    let word = refused(&[], &["sm.icache=cache"]).concat();
+    let word = expect_errors(&[], &["sm.icache=cache"]).concat();
     assert!(word.contains("the kind is given in a table with its keys: sm.icache = { kind = \"cache\""), "{word}");
 }
 
@@ -540,14 +540,14 @@ fn an_instruction_cache_breaks_its_rules_and_its_keys_are_those_of_its_kind() {
 fn sectors_are_fetched_only_where_a_mask_says_what_was_written() {
     let why = "bytes written to a missing sector are kept under a byte mask";
     let expected = format!("--set:1:15: l2.flow.fetch is sectors, expected line, or write_miss = \"byte-mask\": {why}");
-    assert_eq!(refused(&[], &["l2.flow.fetch=sectors"]), [expected]);
-    assert_eq!(refused(&["l2-sectored"], &["l2.flow.write_miss=fetch"]).len(), 1);
+    assert_eq!(expect_errors(&[], &["l2.flow.fetch=sectors"]), [expected]);
+    assert_eq!(expect_errors(&["l2-sectored"], &["l2.flow.write_miss=fetch"]).len(), 1);
 }
 
 #[test]
 fn a_key_that_became_a_scheme_is_refused_with_its_new_spelling() {
     assert_eq!(
-        refused(&[], &["l1.protecting_distance=16", "l1.profiled.scope=local", "l1.bypass=streaming"]),
+        expect_errors(&[], &["l1.protecting_distance=16", "l1.profiled.scope=local", "l1.bypass=streaming"]),
         [
             "--set:1:4: unknown key `l1.protecting_distance` (it is `distance` of `l1.bypass` now: \
              l1.bypass = { kind = \"pdp\", distance = 16 })",
@@ -567,7 +567,7 @@ fn a_key_that_became_a_scheme_is_refused_with_its_new_spelling() {
 
 #[test]
 fn keys_of_the_l2_that_became_those_of_a_kind_are_refused_with_their_new_spelling() {
-    let moved = |set: &str| refused(&[], &[set]).concat();
+    let moved = |set: &str| expect_errors(&[], &[set]).concat();
     for (set, now) in [
         ("l2.replacement_flow=transient", "`kind` of `l2.flow` now: l2.flow = { kind = \"transient\" }"),
         ("l2.pending_queue=8", "`l2.flow` now: l2.flow = { kind = \"transient\", pending_queue = 32 }"),
@@ -588,22 +588,22 @@ fn keys_of_the_l2_that_became_those_of_a_kind_are_refused_with_their_new_spellin
 #[test]
 fn a_flow_takes_its_own_keys_alone() {
     assert_eq!(
-        refused(&["transient"], &["l2.flow.miss_queue=8"]),
+        expect_errors(&["transient"], &["l2.flow.miss_queue=8"]),
         [
             "--set:1:20: unknown key `l2.flow.miss_queue` (legal keys: pending_queue, serve_transient, acknowledged, coherence, frc)"
         ]
     );
     assert_eq!(
-        refused(&[], &["l2.flow={ kind = \"overlapped\", frc = { entries = 4 } }"]),
+        expect_errors(&[], &["l2.flow={ kind = \"overlapped\", frc = { entries = 4 } }"]),
         ["--set:1:9: unknown key `l2.flow.frc` (legal keys: miss_queue, write_back_queue, write_miss, fetch)"]
     );
     assert_eq!(
-        refused(&[], &["l2.flow.kind=transient", "l2.bypass.kind=all"]),
+        expect_errors(&[], &["l2.flow.kind=transient", "l2.bypass.kind=all"]),
         ["--set:1:4: l2.bypass is all, expected none with flow.kind = \"transient\": a bypassed line needs a buffer \
              outside its set, which that flow lacks"]
     );
     assert_eq!(
-        refused(&["frc"], &["l2.flow.frc.entries=4", "l2.flow.frc.entries=8"]),
+        expect_errors(&["frc"], &["l2.flow.frc.entries=4", "l2.flow.frc.entries=8"]),
         ["--set:1:21: `l2.flow.frc.entries` is given twice (omit one of them)"]
     );
 }
@@ -611,27 +611,27 @@ fn a_flow_takes_its_own_keys_alone() {
 #[test]
 fn a_policy_that_its_machine_cannot_follow_is_refused() {
     assert_eq!(
-        refused(&["hybrid-policy", "decoupled"], &[]),
+        expect_errors(&["hybrid-policy", "decoupled"], &[]),
         ["designs/hybrid-policy.toml:7:10: l1.bypass is contentious, expected none or all with l1.organisation = \
              \"decoupled\": only one scheme can decide which loads bypass the cache"]
     );
     assert_eq!(
-        refused(&["hybrid-policy"], &["sm.warp_lanes=64"]),
+        expect_errors(&["hybrid-policy"], &["sm.warp_lanes=64"]),
         ["designs/hybrid-policy.toml:7:10: l1.bypass is contentious, expected another with sm.warp_lanes = 64: the \
              lines of an instruction are counted together, but a warp of 64 lanes arrives in two halves"]
     );
     assert_eq!(
-        refused(&["tracker", "ship"], &[]),
+        expect_errors(&["tracker", "ship"], &[]),
         ["designs/tracker.toml:7:10: tracker.scheme is not off, expected off with l1.replacement = \"ship\": its \
              table learns from hits of its own SM and has no port for those of other SMs"]
     );
     assert_eq!(
-        refused(&[], &["l2.bypass.kind=coalesced"]),
+        expect_errors(&[], &["l2.bypass.kind=coalesced"]),
         ["--set:1:4: l2.bypass is coalesced, expected another with tracker.scheme = \"off\": the sharing tracker is \
              notified of lines that stay in an L1, and without it L1s supply no lines"]
     );
     assert_eq!(
-        refused(&["hybrid-policy", "bypass-all"], &[]),
+        expect_errors(&["hybrid-policy", "bypass-all"], &[]),
         [
             "--design:1:1: designs `hybrid-policy` and `bypass-all` both fill the slot `bypass`, which holds one (both set \
           `l1.bypass`, which has one value: use one of them, or `compare --design-set hybrid-policy,bypass-all`)"
@@ -642,7 +642,7 @@ fn a_policy_that_its_machine_cannot_follow_is_refused() {
 #[test]
 fn partitions_that_share_channels_must_divide_evenly_and_a_hash_needs_a_power_of_two() {
     assert_eq!(
-        refused(&[], &["partitions_per_channel=4", "partition_index=i-poly"]),
+        expect_errors(&[], &["partitions_per_channel=4", "partition_index=i-poly"]),
         [
             "--set:1:24: partitions_per_channel is 4, expected a power of two that divides `num_partitions`: address \
              bits select the partition of a burst, in the same way for all channels",
@@ -650,16 +650,16 @@ fn partitions_that_share_channels_must_divide_evenly_and_a_hash_needs_a_power_of
              polynomial of degree k has 2^k remainders",
         ]
     );
-    let both = refused(&[], &["partitions_per_channel=2", "channels_per_partition=2"]);
+    let both = expect_errors(&[], &["partitions_per_channel=2", "channels_per_partition=2"]);
     assert_eq!(both.len(), 1, "{both:?}");
     assert!(both[0].contains("partitions_per_channel is 2, expected 1 with several channels"), "{both:?}");
-    assert!(refused(&[], &["partitions_per_channel=0"])[0].contains("partitions_per_channel is 0"));
-    assert!(refused(&[], &["num_partitions=0", "partitions_per_channel=2"])[0].contains("num_partitions is 0"));
+    assert!(expect_errors(&[], &["partitions_per_channel=0"])[0].contains("partitions_per_channel is 0"));
+    assert!(expect_errors(&[], &["num_partitions=0", "partitions_per_channel=2"])[0].contains("num_partitions is 0"));
 }
 
 #[test]
 fn sub_cores_take_equal_parts_of_banks_and_collectors() {
-    let sub_cores = |sets: &[&str]| refused(&[], &[&["sm.sub_cores=true", "sm.schedulers=4"], sets].concat());
+    let sub_cores = |sets: &[&str]| expect_errors(&[], &[&["sm.sub_cores=true", "sm.schedulers=4"], sets].concat());
     assert_eq!(
         sub_cores(&["sm.operands.banks=2", "sm.operands.sp_collectors=6", "sm.operands.memory_collectors=8"]),
         [
@@ -671,13 +671,13 @@ fn sub_cores_take_equal_parts_of_banks_and_collectors() {
     );
     let generic = sub_cores(&["sm.operands.generic_collectors=6"]);
     assert!(generic.len() == 1 && generic[0].contains("sm.operands.generic_collectors is 6"), "{generic:?}");
-    let too_many = refused(&[], &["sm.operands.generic_collectors=9", "sm.pipes.result_bus=9"]);
+    let too_many = expect_errors(&[], &["sm.operands.generic_collectors=9", "sm.pipes.result_bus=9"]);
     assert_eq!(too_many.len(), 2, "{too_many:?}");
 }
 
 #[test]
 fn carve_outs_are_whole_ways_that_leave_the_l1_some() {
-    let refused = |carve_outs: &str| refused(&[], &["l1.ways=32", &format!("sm.shared.carve_outs={carve_outs}")]);
+    let refused = |carve_outs: &str| expect_errors(&[], &["l1.ways=32", &format!("sm.shared.carve_outs={carve_outs}")]);
     assert_eq!(
         refused("[0, 5000, 49152]"),
         ["--set:1:22: sm.shared.carve_outs is [0, 5000, 49152], expected ascending multiples of a way's 4096 bytes \
@@ -696,7 +696,7 @@ fn several_lookups_a_cycle_are_refused_where_something_else_takes_one() {
     let of_volta = |sets: &[&str]| {
         let sets = sets.iter().map(|set| (*set).to_owned()).collect();
         let request = Request { machine: "volta".to_owned(), sets, ..Request::default() };
-        let lines = Resolved::new(&request).map(|_| ()).unwrap_err().lines();
+        let lines = ResolvedMachine::new(&request).map(|_| ()).unwrap_err().lines();
         lines.into_iter().map(|line| line[line.find("l1.lookups is").unwrap_or(0)..].to_owned()).collect::<Vec<_>>()
     };
     for lookups in [0, 3, 8] {
@@ -715,7 +715,7 @@ fn several_lookups_a_cycle_are_refused_where_something_else_takes_one() {
     ] {
         assert_eq!(of_volta(&[set]), [format!("l1.lookups is 4, expected {legal}")]);
         assert!(
-            Resolved::new(&Request {
+            ResolvedMachine::new(&Request {
                 machine: "volta".to_owned(),
                 sets: vec![set.to_owned(), "l1.lookups=1".to_owned()],
                 ..Request::default()
@@ -726,14 +726,17 @@ fn several_lookups_a_cycle_are_refused_where_something_else_takes_one() {
     }
     for kind in ["none", "all", "contentious", "profiled", "streaming"] {
         let sets = vec![format!("l1.bypass.kind={kind}")];
-        assert!(Resolved::new(&Request { machine: "volta".to_owned(), sets, ..Request::default() }).is_ok(), "{kind}");
+        assert!(
+            ResolvedMachine::new(&Request { machine: "volta".to_owned(), sets, ..Request::default() }).is_ok(),
+            "{kind}"
+        );
     }
 }
 
 fn refused_on(machine: &str, sets: &[&str]) -> Vec<String> {
     let sets = sets.iter().map(|set| (*set).to_owned()).collect();
     let request = Request { machine: machine.to_owned(), sets, ..Request::default() };
-    Resolved::new(&request).map_or_else(|error| error.lines(), |_| Vec::new())
+    ResolvedMachine::new(&request).map_or_else(|error| error.lines(), |_| Vec::new())
 }
 
 /// Each violation is reported at the field that was given, since that field is at fault.
@@ -821,7 +824,7 @@ fn memories_that_no_host_holds_are_refused_with_the_most_that_is_legal() {
 #[test]
 fn decoupled_tags_are_no_fewer_than_the_ways_that_they_belong_to() {
     let why = "each line of a set has a tag; the other tags have no line";
-    let of = |designs: &[&str], sets: &[&str]| refused(designs, sets);
+    let of = |designs: &[&str], sets: &[&str]| expect_errors(designs, sets);
     assert_eq!(
         of(&["decoupled"], &["l1.decoupled.tag_ways=3"]),
         [format!("--set:1:23: l1.decoupled.tag_ways is 3, expected 4 or more with ways = 4: {why}")]
@@ -860,7 +863,7 @@ fn every_machine_takes_the_decoupled_designs() {
         for design in ["decoupled", "decoupled-dueling"] {
             let request =
                 Request { machine: machine.name.to_owned(), designs: vec![design.to_owned()], sets: Vec::new() };
-            let lines = Resolved::new(&request).map_or_else(|error| error.lines(), |_| Vec::new());
+            let lines = ResolvedMachine::new(&request).map_or_else(|error| error.lines(), |_| Vec::new());
             assert!(lines.iter().all(|line| !line.contains("tag_ways")), "{}: {lines:?}", machine.name);
         }
     }

@@ -145,7 +145,7 @@ buffer = "y"
 expect = { file = "y.npy", tolerance = { absolute = 0.5 } }
 "#;
     let file = folder.read(&with_launch(text)).unwrap();
-    let expected = file.expected(&file.initial()).unwrap().remove(0).unwrap();
+    let expected = file.compute_expected(&file.initial()).unwrap().remove(0).unwrap();
     let judge = |values: [f64; 2]| {
         let got = Array::from_reals(ElementType::F32, values);
         golden::reference::compare(&got, &expected.values, &expected.rule)

@@ -420,7 +420,7 @@ fn a_reference_that_does_not_fit_its_data_is_told_before_the_run() {
             "[[output]]\nbuffer = \"c\"\nexpect = {{ reference = \"vadd\", inputs = {{ a = \"c\", b = \"c\" }}, parameters = {{ n = {n} }} }}\n"
         );
         let file = folder.read(&with_launch(&format!("{buffer}{expect}"))).unwrap();
-        folder.lines(&file.expected(&file.initial()).unwrap_err())
+        folder.lines(&file.compute_expected(&file.initial()).unwrap_err())
     };
     assert_eq!(problems(5), ["5:1: reference `vadd`: input `a` has 4 elements, expected at least 5: n"]);
     assert_eq!(problems(3), ["5:1: output `c` has 4 elements, expected 3, as its reference computes"]);
@@ -886,7 +886,7 @@ fn outputs_are_elements_that_are_there_once() {
 }
 
 /// Resolves a kernel name against a PTX file with these kernels.
-fn resolved(name: &str, kernels: &[&str]) -> Result<String, String> {
+fn resolve_name(name: &str, kernels: &[&str]) -> Result<String, String> {
     let folder = Folder::new();
     let mut file = folder.read(&launch_with("kernel = \"k\"", &format!("kernel = \"{name}\""))).unwrap();
     let kernels = kernels.iter().map(|&kernel| kernel.to_owned()).collect();
@@ -914,14 +914,14 @@ fn kernels_answer_to_their_names_in_c() {
         ("scan()", ALL[4]),
         ("(anonymous namespace)::scan", ALL[4]),
     ] {
-        assert_eq!(resolved(asked, &ALL).as_deref(), Ok(expected), "{asked}");
+        assert_eq!(resolve_name(asked, &ALL).as_deref(), Ok(expected), "{asked}");
     }
 }
 
 #[test]
 fn a_name_that_no_kernel_or_several_have_is_refused_with_those_there_are() {
     const ALL: [&str; 3] = ["_Z4stepPfi", "_Z4stepPdi", "_ZN2ns3sumIfEEvPT_"];
-    let refused = |name: &str| resolved(name, &ALL).unwrap_err();
+    let refused = |name: &str| resolve_name(name, &ALL).unwrap_err();
     assert_eq!(
         refused("step"),
         "5:10: `step[0].launch[0].kernel` is \"step\", expected the name of one kernel: 2 of k.ptx match (kernels: step(float*, int), step(double*, int))"

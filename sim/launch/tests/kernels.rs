@@ -78,7 +78,7 @@ fn every_launch_file_suits_its_kernel_and_its_reference() {
         }
         // The small files cover every reference; the large ones would take seconds each.
         if path.to_str().is_some_and(|path| path.ends_with("small.toml")) {
-            let expected = file.expected(&file.initial());
+            let expected = file.compute_expected(&file.initial());
             let expected = expected.unwrap_or_else(|e| panic!("{:#?}", e.lines()));
             assert!(expected.iter().any(Option::is_some), "{path:?} expects nothing");
         }
@@ -89,7 +89,7 @@ fn every_launch_file_suits_its_kernel_and_its_reference() {
 fn the_small_graph_has_unreached_nodes_and_several_levels() {
     let bfs = launch_files().into_iter().find(|path| path.ends_with("bfs/small.toml"));
     let file = LaunchFile::read(&bfs.unwrap()).unwrap();
-    let expected = file.expected(&file.initial()).unwrap().remove(0).unwrap();
+    let expected = file.compute_expected(&file.initial()).unwrap().remove(0).unwrap();
     let levels: Vec<_> = (0..expected.values.len()).map(|v| expected.values.integer(v)).collect();
     assert_eq!(levels[0], 0);
     assert_eq!(levels.iter().min(), Some(&-1));
@@ -126,7 +126,7 @@ fn the_examples_of_the_documentation_are_legal_launch_files() {
     let read = |example: &&str| folder.read(example).unwrap_or_else(|e| panic!("{:#?}", e.lines()));
     let files: Vec<_> = examples.iter().map(read).collect();
     assert_eq!(files.len(), 2);
-    assert!(files[0].expected(&files[0].initial()).unwrap()[0].is_some());
+    assert!(files[0].compute_expected(&files[0].initial()).unwrap()[0].is_some());
 }
 
 #[test]

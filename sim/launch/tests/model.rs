@@ -123,7 +123,7 @@ fn what_is_left_out_takes_its_default() {
 fn a_reference_without_a_tolerance_brings_its_own_rule() {
     let text = FULL.replace("tolerance = { relative = 1e-6 }\n", "");
     let file = Folder::new().read(&text).unwrap();
-    let expected = file.expected(&file.initial()).unwrap();
+    let expected = file.compute_expected(&file.initial()).unwrap();
     assert_eq!(expected[0].as_ref().unwrap().rule, Rule::Exact);
 }
 
@@ -273,5 +273,5 @@ elements = 2
     let Some(Expect::Reference { inputs, .. }) = &file.outputs[1].expect else { panic!() };
     let initial = file.initial();
     assert_eq!(*inputs[1].1.of_array(&initial[2]), Array::from_reals(F32, (1..8).map(f64::from)));
-    assert!(file.expected(&initial).is_err(), "7 values for 9 elements");
+    assert!(file.compute_expected(&initial).is_err(), "7 values for 9 elements");
 }

@@ -8,7 +8,7 @@ use waves::scope::{Glob, Selection};
 use waves::signal::Tree;
 use waves::view::{BUILT_IN, View};
 
-use crate::config::{Request, Resolved};
+use crate::config::{Request, ResolvedMachine};
 use crate::readers::outline::Outline;
 use crate::readers::{Counts, Dump, Show, WaveSpec, Waveform};
 
@@ -73,7 +73,7 @@ fn scopes_that_no_glob_leads_to_are_left_out_and_no_others() {
 fn machine(name: &str, designs: &[&str], sets: &[&str]) -> Machine {
     let owned = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
     let request = Request { machine: name.to_owned(), designs: owned(designs), sets: owned(sets) };
-    Machine::new(&Resolved::new(&request).unwrap().config)
+    Machine::new(&ResolvedMachine::new(&request).unwrap().config)
 }
 
 /// The clock of the networks is called `xbar_clk` whatever they are, and makes no view of crossbars.

@@ -17,7 +17,7 @@ use waves::view::View;
 
 use super::{ReadBack, look_at};
 use crate::config::preset;
-use crate::readers::{Changed, QueueHead, WaveSpec, Waveform, queues};
+use crate::readers::{ChangedBlocks, QueueHead, WaveSpec, Waveform, queues};
 
 const LSU: BlockId = BlockId { domain: 0, slot: 0 };
 const HOST: BlockId = BlockId { domain: 0, slot: 1 };
@@ -82,7 +82,7 @@ impl Bench {
     }
 
     fn host(&mut self, at: &mut Edge<'_>) {
-        if self.core_req.tx().ready(at) && self.sent < 200 {
+        if self.core_req.tx().is_ready(at) && self.sent < 200 {
             let access = self.access();
             self.core_req.tx().push(at, access);
             self.sent += 1;
@@ -97,7 +97,7 @@ impl Bench {
             self.memory.push_back((at.cycle + MEMORY, reply));
         }
         if self.memory.front().is_some_and(|(due, _)| *due <= at.cycle)
-            && self.mem_rsp.tx().ready(at)
+            && self.mem_rsp.tx().is_ready(at)
             && let Some((_, reply)) = self.memory.pop_front()
         {
             self.mem_rsp.tx().push(at, reply);
@@ -151,7 +151,7 @@ fn the_dump_of_an_lsu_holds_what_another_reader_sees_at_any_time() {
     let mut bench = Bench::new();
     let spec = WaveSpec { globs: &globs, ..WaveSpec::of(&clocks, 0) };
     let mut wave = Waveform::new(Cursor::new(Vec::new()), &bench, spec).unwrap();
-    let mut changed = Changed::none(&bench);
+    let mut changed = ChangedBlocks::none(&bench);
     let mut sim = Simulator::new(clocks.periods(), &bench, Mode { shuffle: Some(1), ..Mode::default() });
     let mut seen = Vec::new();
     while let Some(tick) = sim.step(&mut bench) {

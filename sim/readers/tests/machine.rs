@@ -59,7 +59,7 @@ impl Block for Core {
             self.phase = Phase::Rest;
             return Sleep::At(self.due);
         }
-        if to.ready(at) {
+        if to.is_ready(at) {
             self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             to.push(at, Word { data: self.random >> 58, mask: (self.random >> 20) as u8 });
             self.sent += 1;
@@ -68,7 +68,7 @@ impl Block for Core {
             return Sleep::Next;
         }
         self.phase = Phase::Full;
-        if to.blocked(at) { Sleep::UntilEvent } else { Sleep::Next }
+        if to.is_blocked(at) { Sleep::UntilEvent } else { Sleep::Next }
     }
     fn describe(&self, to: &mut dyn Describe) {
         let Self { random, due: _, sent, phase } = self;
@@ -104,7 +104,7 @@ impl Block for Bank {
             self.words.write(at, u32::from(self.count / 2 % 4), core as u32, word);
             self.count = self.count.wrapping_add(1);
         }
-        if from.at(0).waiting(at) || from.at(1).waiting(at) { Sleep::Next } else { Sleep::UntilEvent }
+        if from.at(0).has_beat(at) || from.at(1).has_beat(at) { Sleep::Next } else { Sleep::UntilEvent }
     }
     fn describe(&self, to: &mut dyn Describe) {
         let Self { words, count, last, latest, width, parts_described, forgetful } = self;
@@ -176,7 +176,7 @@ impl Machine {
         machine
     }
 
-    pub(super) fn described(&self) -> [u32; 3] {
+    pub(super) fn describe_counts(&self) -> [u32; 3] {
         [0, 1, 2].map(|block: usize| self.described[block].get())
     }
 

@@ -23,7 +23,7 @@ type Values = BTreeMap<String, String>;
 fn look_at(blocks: &impl Blocks, entries: &'static [&'static str]) -> Values {
     let mut all = Values::new();
     for block in block_ids(blocks) {
-        let mut seen = Seen { entries, path: vec!["machine".to_owned()], values: Vec::new() };
+        let mut seen = ValueReader { entries, path: vec!["machine".to_owned()], values: Vec::new() };
         blocks.describe(block, &mut seen);
         let mut total = HashMap::new();
         seen.values.iter().for_each(|(path, _)| *total.entry(path.clone()).or_insert(0) += 1);
@@ -38,13 +38,13 @@ fn look_at(blocks: &impl Blocks, entries: &'static [&'static str]) -> Values {
     all
 }
 
-struct Seen {
+struct ValueReader {
     entries: &'static [&'static str],
     path: Vec<String>,
     values: Vec<(String, String)>,
 }
 
-impl Seen {
+impl ValueReader {
     fn add(&mut self, name: &str, bits: &str) {
         self.values.push((format!("{}.{name}", self.path.join(".")), significant(bits)));
     }
@@ -54,7 +54,7 @@ fn significant(bits: &str) -> String {
     bits.trim_start_matches('0').to_owned()
 }
 
-impl Fields for Seen {
+impl Fields for ValueReader {
     fn field(&mut self, field: Field) {
         self.add(field.name, &format!("{:b}", field.value));
     }
@@ -64,7 +64,7 @@ impl Fields for Seen {
     }
 }
 
-impl Describe for Seen {
+impl Describe for ValueReader {
     fn enter(&mut self, name: &'static str, index: Option<u32>) {
         self.path.push(match index {
             Some(index) if self.entries.contains(&name) => format!("{name}[{index}]"),

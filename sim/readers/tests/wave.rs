@@ -9,7 +9,7 @@ use waves::scope::{Glob, Window};
 
 use super::machine::{Machine, clocks};
 use super::{ReadBack, Values, look_at};
-use crate::readers::{Changed, WaveError, WaveSpec, Waveform};
+use crate::readers::{ChangedBlocks, WaveError, WaveSpec, Waveform};
 
 const ENTRIES: &[&str] = &["slot"];
 
@@ -57,7 +57,7 @@ impl Run {
         let spec = WaveSpec { format, globs, window, trigger, last, after, limit, ..WaveSpec::of(clocks, 0) };
         let mut wave = Waveform::new(Cursor::new(Vec::new()), machine, spec).unwrap();
         let mut sim = Simulator::new(clocks.periods(), machine, *mode);
-        let mut changed = Changed::none(machine);
+        let mut changed = ChangedBlocks::none(machine);
         let mut seen = Vec::new();
         for step in 0..700u64 {
             sim.step(machine);
@@ -325,7 +325,7 @@ fn blocks_without_a_selected_signal_are_never_described_again() {
     let mut run = Run::of(&["sm1.core.phase"]);
     let (_, seen) = run.dump();
     let others = 1 + seen.len() as u32;
-    let [sm0, sm1, bank] = run.machine.described();
+    let [sm0, sm1, bank] = run.machine.describe_counts();
     assert_eq!((sm0, bank), (others, others));
     assert!(sm1 > others);
 }
@@ -334,7 +334,7 @@ fn blocks_without_a_selected_signal_are_never_described_again() {
 fn parts_without_a_selected_signal_are_never_described() {
     let mut run = Run::of(&["bank2.count"]);
     let (_, seen) = run.dump();
-    let [_, _, bank] = run.machine.described();
+    let [_, _, bank] = run.machine.describe_counts();
     let others = seen.len() as u32;
     assert!(bank > 1 + others);
     assert_eq!(run.machine.parts_described(), 2 * others, "but by the other reader");
@@ -367,7 +367,7 @@ fn a_save_file_opens_on_the_cycles_around_the_first_marker() {
         let path = folder.path().join("run.vcd");
         let mut wave = Waveform::create(&path, &machine, spec).unwrap();
         let mut sim = Simulator::new(clocks.periods(), &machine, Mode::default());
-        let mut changed = Changed::none(&machine);
+        let mut changed = ChangedBlocks::none(&machine);
         for _ in 0..700 {
             sim.step(&mut machine);
             changed.take(&mut sim);
@@ -395,7 +395,7 @@ fn a_finished_dump_comes_with_a_save_file() {
     let spec = WaveSpec::of(&clocks, 0);
     let mut wave = Waveform::create(&path, &machine, spec).unwrap();
     let mut sim = Simulator::new(clocks.periods(), &machine, Mode::default());
-    let mut changed = Changed::none(&machine);
+    let mut changed = ChangedBlocks::none(&machine);
     for _ in 0..9 {
         sim.step(&mut machine);
         changed.take(&mut sim);

@@ -12,7 +12,7 @@ use golden::l1::streaming as twin;
 use rtl::cells::streaming::{Reopen, Streaming, StreamingConfig};
 use rtl::kernel::{Describe, Edge};
 
-use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -40,7 +40,7 @@ struct Unit {
     golden: twin::Streaming,
     /// Weighted distance of the miss count from the bound. Half of the accesses move it toward zero.
     above: i64,
-    moods: Moods<2>,
+    moods: TrafficModes<2>,
     random: Random,
 }
 
@@ -63,7 +63,7 @@ impl Unit {
             flush: true,
         };
         let (dut, golden) = (Streaming::new(&config, own_periods), twin::Streaming::new(golden));
-        Self { config, own_periods, dut, golden, above: 0, moods: Moods::default(), random }
+        Self { config, own_periods, dut, golden, above: 0, moods: TrafficModes::default(), random }
     }
 }
 

@@ -12,7 +12,7 @@ use rtl::dram::config::DramTiming;
 use rtl::kernel::{Describe, Edge};
 
 use super::timing::fermi;
-use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -42,7 +42,7 @@ const ROW_BITS: u32 = 12;
 struct Unit {
     timing: DramTiming,
     dut: Bank,
-    moods: Moods<2>,
+    moods: TrafficModes<2>,
     random: Random,
 }
 
@@ -101,7 +101,7 @@ pub(super) fn timing(size: Size, random: &mut Random) -> DramTiming {
 
 impl Unit {
     fn new(size: Size, mut random: Random) -> Self {
-        Self { timing: timing(size, &mut random), dut: Bank::CLOSED, moods: Moods::default(), random }
+        Self { timing: timing(size, &mut random), dut: Bank::CLOSED, moods: TrafficModes::default(), random }
     }
 }
 
@@ -149,7 +149,7 @@ impl Bench for Unit {
         ports.output("is_open", 1, dut.open().is_some());
         ports.output("open_row", ROW_BITS, dut.open().unwrap_or(0));
         ports.output("is_served", 1, dut.was_served());
-        ports.output("num_overtaken", 16, dut.overtaken());
+        ports.output("num_overtaken", 16, dut.overtake_count());
         ports.output("may_act", 1, act);
         ports.output("may_rd", 1, rd);
         ports.output("may_wr", 1, wr);

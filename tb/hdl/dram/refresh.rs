@@ -19,7 +19,7 @@ use rtl::kernel::{Describe, Edge};
 
 use super::bank::timing;
 use super::timing::config;
-use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -52,7 +52,7 @@ struct Unit {
     banks: Box<[Bank]>,
     timing: Timing,
     dut: Refresher,
-    moods: Moods<4>,
+    moods: TrafficModes<4>,
     random: Random,
 }
 
@@ -76,7 +76,7 @@ impl Unit {
             timing: Timing::new(&config),
             dut: Refresher::new(&config),
             config,
-            moods: Moods::default(),
+            moods: TrafficModes::default(),
             random,
         }
     }
@@ -113,7 +113,7 @@ impl Unit {
         } else {
             banks.iter_mut().for_each(|bank| bank.refresh(now, t));
             self.timing.refresh(now);
-            self.dut.done();
+            self.dut.finish();
         }
     }
 }
@@ -145,13 +145,13 @@ impl Bench for Unit {
         }
         let (reads, chosen) = (self.random.percent(80), self.random.percent(60));
         let eligible = if chosen { all } else { self.random.below(all) };
-        let eligible = eligible & self.queue.occupied();
+        let eligible = eligible & self.queue.occupied_slots();
         ports.input("now", 64, now);
         ports.input("reads", 1, reads);
         ports.input("hits", entries, self.queue.hits());
         ports.input("eligible", entries, eligible);
         ports.input("writes", entries, self.queue.writes());
-        ports.input("blocked", entries, self.queue.blocked());
+        ports.input("blocked", entries, self.queue.blocked_slots());
         let stops = self.dut.stops_requests(now);
         assert_eq!(self.dut.is_draining() || self.dut.due() <= now, stops);
         if stops {
@@ -175,7 +175,7 @@ impl Bench for Unit {
         ports.output_if("step_is_ref", 1, step.map(|kind| kind == CommandKind::Ref));
 
         // Serves a row hit; before a refresh, only one of those that must still be served.
-        let may_go = if stops { self.dut.last() } else { self.queue.hits() & !self.queue.blocked() };
+        let may_go = if stops { self.dut.last() } else { self.queue.hits() & !self.queue.blocked_slots() };
         let served = any(may_go, &mut self.random).filter(|_| self.random.percent(serves / 2));
         ports.input("served_valid", 1, served.is_some());
         ports.input("served_slot", slot_bits, served.unwrap_or(0) as u64);
@@ -190,7 +190,7 @@ impl Bench for Unit {
         if let Some(kind) = step {
             self.send(now, kind);
         }
-        let wanted = any(self.queue.occupied() & !self.queue.hits(), &mut self.random);
+        let wanted = any(self.queue.occupied_slots() & !self.queue.hits(), &mut self.random);
         if let Some(slot) = wanted.filter(|_| !stops && self.random.percent(opens)) {
             self.open(now, slot);
         }

@@ -21,7 +21,7 @@ use rtl::kernel::{Describe, Edge};
 
 use super::bank::timing;
 use super::timing::config;
-use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -52,7 +52,7 @@ struct Unit {
     timing: Timing,
     /// Occupied slots in the order of acceptance, the oldest first.
     accepted: Vec<usize>,
-    moods: Moods<4>,
+    moods: TrafficModes<4>,
     random: Random,
 }
 
@@ -76,7 +76,7 @@ impl Unit {
             accepted: Vec::new(),
             is_dual,
             config,
-            moods: Moods::default(),
+            moods: TrafficModes::default(),
             random,
         }
     }
@@ -88,9 +88,9 @@ impl Unit {
         let bank_and_row = random.below(u64::from(config.banks()) * 3);
         let burst = bank_and_row * columns + random.below(3);
         let request = DramRequest { write: random.percent(50), burst, ..DramRequest::default() };
-        let (before, banks) = (self.queue.occupied(), &self.banks);
+        let (before, banks) = (self.queue.occupied_slots(), &self.banks);
         self.queue.accept(at, &request, |bank| banks[bank].open());
-        self.accepted.push((self.queue.occupied() & !before).trailing_zeros() as usize);
+        self.accepted.push((self.queue.occupied_slots() & !before).trailing_zeros() as usize);
     }
 
     fn send(&mut self, now: u64, kind: CommandKind, slot: usize) {
@@ -185,10 +185,10 @@ impl Bench for Unit {
             let older = self.accepted.iter().take_while(|other| **other as u64 != slot);
             older.fold(0u64, |set, other| set | 1 << other)
         };
-        ports.input("occupied", entries, queue.occupied());
+        ports.input("occupied", entries, queue.occupied_slots());
         ports.input("writes", entries, queue.writes());
         ports.input("hits", entries, queue.hits());
-        ports.input("blocked", entries, queue.blocked());
+        ports.input("blocked", entries, queue.blocked_slots());
         ports.wide_input("older", entries * entries, &packed((0..u64::from(entries)).map(before), entries));
         let bank_of = |slot: u32| u64::from(queue.entry(slot as usize).place.bank);
         ports.wide_input("bank", entries * bank_bits, &packed((0..entries).map(bank_of), bank_bits));
@@ -206,7 +206,7 @@ impl Bench for Unit {
         let candidates = self.scheduler.behind(gates, view);
         let chosen = view.choose(now, candidates, reads).command_at(now);
         if turn & columns == u64::MAX && rows && self.scheduler.is_unrestricted(view) {
-            assert_eq!(view.choose(now, view.everyone(), reads).command_at(now), chosen);
+            assert_eq!(view.choose(now, view.all_candidates(), reads).command_at(now), chosen);
         }
         let column = chosen.filter(|(kind, _)| kind.is_column());
         let row = chosen.filter(|(kind, _)| !kind.is_column());

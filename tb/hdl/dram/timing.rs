@@ -12,10 +12,10 @@ use rtl::dram::bank::Bank;
 use rtl::dram::config::{AddressMapping, DramConfig, DramTiming, GroupBits};
 use rtl::dram::timing::Timing;
 use rtl::kernel::{ArrayView, Describe, Edge, Field, Fields, Logic};
-use warpsieve::config::{Request, Resolved};
+use warpsieve::config::{Request, ResolvedMachine};
 
 use super::bank::timing;
-use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -62,14 +62,14 @@ struct Unit {
     timing: DramTiming,
     dut: Timing,
     sent: History,
-    moods: Moods<4>,
+    moods: TrafficModes<4>,
     random: Random,
 }
 
 /// Returns the DRAM configuration of the machine `fermi`.
 pub(super) fn fermi() -> DramConfig {
     let request = Request { machine: "fermi".to_owned(), ..Request::default() };
-    Resolved::new(&request).expect("a machine that is built in").config.dram
+    ResolvedMachine::new(&request).expect("a machine that is built in").config.dram
 }
 
 /// Returns `fermi`'s channel with the given banks and timing, and without a hit cap.
@@ -95,7 +95,7 @@ impl Unit {
         let timing = timing(size, &mut random);
         let config = config(groups, banks_per_group, timing);
         let (dut, sent) = (Timing::new(&config), History::default());
-        Self { groups, banks_per_group, timing, dut, sent, moods: Moods::default(), random }
+        Self { groups, banks_per_group, timing, dut, sent, moods: TrafficModes::default(), random }
     }
 
     /// True if the column commands so far allow a RD or WR in this cycle.
@@ -228,18 +228,18 @@ impl Bench for Unit {
     }
 
     fn describe(&self, to: &mut dyn Describe) {
-        self.dut.describe(&mut Parted { to, depth: 0 });
+        self.dut.describe(&mut SplitDescription { to, depth: 0 });
     }
 }
 
 /// Adapter that describes the registers of the channel and of the groups as two components, since they share
 /// names.
-struct Parted<'a> {
+struct SplitDescription<'a> {
     to: &'a mut dyn Describe,
     depth: u32,
 }
 
-impl Fields for Parted<'_> {
+impl Fields for SplitDescription<'_> {
     fn field(&mut self, field: Field) {
         if self.depth == 0 {
             self.to.enter("channel", None);
@@ -254,7 +254,7 @@ impl Fields for Parted<'_> {
     }
 }
 
-impl Describe for Parted<'_> {
+impl Describe for SplitDescription<'_> {
     fn enter(&mut self, name: &'static str, index: Option<u32>) {
         if name == "group" {
             self.to.enter("groups", None);

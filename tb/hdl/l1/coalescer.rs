@@ -19,7 +19,7 @@ use rtl::kernel::{Describe, Edge, Encoding};
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
 use rtl::l1::coalescer::{Coalescer, LineAccess};
 
-use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -46,7 +46,7 @@ struct Unit {
     taken: WarpAccess,
     /// Requests of the current instruction that have not been emitted yet.
     due: VecDeque<StoreRequest>,
-    moods: Moods<4>,
+    moods: TrafficModes<4>,
     random: Random,
 }
 
@@ -59,7 +59,7 @@ impl Unit {
         };
         let dut = Coalescer::new(1 << line_log2, LINE_BITS, by_sector);
         let (taken, due) = (WarpAccess::default(), VecDeque::new());
-        Self { line_log2, by_sector, dut, taken, due, moods: Moods::default(), random }
+        Self { line_log2, by_sector, dut, taken, due, moods: TrafficModes::default(), random }
     }
 
     /// Draws an instruction. `close` percent of the instructions share few lines, and `narrow` percent access
@@ -133,7 +133,7 @@ impl Unit {
 
     fn emit(&mut self, ports: &mut Ports, ready: bool) {
         let line_bytes = 1usize << self.line_log2;
-        let valid = self.dut.busy();
+        let valid = self.dut.is_busy();
         // Request offered in this cycle. If it is not accepted, a copy of the device emits it.
         let request = valid.then(|| {
             let mut request = LineAccess::default();
@@ -178,12 +178,12 @@ impl Unit {
     fn take(&mut self, ports: &mut Ports, valid: bool, moods: [u64; 2]) {
         let access = self.access(moods);
         let slot = self.random.below(64) as u8;
-        let ready = !self.dut.busy();
+        let ready = !self.dut.is_busy();
         let addr_bits = LINE_BITS + self.line_log2;
-        let mut address = Packed::default();
+        let mut address = BitPacker::default();
         access.address.iter().for_each(|at| address.push(*at, addr_bits));
         let [data, compare] = [&access.data, &access.compare].map(|words| {
-            let mut packed = Packed::default();
+            let mut packed = BitPacker::default();
             words.as_flattened().iter().for_each(|word| packed.push((*word).into(), 32));
             packed.bytes
         });
@@ -211,12 +211,12 @@ impl Unit {
 
 /// Packs numbers, the first in the lowest bits.
 #[derive(Default)]
-struct Packed {
+struct BitPacker {
     bytes: Vec<u8>,
     bits: u32,
 }
 
-impl Packed {
+impl BitPacker {
     fn push(&mut self, value: u64, width: u32) {
         for bit in 0..width {
             if self.bits.is_multiple_of(8) {

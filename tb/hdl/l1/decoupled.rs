@@ -21,8 +21,8 @@ use rtl::l1::replacement::Source;
 use rtl::l1::replacement::lru::Lru;
 use rtl::l1::tags::{LineUse, Probe};
 
-use super::fills::{self, Reserved};
-use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+use super::fills::{self, Reservation};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -61,9 +61,9 @@ struct Unit {
     golden: Filter,
     /// Status of the lines that hold a data way, for the golden filter.
     standing: BTreeMap<u64, Standing>,
-    reserved: Vec<Reserved>,
+    reserved: Vec<Reservation>,
     tags: Vec<u64>,
-    moods: Moods<3>,
+    moods: TrafficModes<3>,
     random: Random,
 }
 
@@ -102,7 +102,7 @@ impl Unit {
         });
         let tags = tags.collect();
         let (golden, standing) = (Filter::new(golden, sets as usize), BTreeMap::new());
-        let (reserved, moods) = (Vec::new(), Moods::default());
+        let (reserved, moods) = (Vec::new(), TrafficModes::default());
         Self { sets, ways, config, tag_bits, dut, golden, standing, reserved, tags, moods, random }
     }
 
@@ -192,7 +192,7 @@ impl Unit {
             _ if !go => {}
             (1, None) if past => {
                 self.dut.on_bypass(at, line);
-                self.golden.passed(set as usize, line, stands);
+                self.golden.on_bypass(set as usize, line, stands);
             }
             (1, None) => {
                 let Some(victim) = victim else { return };

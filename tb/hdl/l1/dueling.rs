@@ -12,7 +12,7 @@ use golden::l1::dueling as twin;
 use rtl::kernel::{Block as _, BlockId, Chan, ChanSpec, Describe, Edge, Payload, RxBank, TxBank, Wake};
 use rtl::l1::dueling::{Dueling, DuelingConfig, DuelingIo, LEADERS, Leaders, LoadReport, MarginOf, Mode};
 
-use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -46,7 +46,7 @@ struct Unit {
     /// Accesses of the leaders in flight to the block: `Some(true)` for a miss.
     coming: [Option<bool>; LEADERS],
     wake: Wake,
-    moods: Moods<4>,
+    moods: TrafficModes<4>,
     random: Random,
 }
 
@@ -88,7 +88,7 @@ impl Unit {
             mode: links(num_sms),
             coming: [None; LEADERS],
             wake: Wake::new(&[1]),
-            moods: Moods::default(),
+            moods: TrafficModes::default(),
             random,
         }
     }

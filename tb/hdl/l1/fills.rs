@@ -3,18 +3,18 @@
 use crate::{Ports, Random};
 
 /// Set, way and line of a reservation that waits for its fill.
-pub(super) type Reserved = (u32, u32, u64);
+pub(super) type Reservation = (u32, u32, u64);
 
 /// Drives the port in `often` percent of the cycles with a reserved line. `fill` performs the fill on the
 /// device, and returns true if the line is kept. Returns the reservation filled, and the result of `fill`.
 pub(super) fn drive(
     ports: &mut Ports,
     (set_bits, way_bits): (u32, u32),
-    reserved: &mut Vec<Reserved>,
+    reserved: &mut Vec<Reservation>,
     random: &mut Random,
     often: u64,
     fill: impl FnOnce(u32, u32) -> bool,
-) -> Option<(Reserved, bool)> {
+) -> Option<(Reservation, bool)> {
     let fills = !reserved.is_empty() && random.percent(often);
     let filled = fills.then(|| reserved.swap_remove(random.below(reserved.len() as u64) as usize));
     let (set, way, _) = filled.unwrap_or_default();

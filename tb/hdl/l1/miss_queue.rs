@@ -13,7 +13,7 @@ use rtl::l1::coalescer::LineShape;
 use rtl::l1::miss_queue::{MissEntry, MissKind, MissQueue};
 use rtl::noc::packet::TICKET_BITS;
 
-use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -42,7 +42,7 @@ struct Unit {
     shape: LineShape,
     dut: MissQueue,
     lines: Vec<u64>,
-    moods: Moods<2>,
+    moods: TrafficModes<2>,
     random: Random,
 }
 
@@ -57,7 +57,7 @@ impl Unit {
         let line = random.below(1 << LINE_BITS);
         let mut lines: Vec<_> = (0..4).map(|_| line ^ 1 << random.below(LINE_BITS.into())).collect();
         lines.extend([line, line ^ 1]);
-        Self { depth, shape, dut: MissQueue::new(depth, shape), lines, moods: Moods::default(), random }
+        Self { depth, shape, dut: MissQueue::new(depth, shape), lines, moods: TrafficModes::default(), random }
     }
 
     fn line(&mut self) -> u64 {

@@ -19,7 +19,7 @@ use golden::l1::mshr::{Replay, Verdict};
 use rtl::kernel::{Describe, Edge};
 use rtl::l1::mshr::{Lookup, Mshr, MshrShape, WHOLE, Waiter};
 
-use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -78,7 +78,7 @@ struct Unit {
     /// Accepted loads, indexed by their number in the golden map.
     waiters: Vec<Waiter>,
     lines: Vec<u64>,
-    moods: Moods<3>,
+    moods: TrafficModes<3>,
     random: Random,
 }
 
@@ -106,7 +106,7 @@ impl Unit {
             places: BTreeMap::new(),
             waiters: Vec::new(),
             lines,
-            moods: Moods::default(),
+            moods: TrafficModes::default(),
             random,
         }
     }

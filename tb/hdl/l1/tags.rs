@@ -20,8 +20,8 @@ use rtl::l1::replacement::srrip::Srrip;
 use rtl::l1::replacement::{ReplacementConfig, Source};
 use rtl::l1::tags::{LineUse, Probe, Tags};
 
-use super::fills::{self, Reserved};
-use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+use super::fills::{self, Reservation};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -53,9 +53,9 @@ struct Unit {
     golden: Box<dyn twin::Replacement>,
     /// Lines of each set that are present or in flight, the least recently used first.
     uses: Vec<Vec<u64>>,
-    reserved: Vec<Reserved>,
+    reserved: Vec<Reservation>,
     tags: Vec<u64>,
-    moods: Moods<2>,
+    moods: TrafficModes<2>,
     random: Random,
 }
 
@@ -88,7 +88,7 @@ impl Unit {
             golden,
             uses: vec![Vec::new(); sets as usize],
             reserved: Vec::new(),
-            moods: Moods::default(),
+            moods: TrafficModes::default(),
             random,
         }
     }
@@ -110,7 +110,7 @@ impl Unit {
 
     fn leave(&mut self, set: u32, line: u64) {
         self.uses[set as usize].retain(|other| *other != line);
-        self.golden.left(line);
+        self.golden.on_invalidate(line);
     }
 
     /// Makes a line the most recently used one of its set.

@@ -19,7 +19,7 @@ use rtl::kernel::{Array, ArraySpec, Collide, Describe, Edge, Storage};
 use rtl::l2::{AtomicBuffer, BankAccess, BufferShape, L2Stats, LinePlace, Stall};
 use rtl::noc::packet::{PacketShape, Reply, Request, RequestKind};
 
-use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -52,7 +52,7 @@ struct Unit {
     stats: L2Stats,
     /// Set and way of the buffered line.
     held: Option<LinePlace>,
-    moods: Moods<4>,
+    moods: TrafficModes<4>,
     random: Random,
 }
 
@@ -95,7 +95,7 @@ impl Unit {
             replies: Fifo::new(1, reply),
             stats: L2Stats::default(),
             held: None,
-            moods: Moods::default(),
+            moods: TrafficModes::default(),
             random,
         }
     }
@@ -135,7 +135,7 @@ impl Bench for Unit {
             _ => ACCESS,
         };
         let (place, request) = (self.place(), self.request());
-        let (asked, can_write) = (BankAccess::looking(&request), self.random.percent(writes));
+        let (asked, can_write) = (BankAccess::from_request(&request), self.random.percent(writes));
         if !self.replies.is_empty() && self.random.percent(pops) {
             self.replies.drop_front();
         }
@@ -146,10 +146,10 @@ impl Bench for Unit {
         ports.input("op_acked", 1, request.kind.is_acknowledged());
         ports.input("can_write", 1, can_write);
         ports.input("has_room", 1, self.replies.has_room());
-        let (is_here, flushes) = (self.dut.held(place).is_some(), self.stats.atomic_buffer.flushes);
+        let (is_here, flushes) = (self.dut.line_at(place).is_some(), self.stats.atomic_buffer.flushes);
         assert_eq!(is_here, self.held == Some(place));
         let stored = self.memory.row(place.0)[place.1 as usize].clone();
-        let held = self.held.and_then(|place| self.dut.held(place)).cloned();
+        let held = self.held.and_then(|place| self.dut.line_at(place)).cloned();
         let old = if is_here { held.clone().unwrap_or_default() } else { stored.clone() };
         let mut new = old.clone();
         if request.kind.is_atomic() {
@@ -216,7 +216,7 @@ impl Bench for Unit {
         ports.input("fill_way", bits(ways), place.1);
         ports.wide_input("fill_mask", line_bytes, &mask.to_le_bytes());
         ports.wide_input("fill_line", line_bytes * 8, &line.0);
-        let filled = self.dut.held_mut(place).filter(|_| fills);
+        let filled = self.dut.line_at_mut(place).filter(|_| fills);
         ports.output("is_filled", 1, filled.is_some());
         if let Some(held) = filled {
             held.merge(mask, &line.0);

@@ -19,7 +19,7 @@ use rtl::cells::line::LineData;
 use rtl::kernel::{Describe, Edge};
 use rtl::l2::{Eviction, Frc, FrcEntry, FrcShape, FrcState, LineState, Tag};
 
-use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -75,7 +75,7 @@ struct Unit {
     held: BTreeMap<Block, u32>,
     /// Entry whose swap is in progress.
     taken: Option<u32>,
-    moods: Moods<6>,
+    moods: TrafficModes<6>,
     random: Random,
 }
 
@@ -127,7 +127,7 @@ impl Unit {
             }
         };
         let dut = Frc::new("frc", shape);
-        Self { shape, dut, held: BTreeMap::new(), taken: None, moods: Moods::default(), random }
+        Self { shape, dut, held: BTreeMap::new(), taken: None, moods: TrafficModes::default(), random }
     }
 
     fn entries(&self) -> u32 {
@@ -175,7 +175,7 @@ impl Unit {
         ports.input("ack_valid", 1, told.is_some());
         ports.input("ack_entry", bits(self.entries()), told.unwrap_or(0));
         if let Some(entry) = told {
-            self.dut.leaving_mut(entry).inv_left -= 1;
+            self.dut.eviction_mut(entry).inv_left -= 1;
             self.step_out(at, entry);
         }
     }
@@ -226,8 +226,8 @@ impl Unit {
         ports.input("acc_bound", 1, way.is_some());
         ports.input("acc_way", bits(bank_ways), way.unwrap_or(0));
         ports.input("acc_id", 32, id);
-        if copies && !self.dut.entry(who).state.is_leaving() {
-            self.dut.leaving_mut(who).sharers |= 1 << sm;
+        if copies && !self.dut.entry(who).state.is_evicting() {
+            self.dut.eviction_mut(who).sharers |= 1 << sm;
         }
         match op {
             1 => {
@@ -236,7 +236,7 @@ impl Unit {
                 self.held.insert((set, tag), who);
             }
             2 => self.dut.fill(at, who, dirty),
-            3 => self.dut.written(at, who),
+            3 => self.dut.mark_written(at, who),
             _ => {}
         }
     }
@@ -330,12 +330,12 @@ impl Unit {
         ports.input("out_entry", bits(entries), out);
         ports.wide_output("out_line", line_bytes * 8, Some(&self.line_of(out).0));
         let old = self.dut.entry(out);
-        ports.output_if("out_id", 32, old.state.is_leaving().then_some(old.leaving.id));
+        ports.output_if("out_id", 32, old.state.is_evicting().then_some(old.leaving.id));
         let mut gone = 0u64;
         for entry in 0..entries {
             if self.dut.entry(entry).state == FrcState::VictWb && self.random.percent(often) {
                 gone |= 1 << entry;
-                self.dut.leaving_mut(entry).dirty = false;
+                self.dut.eviction_mut(entry).dirty = false;
                 self.step_out(at, entry);
             }
         }
@@ -350,7 +350,7 @@ impl Unit {
         ports.input("recall_entry", bits(self.entries()), told.unwrap_or(0));
         ports.output_if("recall_sm", bits(self.shape.l1s), sm);
         if let Some(entry) = told {
-            let leaving = self.dut.leaving_mut(entry);
+            let leaving = self.dut.eviction_mut(entry);
             leaving.sharers &= leaving.sharers - 1;
             leaving.inv_left += 1;
         }

@@ -12,7 +12,7 @@ use isa::program::RegMask;
 use rtl::kernel::{Describe, Edge};
 use rtl::sm::Scoreboard;
 
-use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -40,7 +40,7 @@ struct Unit {
     heads: Vec<Option<(RegMask, RegMask)>>,
     /// Pending writes: warp, registers, and true for writes from device memory.
     writes: Vec<(u8, RegMask, bool)>,
-    moods: Moods<3>,
+    moods: TrafficModes<3>,
     random: Random,
 }
 
@@ -65,7 +65,7 @@ impl Unit {
         };
         let heads = vec![None; warps as usize];
         let dut = Scoreboard::new(warps as usize);
-        Self { warps, dut, heads, writes: Vec::new(), moods: Moods::default(), random }
+        Self { warps, dut, heads, writes: Vec::new(), moods: TrafficModes::default(), random }
     }
 
     /// Draws one to three registers from a small set, in all words of a mask.

@@ -12,7 +12,7 @@
 use rtl::kernel::{Describe, Edge};
 use rtl::sm::SimtStacks;
 
-use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -42,7 +42,7 @@ struct Unit {
     warps: u32,
     lanes: u32,
     dut: SimtStacks,
-    moods: Moods<3>,
+    moods: TrafficModes<3>,
     random: Random,
 }
 
@@ -56,7 +56,7 @@ impl Unit {
             Size::Any => (1 + random.below(3) as u32, 2 + random.below(15) as u32),
         };
         let dut = SimtStacks::new("core", warps as usize, lanes, 1);
-        Self { warps, lanes, dut, moods: Moods::default(), random }
+        Self { warps, lanes, dut, moods: TrafficModes::default(), random }
     }
 
     /// Draws a subset of a lane mask.

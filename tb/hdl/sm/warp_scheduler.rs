@@ -11,7 +11,7 @@
 use rtl::kernel::{Describe, Edge};
 use rtl::sm::{Ages, Scheduler, SchedulerPolicy};
 
-use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -41,7 +41,7 @@ struct Unit {
     running: Vec<u8>,
     /// Slot of the warp issued last, and true if that warp still occupies the slot.
     last: (u8, bool),
-    moods: Moods<4>,
+    moods: TrafficModes<4>,
     random: Random,
 }
 
@@ -55,7 +55,7 @@ impl Unit {
             Size::Any => (1 + random.below(64) as u32, SchedulerPolicy::LooseRoundRobin),
         };
         let (ages, dut) = (Ages::new(warps as usize), Scheduler::new(policy, u64::MAX >> (64 - warps)));
-        Self { warps, policy, ages, dut, running: Vec::new(), last: (0, false), moods: Moods::default(), random }
+        Self { warps, policy, ages, dut, running: Vec::new(), last: (0, false), moods: TrafficModes::default(), random }
     }
 
     fn expected(&self, ready: u64) -> u8 {
@@ -88,7 +88,7 @@ impl Bench for Unit {
         ports.output("pick_valid", 1, pick.is_some());
         ports.output_if("pick", 6, pick);
         if let Some(warp) = pick.filter(|_| issues) {
-            self.dut.issued(warp);
+            self.dut.on_issue(warp);
             self.last = (warp, true);
         }
         // The scheduler receives no signal when a warp ends. The slot may be launched again in this cycle,
@@ -102,7 +102,7 @@ impl Bench for Unit {
         ports.input("launch", self.warps, launched.iter().fold(0u64, |set, warp| set | 1 << warp));
         for warp in launched {
             self.ages.renew(warp);
-            self.dut.launched(warp);
+            self.dut.on_launch(warp);
             self.running.push(warp);
             self.last.1 &= self.last.0 != warp;
         }

@@ -18,7 +18,7 @@ use rtl::throttle::dwt_cs::{DwtConfig, Persist, Trigger};
 use rtl::throttle::message::{Instructions, Misses, Order, OrderKind, Report};
 use rtl::throttle::side::HubIo;
 
-use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -65,7 +65,7 @@ struct Unit {
     coming: Vec<Option<Report>>,
     key: u16,
     wake: Wake,
-    moods: Moods<2>,
+    moods: TrafficModes<2>,
     random: Random,
 }
 
@@ -115,7 +115,7 @@ impl Unit {
             coming: vec![None; cores as usize],
             key: 0,
             wake: Wake::new(&[1]),
-            moods: Moods::default(),
+            moods: TrafficModes::default(),
             random,
         }
     }
@@ -144,7 +144,7 @@ impl Unit {
             instructions: *instructions,
         });
         let answer = if self.sampling {
-            self.golden.sampled(&instructions)
+            self.golden.end_round(&instructions)
         } else {
             self.golden.period(&counts.collect::<Vec<_>>())
         };

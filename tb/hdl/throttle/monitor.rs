@@ -14,7 +14,7 @@ use rtl::throttle::dwt_cs::{DwtConfig, Persist};
 use rtl::throttle::message::{Limit, Order, OrderKind};
 use rtl::throttle::{Hooks, Tick};
 
-use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -45,7 +45,7 @@ struct Unit {
     runs: bool,
     /// Number of thread instructions so far.
     issued: u64,
-    moods: Moods<3>,
+    moods: TrafficModes<3>,
     random: Random,
 }
 
@@ -63,7 +63,7 @@ impl Unit {
             }
         };
         let dut = Monitor::new(&config, most);
-        Self { config, most, dut, runs: false, issued: 0, moods: Moods::default(), random }
+        Self { config, most, dut, runs: false, issued: 0, moods: TrafficModes::default(), random }
     }
 }
 
@@ -108,7 +108,7 @@ impl Bench for Unit {
         ports.input("obey_limit", 7, limit);
         if obeys {
             let kind = if fixed { OrderKind::Fixed } else { OrderKind::Sample };
-            dut.obey(Order { kind, limit: Limit::new(limit) }, at.cycle);
+            dut.on_order(Order { kind, limit: Limit::new(limit) }, at.cycle);
         }
         let missed = runs && random.percent(misses / 2);
         ports.input("missed", 1, missed);

@@ -14,7 +14,7 @@ use golden::untimed::Geometry;
 use rtl::kernel::{Describe, Edge};
 use rtl::tracker::{SharerList, Table};
 
-use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -67,7 +67,7 @@ struct Unit {
     dut: Table,
     golden: twin::Tracker,
     lines: Vec<u64>,
-    moods: Moods<2>,
+    moods: TrafficModes<2>,
     random: Random,
 }
 
@@ -106,7 +106,7 @@ impl Unit {
             dut: Table::new("table", (sets, ways), (sms, list), line_bits as u32),
             golden: twin::Tracker::new(&golden),
             lines,
-            moods: Moods::default(),
+            moods: TrafficModes::default(),
             random,
         }
     }

@@ -12,9 +12,9 @@
 use rtl::cells::line::SECTORS;
 use rtl::kernel::{Describe, Edge};
 use rtl::noc::packet::TICKET_BITS;
-use rtl::tracker::{Found, TrackShape, Transfer, Transfers};
+use rtl::tracker::{ForwardResult, TrackShape, Transfer, Transfers};
 
-use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -50,7 +50,7 @@ struct Unit {
     sms: u32,
     shape: TrackShape,
     dut: Transfers,
-    moods: Moods<5>,
+    moods: TrafficModes<5>,
     random: Random,
 }
 
@@ -66,7 +66,7 @@ impl Unit {
             Size::Any => (1 + random.below(64) as u32, 2 + random.below(60) as u32),
         };
         let shape = TrackShape { line_bits: LINE_BITS, sm_bits: bits(sms), partition_bits: 1, row_bits: bits(rows) };
-        Self { rows, sms, shape, dut: Transfers::new(rows), moods: Moods::default(), random }
+        Self { rows, sms, shape, dut: Transfers::new(rows), moods: TrafficModes::default(), random }
     }
 
     /// Draws one of few lines, which differ in one bit.
@@ -81,11 +81,11 @@ impl Unit {
     fn answer(&mut self, ports: &mut Ports, often: u64) {
         let sm_bits = self.shape.sm_bits;
         let (valid, row) = (self.random.percent(often), self.random.below(self.rows.into()) as u8);
-        let found = [Found::Here, Found::Coming, Found::Gone][self.random.below(3) as usize];
-        let answered = if valid { self.dut.answered(row, found) } else { None };
+        let found = [ForwardResult::Here, ForwardResult::Coming, ForwardResult::Gone][self.random.below(3) as usize];
+        let answered = if valid { self.dut.on_answer(row, found) } else { None };
         ports.input("answer_valid", 1, valid);
         ports.input("answer_row", bits(self.rows), row);
-        ports.input("answer_here", 1, found == Found::Here);
+        ports.input("answer_here", 1, found == ForwardResult::Here);
         ports.output("answer_known", 1, answered.is_some());
         ports.output_if("answer_line", LINE_BITS, answered.map(|of| of.line));
         ports.output_if("answer_sm", sm_bits, answered.map(|of| of.sm));
@@ -102,14 +102,14 @@ impl Unit {
         ports.input("reply_ticket", TICKET_BITS, ticket);
         ports.output("reply_known", 1, row.is_some());
         ports.output_if("reply_row", bits(self.rows), row);
-        let transfer = row.filter(|_| valid).map(|row| self.dut.arrived(row));
+        let transfer = row.filter(|_| valid).map(|row| self.dut.on_reply(row));
         ports.output_if("reply_line", LINE_BITS, transfer.map(|of| of.line));
         ports.output_if("reply_keeps", 1, transfer.map(|of| of.keeps));
         ports.output_if("reply_poisoned", 1, transfer.map(|of| of.poisoned));
     }
 
     fn resend(&mut self, ports: &mut Ports, often: u64) {
-        let (valid, refused) = (self.random.percent(often), self.dut.refused());
+        let (valid, refused) = (self.random.percent(often), self.dut.refused_load());
         let of = refused.map(|(_, transfer)| transfer);
         ports.input("resend_valid", 1, valid);
         ports.output("resend_ready", 1, refused.is_some());
@@ -121,7 +121,7 @@ impl Unit {
         ports.output_if("resend_sectors", SECTORS, of.map(|of| of.sectors));
         ports.output_if("resend_keeps", 1, of.map(|of| of.keeps));
         if let Some((row, _)) = refused.filter(|_| valid) {
-            self.dut.resent(row);
+            self.dut.on_resend(row);
         }
     }
 

@@ -90,7 +90,7 @@ fn a_hundred_thousand_random_instructions_contend_as_the_golden_rule_says() {
             let expected = is_judged && is_contentious(lines as usize, touched, resident.into());
             coalescer.take(&access, 0);
             assert_eq!(coalescer.contends(), Some(expected), "{lines} lines, {touched} touched: {access:?}");
-            while coalescer.busy() {
+            while coalescer.is_busy() {
                 let mut request = LineAccess::default();
                 coalescer.emit(&mut request);
                 assert_eq!(request.contends, expected);

@@ -40,7 +40,7 @@ impl Instructions {
 
 impl Bypass for Instructions {
     fn way(&self, load: &Load, contents: &dyn Contents) -> Path {
-        let goes = load.space == Space::Global && self.is_bad(load.pc) && !contents.knows(load.line);
+        let goes = load.space == Space::Global && self.is_bad(load.pc) && !contents.has_tag(load.line);
         if goes && self.since_sample < 15 { Path::Bypass } else { Path::Lookup }
     }
 

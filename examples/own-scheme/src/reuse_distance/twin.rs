@@ -28,7 +28,7 @@ impl Scheme for Keys {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct LineRecord {
     set: usize,
     instruction: u32,
     last: u64,
@@ -42,7 +42,7 @@ struct Due {
     bits: u32,
     /// Number of accesses to each set.
     accesses: BTreeMap<usize, u64>,
-    lines: BTreeMap<u64, Known>,
+    lines: BTreeMap<u64, LineRecord>,
     places: WayMap,
     /// Expected reuse distance of each instruction's lines.
     expected: BTreeMap<u32, u64>,
@@ -72,7 +72,7 @@ impl Due {
 
     /// Returns the accesses until a line is due. Overdue lines and lines without an expected use count as
     /// `FAR`.
-    fn left(&self, known: &Known) -> u64 {
+    fn left(&self, known: &LineRecord) -> u64 {
         known.due.and_then(|due| due.checked_sub(self.now(known.set))).unwrap_or(FAR)
     }
 }
@@ -88,7 +88,7 @@ impl Replacement for Due {
         self.learn(known.instruction, self.now(known.set) - known.last);
         let last = self.next(known.set);
         let due = self.due(known.instruction, last);
-        self.lines.insert(line, Known { last, due, used: true, ..known });
+        self.lines.insert(line, LineRecord { last, due, used: true, ..known });
     }
 
     fn on_insert(&mut self, newcomer: InsertedLine, victim: Option<u64>, stay: &[(u64, bool)]) {
@@ -96,16 +96,16 @@ impl Replacement for Due {
         if let Some(gone) = victim.and_then(|victim| self.lines.remove(&victim)).filter(|gone| !gone.used) {
             self.learn(gone.instruction, FAR);
         }
-        self.places.came(line, victim, stay);
+        self.places.on_insert(line, victim, stay);
         let instruction = hash_by_division(pc, self.bits);
         let last = self.next(set);
         let due = self.due(instruction, last);
-        self.lines.insert(line, Known { set, instruction, last, due, used: false });
+        self.lines.insert(line, LineRecord { set, instruction, last, due, used: false });
     }
 
-    fn left(&mut self, line: u64) {
+    fn on_invalidate(&mut self, line: u64) {
         self.lines.remove(&line);
-        self.places.left(line);
+        self.places.on_invalidate(line);
     }
 
     fn forget_lines(&mut self) {

@@ -21,7 +21,7 @@ use crate::dram::message::{BURST_BYTES, DramRequest};
 use crate::kernel::{AnyEdge, Describe, DescribeExt, Fields, FieldsExt, Payload, TxBank};
 
 /// Minimum width of the number of an MSHR entry in bits; wider if there are more entries.
-const LEAST_ENTRY_BITS: u32 = 6;
+const MIN_ENTRY_BITS: u32 = 6;
 
 /// Fetch of a line, or of some bursts of it.
 #[derive(Clone, Debug, Default, Hash, Serialize, Deserialize, Payload)]
@@ -110,7 +110,7 @@ impl ToMemory {
     pub fn new(flow: &OverlappedConfig, place: &BankPlace, pieces: BurstMap, entries: u32, masked: bool) -> Self {
         let shape = MemoryShape {
             burst_bits: place.local_bits() + pieces.bursts().ilog2(),
-            entry_bits: bits_for(entries).max(LEAST_ENTRY_BITS),
+            entry_bits: bits_for(entries).max(MIN_ENTRY_BITS),
             line_bytes: place.line_bytes,
             by_burst: pieces.by_sector.then_some(pieces.bursts()),
             masked,
@@ -153,7 +153,7 @@ impl ToMemory {
     #[inline(always)]
     pub fn write_back(&mut self, local: u64, by: u32, bytes_written: u128, bytes: &[u8; LINE_BYTES]) {
         let first = local * u64::from(self.pieces.bursts());
-        let touched = self.pieces.given_back(bytes_written);
+        let touched = self.pieces.writeback_bursts(bytes_written);
         if touched == 0 {
             return;
         }
@@ -165,7 +165,7 @@ impl ToMemory {
     }
 
     /// Returns the bytes and the mask of the youngest queued writeback of a line, if there is one.
-    pub fn given_up(&self, local: u64) -> Option<(&[u8; LINE_BYTES], u128)> {
+    pub fn queued_writeback(&self, local: u64) -> Option<(&[u8; LINE_BYTES], u128)> {
         let burst = local * u64::from(self.pieces.bursts());
         let youngest = self.write_backs.iter().rev().find(|leaving| leaving.burst == burst);
         youngest.map(|leaving| (&leaving.line.0, leaving.mask))
@@ -174,7 +174,7 @@ impl ToMemory {
     /// Records that bursts of the oldest transfer up to position `sent` of the line were sent; true if none
     /// is left.
     #[inline(always)]
-    fn sent(&mut self, write_back: bool, bursts: Bursts, sent: u32) -> bool {
+    fn on_burst_sent(&mut self, write_back: bool, bursts: Bursts, sent: u32) -> bool {
         self.sent = sent + 1;
         let is_done = u32::from(bursts) >> self.sent == 0;
         if is_done {
@@ -202,7 +202,7 @@ impl ToMemory {
 impl Overlapped {
     /// Sends one burst of the oldest fetch or writeback; true if the next burst is blocked by a full channel.
     #[inline(always)]
-    pub(super) fn ask_memory(&mut self, dram_req: &mut TxBank<'_, DramRequest>, at: &mut impl AnyEdge) -> bool {
+    pub(super) fn send_to_memory(&mut self, dram_req: &mut TxBank<'_, DramRequest>, at: &mut impl AnyEdge) -> bool {
         let Self { core, memory, .. } = self;
         let Some(&Turn { write_back }) = memory.turns.front() else { return false };
         let oldest = match write_back {
@@ -211,7 +211,7 @@ impl Overlapped {
         };
         let Some((first, bursts)) = oldest else { core.breach(at, "a turn without its request") };
         let (mut dram_req, first) = core.channel_of(first, dram_req);
-        if !dram_req.ready(at) {
+        if !dram_req.is_ready(at) {
             return true;
         }
         let burst_bytes = core.place.burst_bytes as usize;
@@ -234,7 +234,7 @@ impl Overlapped {
             });
         }
         let is_full = dram_req.is_full();
-        let is_done = memory.sent(write_back, bursts, sent);
+        let is_done = memory.on_burst_sent(write_back, bursts, sent);
         core.stats.writebacks += u64::from(is_done && write_back);
         // The next transfer may use another channel.
         is_full && (!is_done || core.place.channels.num_partitions == 1)

@@ -79,7 +79,7 @@ impl Overlapped {
     pub fn new(path: &str, config: &L2Config, flow: &OverlappedConfig, place: BankPlace) -> Self {
         assert!(place.coherent_l1s == 0, "{path}: L1 copies are recalled only in the transient flow");
         let L2Config { mshr_entries, ref bypass, .. } = *config;
-        let scheme = bypass.watched();
+        let scheme = bypass.watched_hooks();
         let passing = scheme.map(|scheme| Box::new(BypassBuffer::new(path, scheme, mshr_entries, place.line_bytes)));
         let (is_masked, by_sector) = (flow.has_byte_masks(), flow.is_by_sector());
         let in_part = bypass.keeps_tags() || is_masked;
@@ -114,12 +114,12 @@ impl Overlapped {
         self.core.charge(at);
         // Steps that free resources precede steps that need them.
         let reply_stuck = self.core.reply(&mut io.rsp, at);
-        let memory_stuck = self.ask_memory(&mut io.dram_req, at);
+        let memory_stuck = self.send_to_memory(&mut io.dram_req, at);
         // Waiters of an arriving burst are served in the next cycle at the earliest.
         let mut arriving = self.core.arriving(&mut io.dram_rsp, at);
         let can_write = self.core.can_write(arriving.is_some());
         let replayed = self.replay(at, can_write);
-        let looked = self.look_up_beside(at, replayed, can_write);
+        let looked = self.look_up_oldest(at, replayed, can_write);
         self.core.refused = looked.err().map(|reason| (at.cycle(), reason));
         if let Some(dram_rsp) = &mut arriving {
             self.fill(dram_rsp, at);
@@ -131,8 +131,8 @@ impl Overlapped {
         let more = self.core.can_reply(reply_stuck)
             || !memory_stuck && !self.memory.is_empty()
             || self.core.mshr.is_ready() && replayed != Err(Stall::ReplyQueue)
-            || io.dram_rsp.waiting(at)
-            || self.core.can_accept() && io.req.waiting(at)
+            || io.dram_rsp.has_beat(at)
+            || self.core.can_accept() && io.req.has_beat(at)
             || matches!(looked, Err(Stall::Port | Stall::AtomicBuffer));
         match self.core.looking.front() {
             _ if more => Sleep::Next,
@@ -165,8 +165,8 @@ impl Overlapped {
 
     /// Returns the bytes of a line that waits to be written to memory, and a mask of those that will be
     /// written.
-    pub fn given_up(&self, local: u64) -> Option<(&[u8; LINE_BYTES], u128)> {
-        self.memory.given_up(local)
+    pub fn queued_writeback(&self, local: u64) -> Option<(&[u8; LINE_BYTES], u128)> {
+        self.memory.queued_writeback(local)
     }
 
     /// True if nothing is in flight.

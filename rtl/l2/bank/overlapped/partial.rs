@@ -28,7 +28,7 @@ pub(super) fn fill(line: &mut LineData, newer: u128, first: usize, bytes: &[u8])
 }
 
 /// Returns the bytes that must be present for a request to be served at once: none for a write.
-pub(super) fn wanted(request: &Request) -> u128 {
+pub(super) fn required_bytes(request: &Request) -> u128 {
     if request.kind == RequestKind::Write {
         return 0;
     }
@@ -69,8 +69,8 @@ impl Overlapped {
         let held = self.newer(at, place);
         let request = oldest(&self.core.looking);
         let (kind, written) = (request.kind, request.byte_mask);
-        if kind.is_atomic() || wanted(request) & !held != 0 {
-            return self.fetch_rest(at, matched, place, self.core.whole);
+        if kind.is_atomic() || required_bytes(request) & !held != 0 {
+            return self.fetch_missing_bursts(at, matched, place, self.core.whole);
         }
         self.hit(at, place, LineState::Partial, can_write)?;
         if kind == RequestKind::Write {

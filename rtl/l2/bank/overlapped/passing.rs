@@ -65,7 +65,7 @@ pub(super) fn spot_of(passing: &mut Option<Box<BypassBuffer>>, ways: u32, (set, 
 impl Overlapped {
     /// Serves the oldest request, whose tags were matched, if it bypasses the bank; false if it does not.
     #[inline(never)]
-    pub(super) fn let_past(&mut self, at: &impl AnyEdge, matched: Match) -> Result<bool, Stall> {
+    pub(super) fn serve_bypass(&mut self, at: &impl AnyEdge, matched: Match) -> Result<bool, Stall> {
         let Match { set, way, .. } = matched;
         let core = &mut self.core;
         let state = way.map(|way| core.tags.row(set)[way as usize].state);
@@ -86,14 +86,14 @@ impl Overlapped {
         if kind.is_atomic() || !self.passing.as_ref().is_some_and(|passing| passing.scheme.bypasses(request)) {
             return Ok(false);
         }
-        if kind == RequestKind::Read { self.pass_read(at, matched) } else { self.pass_write(matched) }?;
+        if kind == RequestKind::Read { self.bypass_read(at, matched) } else { self.bypass_write(matched) }?;
         self.core.stats.count(kind, LookupResult::Nowhere);
         self.core.stats.bypasses += 1;
         Ok(true)
     }
 
     /// Fetches the line of the oldest request into the bypass buffer.
-    fn pass_read(&mut self, at: &impl AnyEdge, matched: Match) -> Result<(), Stall> {
+    fn bypass_read(&mut self, at: &impl AnyEdge, matched: Match) -> Result<(), Stall> {
         let Match { local, set, way, .. } = matched;
         let core = &self.core;
         let entry = core.mshr.free().ok_or(Stall::MshrEntry)?;
@@ -120,7 +120,7 @@ impl Overlapped {
     }
 
     /// Sends the write of the oldest request to memory without allocating its line.
-    fn pass_write(&mut self, Match { local, .. }: Match) -> Result<(), Stall> {
+    fn bypass_write(&mut self, Match { local, .. }: Match) -> Result<(), Stall> {
         self.memory.room_for_write_back()?;
         let request = oldest(&self.core.looking);
         self.core.room_for_ack(request)?;

@@ -30,7 +30,7 @@ use super::super::super::line::{Bursts, LineState, PresentBytes, Tag};
 use super::super::super::mshr::MshrEntry;
 use super::super::super::stats::{LookupResult, Stall};
 use super::super::lines::LinePlace;
-use super::partial::wanted;
+use super::partial::required_bytes;
 use super::{BankPlace, Match, Overlapped, oldest};
 use crate::cells::line::LINE_BYTES;
 use crate::kernel::AnyEdge;
@@ -65,7 +65,7 @@ impl BurstMap {
     }
 
     /// Returns the bursts to write back for the given bytes: all bursts, unless lines are fetched by sectors.
-    pub fn given_back(&self, bytes: u128) -> Bursts {
+    pub fn writeback_bursts(&self, bytes: u128) -> Bursts {
         if self.by_sector { self.with(bytes) } else { ((1 << self.bursts) - 1) as Bursts }
     }
 
@@ -80,16 +80,16 @@ impl Overlapped {
     /// Returns the bursts that the oldest request needs if no byte of its line is present.
     #[inline(always)]
     pub(super) fn needs(&self) -> Bursts {
-        if self.core.by_sector { self.needs_beside(0) } else { self.core.whole }
+        if self.core.by_sector { self.missing_bursts(0) } else { self.core.whole }
     }
 
     /// Returns the bursts that the oldest request needs in addition to the bytes that are present.
-    fn needs_beside(&self, here: u128) -> Bursts {
-        self.pieces.with(wanted(oldest(&self.core.looking)) & !here)
+    fn missing_bursts(&self, here: u128) -> Bursts {
+        self.pieces.with(required_bytes(oldest(&self.core.looking)) & !here)
     }
 
     /// Returns the record of present bytes of the line in a way; for the bypass buffer, no byte.
-    fn held(&self, at: &impl AnyEdge, (set, way): LinePlace) -> PresentBytes {
+    fn present_bytes(&self, at: &impl AnyEdge, (set, way): LinePlace) -> PresentBytes {
         match &self.masks {
             Some(masks) if way < self.core.config.ways => *masks.read_cell(at, set, way),
             _ => PresentBytes::default(),
@@ -106,10 +106,10 @@ impl Overlapped {
         state: LineState,
         can_write: bool,
     ) -> Result<(), Stall> {
-        let held = self.held(at, place);
-        let needs = self.needs_beside(self.pieces.here(held));
+        let held = self.present_bytes(at, place);
+        let needs = self.missing_bursts(self.pieces.here(held));
         if needs != 0 {
-            return self.fetch_rest(at, matched, place, needs);
+            return self.fetch_missing_bursts(at, matched, place, needs);
         }
         let request = oldest(&self.core.looking);
         let (writes, byte_mask) = (request.kind.writes(), request.byte_mask);
@@ -121,7 +121,7 @@ impl Overlapped {
     }
 
     /// Fetches missing bursts of a line that already has a way, for the oldest request.
-    pub(super) fn fetch_rest(
+    pub(super) fn fetch_missing_bursts(
         &mut self,
         at: &impl AnyEdge,
         Match { local, tag, .. }: Match,
@@ -147,7 +147,7 @@ impl Overlapped {
     pub(super) fn join(&mut self, at: &impl AnyEdge, entry: u32, local: u64) -> Result<(), Stall> {
         let MshrEntry { set, way, asked, .. } = self.core.mshr.entry(entry);
         let needs = if self.core.by_sector {
-            self.needs_beside(self.pieces.here(self.held(at, (set, way))))
+            self.missing_bursts(self.pieces.here(self.present_bytes(at, (set, way))))
         } else {
             self.core.whole
         };
@@ -170,7 +170,7 @@ impl Overlapped {
     /// Updates the record of present bytes after a waiter was served that wrote `written` bytes. The last
     /// waiter also ends the fetch of the line.
     #[inline(never)]
-    pub(super) fn served_by_sector(
+    pub(super) fn on_waiter_served(
         &mut self,
         at: &impl AnyEdge,
         place: LinePlace,
@@ -181,7 +181,7 @@ impl Overlapped {
         if way >= self.core.config.ways || written == 0 && last.is_none() {
             return;
         }
-        let PresentBytes { newer, brought } = self.held(at, place);
+        let PresentBytes { newer, brought } = self.present_bytes(at, place);
         let arrived = last.map_or(0, |entry| entry.arrived);
         let held = PresentBytes { newer: newer | written, brought: brought | arrived };
         self.note(at, place, held);

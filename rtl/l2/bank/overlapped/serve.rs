@@ -27,7 +27,7 @@ impl Overlapped {
         core.stats.replays += 1;
         let last = core.mshr.pop_waiter(at, kind.writes());
         if core.by_sector {
-            self.served_by_sector(at, place, if kind.writes() { written } else { 0 }, last);
+            self.on_waiter_served(at, place, if kind.writes() { written } else { 0 }, last);
         } else if let Some(entry) = last
             && entry.way < core.config.ways
         {
@@ -40,7 +40,7 @@ impl Overlapped {
     /// Looks up the oldest request, unless a waiter was served in this cycle or the result of the last lookup
     /// still holds.
     #[inline(always)]
-    pub(super) fn look_up_beside(
+    pub(super) fn look_up_oldest(
         &mut self,
         at: &impl AnyEdge,
         replayed: Result<bool, Stall>,
@@ -56,7 +56,7 @@ impl Overlapped {
             return Err(Stall::Port);
         }
         match self.lacking {
-            Some(reason) if self.still_lacks(reason, can_write) => Err(reason),
+            Some(reason) if self.is_still_stalled(reason, can_write) => Err(reason),
             _ => {
                 let looked = self.look_up(at, can_write);
                 self.lacking = looked.err();
@@ -76,7 +76,7 @@ impl Overlapped {
             passing.scheme.reach(at.cycle());
         }
         let matched = self.match_tags(at, line);
-        if self.passing.is_none() || !self.let_past(at, matched)? {
+        if self.passing.is_none() || !self.serve_bypass(at, matched)? {
             let way = self.serve(at, line, matched, can_write)?;
             self.core.touch(at, matched.set, way);
         }
@@ -87,7 +87,7 @@ impl Overlapped {
         }
         self.core.looking.drop_front();
         self.matched = None;
-        self.core.accepted(kind, (id, line, sm, ticket));
+        self.core.finish_lookup(kind, (id, line, sm, ticket));
         Ok(true)
     }
 
@@ -124,7 +124,7 @@ impl Overlapped {
 
     /// True if the oldest request, stalled for `reason`, need not be looked up again. The resource is still
     /// missing, and only a lookup could change anything else that affects the request.
-    fn still_lacks(&self, reason: Stall, can_write: bool) -> bool {
+    fn is_still_stalled(&self, reason: Stall, can_write: bool) -> bool {
         let lines = &self.core.lines;
         match reason {
             Stall::ReplyQueue => !lines.replies.has_room(),
@@ -164,7 +164,7 @@ impl Overlapped {
         if !core.lines.replies.has_room() {
             return Err(Stall::ReplyQueue);
         }
-        let asked = BankAccess::looking(oldest(&core.looking));
+        let asked = BankAccess::from_request(oldest(&core.looking));
         let kind = asked.kind;
         core.lines.perform_in(Spot::Way((set, way)), &asked, &mut core.stats, at, can_write)?;
         if kind.writes() && state == LineState::Valid {
@@ -181,7 +181,7 @@ impl Overlapped {
         let core = &self.core;
         let request = oldest(&core.looking);
         let (kind, id) = (request.kind, request.id);
-        let kept = self.kept(request);
+        let kept = self.state_without_fetch(request);
         let way = way.or_else(|| core.victim(set)).ok_or(Stall::LineAlloc)?;
         let entry = core.mshr.free();
         if kept.is_some() {
@@ -216,7 +216,7 @@ impl Overlapped {
 
     /// Returns the state of the new line if a request needs no fetch, because of the bytes that it writes.
     #[inline(always)]
-    fn kept(&self, request: &Request) -> Option<LineState> {
+    fn state_without_fetch(&self, request: &Request) -> Option<LineState> {
         if request.kind != RequestKind::Write {
             return None;
         }
@@ -255,7 +255,7 @@ impl Overlapped {
             let newer = if in_part || self.core.by_sector { self.newer(at, (set, way)) } else { u128::MAX };
             let Self { core, memory, .. } = self;
             let local = core.join(set, victim.tag);
-            let bytes = &core.lines.leaving(at, (set, way), &mut core.stats).0;
+            let bytes = &core.lines.take_victim(at, (set, way), &mut core.stats).0;
             memory.write_back(local, id, newer, bytes);
         }
     }

@@ -16,7 +16,7 @@ use crate::kernel::AnyEdge;
 use crate::noc::packet::{Request, RequestKind};
 
 /// Result of the lookup of a line.
-enum Where {
+enum LineLocation {
     /// The line is in flight, in the given MSHR entry.
     Coming(u32),
     Here(LinePlace),
@@ -39,13 +39,13 @@ impl Transient {
         self.note_copy(at, place, kind, sm);
         self.core.stats.replays += 1;
         if let Some(entry) = self.core.mshr.pop_waiter(at, kind.writes()) {
-            self.arrived(at, entry);
+            self.finish_fill(at, entry);
         }
         Ok(true)
     }
 
     /// Makes a line available after its last waiter was served: sets its state in the tags or the FRC.
-    fn arrived(&mut self, at: &impl AnyEdge, entry: MshrEntry) {
+    fn finish_fill(&mut self, at: &impl AnyEdge, entry: MshrEntry) {
         let MshrEntry { set, way, dirty, .. } = entry;
         let ways = self.core.config.ways;
         if let Some(frc) = self.frc.as_mut().filter(|_| way >= ways) {
@@ -59,12 +59,12 @@ impl Transient {
 
     /// Serves or defers a request whose lookup is over, one from the pending queue first. Fails with the
     /// stall reason; false if no lookup is over.
-    pub(super) fn attend(&mut self, at: &impl AnyEdge, can_write: bool) -> Result<bool, Stall> {
+    pub(super) fn serve_next(&mut self, at: &impl AnyEdge, can_write: bool) -> Result<bool, Stall> {
         let again = self.pending.due(at.cycle());
         if again.is_none() && self.core.looking.front().is_none_or(|looking| looking.due > at.cycle()) {
             return Ok(false);
         }
-        let &Request { kind, id, line, sm, ticket, .. } = self.attended(again);
+        let &Request { kind, id, line, sm, ticket, .. } = self.current_request(again);
         let (set, tag) = self.core.split(self.core.local(line));
         let is_behind = again.is_none() && self.pending.holds_line(line);
         let is_served = !is_behind && self.serve(at, line, (set, tag), again, can_write)?;
@@ -73,13 +73,13 @@ impl Transient {
             Some(place) => self.pending.refuse(place),
             None => {
                 if !is_served {
-                    self.put_down(at, set)?;
+                    self.defer(at, set)?;
                 }
                 self.core.looking.drop_front();
             }
         }
         if is_served {
-            self.core.accepted(kind, (id, line, sm, ticket));
+            self.core.finish_lookup(kind, (id, line, sm, ticket));
         }
         Ok(true)
     }
@@ -95,21 +95,21 @@ impl Transient {
         can_write: bool,
     ) -> Result<bool, Stall> {
         match self.find(at, line, block) {
-            Where::Coming(entry) => self.join_waiters(at, entry, again),
-            Where::Here(place) => self.serve_here(at, place, again, can_write),
-            Where::Leaving(place) => self.serve_leaving(at, place, again),
-            Where::Nowhere if again.is_none() && self.pending.holds_set(block.0) => Ok(false),
-            Where::Nowhere => self.serve_miss(at, block, again, can_write),
+            LineLocation::Coming(entry) => self.join_waiters(at, entry, again),
+            LineLocation::Here(place) => self.serve_here(at, place, again, can_write),
+            LineLocation::Leaving(place) => self.serve_evicting(at, place, again),
+            LineLocation::Nowhere if again.is_none() && self.pending.holds_set(block.0) => Ok(false),
+            LineLocation::Nowhere => self.serve_miss(at, block, again, can_write),
         }
     }
 
     /// Returns the current request: the one at `again` in the pending queue, else the oldest new one.
-    fn attended(&self, again: Option<usize>) -> &Request {
-        attended(&self.core.looking, &self.pending, again)
+    fn current_request(&self, again: Option<usize>) -> &Request {
+        current_request(&self.core.looking, &self.pending, again)
     }
 
     /// Moves the oldest new request to the pending queue, to wait for an event in its set.
-    fn put_down(&mut self, at: &impl AnyEdge, set: u32) -> Result<(), Stall> {
+    fn defer(&mut self, at: &impl AnyEdge, set: u32) -> Result<(), Stall> {
         if !self.pending.has_room() {
             return Err(Stall::PendingQueue);
         }
@@ -120,27 +120,27 @@ impl Transient {
     }
 
     /// Searches the in-flight lines, the FRC and the tags for a line.
-    fn find(&self, at: &impl AnyEdge, line: u64, (set, tag): (u32, u64)) -> Where {
+    fn find(&self, at: &impl AnyEdge, line: u64, (set, tag): (u32, u64)) -> LineLocation {
         let core = &self.core;
         let row = core.tags.read(at, set);
         if let Some(entry) = core.mshr.find(line) {
-            return Where::Coming(entry);
+            return LineLocation::Coming(entry);
         }
         if let Some(frc) = &self.frc
             && let Some(way) = frc.find(set, tag)
         {
             let place = (set, core.config.ways + way);
             return match frc.entry(frc.number(set, way)).state {
-                FrcState::Filled => Where::Here(place),
-                state if state.is_leaving() => Where::Leaving(place),
+                FrcState::Filled => LineLocation::Here(place),
+                state if state.is_evicting() => LineLocation::Leaving(place),
                 _ => core.breach(at, "the FRC fetches a line without a waiter"),
             };
         }
         let way = position_of(row, tag).filter(|&way| row[way].state != LineState::Invalid);
         match way.map(|way| (row[way].state, (set, way as u32))) {
-            None => Where::Nowhere,
-            Some((state, place)) if state.is_here() => Where::Here(place),
-            Some((state, place)) if state.is_leaving() => Where::Leaving(place),
+            None => LineLocation::Nowhere,
+            Some((state, place)) if state.is_here() => LineLocation::Here(place),
+            Some((state, place)) if state.is_evicting() => LineLocation::Leaving(place),
             Some(_) => core.breach(at, "a reserved line without an MSHR entry"),
         }
     }
@@ -151,7 +151,7 @@ impl Transient {
         if !core.mshr.has_room(entry) {
             return Err(Stall::MshrMerge);
         }
-        let request = attended(&core.looking, pending, again);
+        let request = current_request(&core.looking, pending, again);
         core.room_for_ack(request)?;
         core.stats.count(request.kind, LookupResult::Coming);
         core.mshr.merge(at, (entry, core.whole), request);
@@ -175,7 +175,7 @@ impl Transient {
         let ((set, way), ways) = (place, core.config.ways);
         if let Some(frc) = frc.as_mut().filter(|_| way >= ways) {
             if kind.writes() {
-                frc.written(at, frc.number(set, way - ways));
+                frc.mark_written(at, frc.number(set, way - ways));
             }
             core.stats.frc.hits += 1;
         } else {
@@ -190,9 +190,9 @@ impl Transient {
 
     /// Serves a request whose line is being evicted: a read hits until the eviction is over. A write must
     /// wait for the end of the eviction, because the bytes may be in flight to memory already.
-    fn serve_leaving(&mut self, at: &impl AnyEdge, place: LinePlace, again: Option<usize>) -> Result<bool, Stall> {
+    fn serve_evicting(&mut self, at: &impl AnyEdge, place: LinePlace, again: Option<usize>) -> Result<bool, Stall> {
         let in_frc = place.1 >= self.core.config.ways;
-        if self.attended(again).kind.writes() || !in_frc && !self.serves_leaving {
+        if self.current_request(again).kind.writes() || !in_frc && !self.serves_leaving {
             return Ok(false);
         }
         let kind = self.perform(at, place, again, false)?;
@@ -211,11 +211,11 @@ impl Transient {
     ) -> Result<bool, Stall> {
         let (set, _) = block;
         let Self { core, pending, frc, binds_early, .. } = self;
-        let request = attended(&core.looking, pending, again);
+        let request = current_request(&core.looking, pending, again);
         let (kind, id) = (request.kind, request.id);
         core.room_for_ack(request)?;
         let entry = core.mshr.free().ok_or(Stall::MshrEntry)?;
-        let missed = again.map_or(at.cycle(), |place| pending.missed(place));
+        let missed = again.map_or(at.cycle(), |place| pending.first_lookup_cycle(place));
         let frc_way = frc.as_ref().and_then(|frc| frc.free(set));
         let victim = core.victim(set);
         let Some(way) = frc_way.map(|way| core.config.ways + way).or(victim) else { return Ok(false) };
@@ -228,9 +228,9 @@ impl Transient {
             let bound = victim.filter(|_| *binds_early).map(|way| way as u8);
             frc.allocate(at, frc.number(set, way), block, bound, id);
             core.stats.frc.misses += 1;
-            self.ask_for(Job { write: false, who: entry as u16, id, missed });
+            self.enqueue_job(Job { write: false, who: entry as u16, id, missed });
         } else {
-            self.give_way(at, entry, id, missed);
+            self.start_eviction(at, entry, id, missed);
             self.core.touch(at, set, way);
         }
         Ok(true)
@@ -245,11 +245,11 @@ impl Transient {
         can_write: bool,
     ) -> Result<RequestKind, Stall> {
         let Self { core, pending, frc, .. } = self;
-        let request = attended(&core.looking, pending, again);
+        let request = current_request(&core.looking, pending, again);
         core.room_for_ack(request)?;
         let (kind, sm) = (request.kind, request.sm);
         let spot = spot_of(frc, core.config.ways, place);
-        core.lines.perform_in(spot, &BankAccess::looking(request), &mut core.stats, at, can_write)?;
+        core.lines.perform_in(spot, &BankAccess::from_request(request), &mut core.stats, at, can_write)?;
         self.note_copy(at, place, kind, sm);
         Ok(kind)
     }
@@ -263,17 +263,17 @@ impl Transient {
         }
         if let Some(frc) = frc.as_mut().filter(|_| way >= core.config.ways) {
             let entry = frc.number(set, way - core.config.ways);
-            if !frc.entry(entry).state.is_leaving() {
-                frc.leaving_mut(entry).sharers |= 1 << sm;
+            if !frc.entry(entry).state.is_evicting() {
+                frc.eviction_mut(entry).sharers |= 1 << sm;
             }
-        } else if !core.tags.row(set)[way as usize].state.is_leaving() {
+        } else if !core.tags.row(set)[way as usize].state.is_evicting() {
             sharers.update(at, set, way, |cell| cell.0 |= 1 << sm);
         }
     }
 }
 
 /// Returns the current request: the one at `again` in the pending queue, else the oldest new one.
-fn attended<'a>(looking: &'a Fifo<LookupEntry>, pending: &'a Pending, again: Option<usize>) -> &'a Request {
+fn current_request<'a>(looking: &'a Fifo<LookupEntry>, pending: &'a Pending, again: Option<usize>) -> &'a Request {
     match (again, looking.front()) {
         (Some(place), _) => pending.request(place),
         (None, Some(looking)) => &looking.request,

@@ -20,7 +20,7 @@ pub(super) fn replace(sharers: &mut Array<Sharers>, at: &impl AnyEdge, (set, way
 
 impl Transient {
     /// Starts the eviction of the victim in the way that is reserved for an MSHR entry, if the way holds one.
-    pub(super) fn give_way(&mut self, at: &impl AnyEdge, entry: u32, id: u32, missed: u64) {
+    pub(super) fn start_eviction(&mut self, at: &impl AnyEdge, entry: u32, id: u32, missed: u64) {
         let MshrEntry { set, way, .. } = self.core.mshr.entry(entry);
         let state = self.core.tags.row(set)[way as usize].state;
         let sharers = self.sharers.as_mut().map_or(0, |sharers| replace(sharers, at, (set, way), 0));
@@ -39,11 +39,11 @@ impl Transient {
 
     /// Starts the next step of eviction `who` after the previous step is done.
     pub(super) fn step_out(&mut self, at: &impl AnyEdge, who: u32) {
-        let leaving = *self.leaving(who);
+        let leaving = *self.eviction(who);
         if leaving.is_shared() {
-            self.evictions.tell(who);
+            self.evictions.enqueue_recall(who);
         } else if leaving.concerns_memory() {
-            self.ask_for(Job { write: true, who: who as u16, id: leaving.id, missed: 0 });
+            self.enqueue_job(Job { write: true, who: who as u16, id: leaving.id, missed: 0 });
         }
         let is_gone = !leaving.is_shared() && !leaving.concerns_memory();
         if who >= self.core.config.mshr_entries {
@@ -65,7 +65,7 @@ impl Transient {
             // A fetch of the line just evicted would follow its write in the same channel.
             let Eviction { id, missed, reserved, .. } = leaving;
             self.core.stats.delays.eviction += at.cycle() - reserved;
-            self.ask_for(Job { write: false, who: who as u16, id, missed });
+            self.enqueue_job(Job { write: false, who: who as u16, id, missed });
             self.pending.wake(set);
         }
     }
@@ -84,21 +84,21 @@ impl Transient {
 
     /// Sends one recall of an evicted line to an L1; true if it is blocked by a full channel.
     pub(super) fn recall(&mut self, recall: &mut Option<RecallIo<'_>>, at: &mut impl AnyEdge) -> bool {
-        let Some(who) = self.evictions.telling() else { return false };
+        let Some(who) = self.evictions.recalling() else { return false };
         let Some(recall) = recall else { self.core.breach(at, "a copy to recall without a link to its L1") };
-        if !recall.inv.ready(at) {
+        if !recall.inv.is_ready(at) {
             return true;
         }
         // L1 lines may be longer than those of the bank; the recall names the L1 line that contains the
         // evicted line.
-        let line = self.core.place.interleave.unit(self.core.place.partition, self.leaving_line(who));
+        let line = self.core.place.interleave.unit(self.core.place.partition, self.eviction_line(who));
         let line = line >> self.core.place.parts_log2();
-        let leaving = self.leaving_mut(who);
+        let leaving = self.eviction_mut(who);
         let sm = leaving.sharers.trailing_zeros() as u8;
         leaving.sharers &= leaving.sharers - 1;
         leaving.inv_left += 1;
         if leaving.sharers == 0 {
-            self.evictions.told();
+            self.evictions.finish_recalls();
         }
         recall.inv.push(at, Invalidate { line, sm, leaver: who as u16 });
         false
@@ -110,10 +110,10 @@ impl Transient {
         let Some(ack) = recall.inv_ack.peek(at) else { return };
         let who = u32::from(ack.leaver);
         recall.inv_ack.drop_head(at);
-        if self.leaving(who).inv_left == 0 {
+        if self.eviction(who).inv_left == 0 {
             self.core.breach(at, "an acknowledgment without a waiter");
         }
-        let leaving = self.leaving_mut(who);
+        let leaving = self.eviction_mut(who);
         leaving.inv_left -= 1;
         if !leaving.is_shared() {
             self.step_out(at, who);
@@ -121,12 +121,12 @@ impl Transient {
     }
 
     /// Enqueues a write or a fetch for the channel of its line.
-    pub(super) fn ask_for(&mut self, job: Job) {
+    pub(super) fn enqueue_job(&mut self, job: Job) {
         let channel = match self.core.place.channels {
             Interleave { num_partitions: 1, .. } => 0,
             channels => channels.partition(self.line_of(job) * u64::from(self.core.bursts)),
         };
-        self.evictions.ask(channel as usize, job);
+        self.evictions.enqueue_job(channel as usize, job);
     }
 
     /// Sends one burst to each channel; true if a channel may have more to send and is not blocked by a full
@@ -140,8 +140,8 @@ impl Transient {
     }
 
     /// Records that memory has the evicted line or knows of the eviction, and starts the next step.
-    pub(super) fn written(&mut self, at: &impl AnyEdge, who: u32) {
-        let leaving = self.leaving_mut(who);
+    pub(super) fn finish_memory_step(&mut self, at: &impl AnyEdge, who: u32) {
+        let leaving = self.eviction_mut(who);
         (leaving.dirty, leaving.unheard) = (false, false);
         self.step_out(at, who);
     }
@@ -151,24 +151,24 @@ impl Transient {
         let Job { write, who, id, .. } = job;
         let burst = self.line_of(job) * u64::from(self.core.bursts) + u64::from(sent);
         let (mut dram_req, burst) = self.core.channel_of(burst, dram_req);
-        if !dram_req.ready(at) {
+        if !dram_req.is_ready(at) {
             return false;
         }
         let bursts = self.core.bursts;
-        if write && !self.leaving(u32::from(who)).dirty {
+        if write && !self.eviction(u32::from(who)).dirty {
             // Memory has the bytes already and only receives the notice of the eviction.
             dram_req.push(at, DramRequest { id, burst, tag: who, acknowledged: true, ..DramRequest::default() });
-            self.evictions.sent(channel, 1);
+            self.evictions.on_burst_sent(channel, 1);
             return self.evictions.job(channel).is_some();
         }
         let (tag, byte_mask, data) = self.burst_of(at, job, sent);
         let acknowledged = write && self.acknowledged && sent + 1 == bursts;
         let tag = if acknowledged { who } else { tag };
         dram_req.push(at, DramRequest { write, id, burst, tag, acknowledged, byte_mask, data });
-        let is_sent = self.evictions.sent(channel, bursts);
+        let is_sent = self.evictions.on_burst_sent(channel, bursts);
         self.core.stats.writebacks += u64::from(is_sent && write);
         if is_sent && write && !acknowledged {
-            self.written(at, u32::from(who));
+            self.finish_memory_step(at, u32::from(who));
             // The end of this eviction may have enqueued a fetch for a channel that was already visited in
             // this cycle.
             return true;
@@ -187,7 +187,7 @@ impl Transient {
             }
             return ((who * self.core.bursts + sent) as u16, 0, [0; BURST_BYTES]);
         }
-        let place = self.leaving_place(who);
+        let place = self.eviction_place(who);
         let Self { core, frc, .. } = self;
         let (memory, (row, column)) = match spot_of(frc, core.config.ways, place) {
             Spot::Way(place) => (&core.lines.data, place),
@@ -201,12 +201,12 @@ impl Transient {
     /// Returns the line number within the bank of the line of a job.
     fn line_of(&self, Job { write, who, .. }: Job) -> u64 {
         let who = u32::from(who);
-        if write { self.leaving_line(who) } else { self.core.local(self.core.mshr.entry(who).line) }
+        if write { self.eviction_line(who) } else { self.core.local(self.core.mshr.entry(who).line) }
     }
 
     /// Returns the remaining steps of eviction `who`: of an FRC entry if the number is beyond the MSHR
     /// entries.
-    fn leaving(&self, who: u32) -> &Eviction {
+    fn eviction(&self, who: u32) -> &Eviction {
         match &self.frc {
             Some(frc) if who >= self.core.config.mshr_entries => {
                 &frc.entry(who - self.core.config.mshr_entries).leaving
@@ -215,15 +215,15 @@ impl Transient {
         }
     }
 
-    fn leaving_mut(&mut self, who: u32) -> &mut Eviction {
+    fn eviction_mut(&mut self, who: u32) -> &mut Eviction {
         match &mut self.frc {
-            Some(frc) if who >= self.core.config.mshr_entries => frc.leaving_mut(who - self.core.config.mshr_entries),
+            Some(frc) if who >= self.core.config.mshr_entries => frc.eviction_mut(who - self.core.config.mshr_entries),
             _ => self.evictions.way_mut(who),
         }
     }
 
     /// Returns set and way of the line of eviction `who`; ways beyond those of the set are ways of the FRC.
-    fn leaving_place(&self, who: u32) -> LinePlace {
+    fn eviction_place(&self, who: u32) -> LinePlace {
         match &self.frc {
             Some(frc) if who >= self.core.config.mshr_entries => {
                 let entry = who - self.core.config.mshr_entries;
@@ -237,14 +237,14 @@ impl Transient {
     }
 
     /// Returns the line number within the bank of the line of eviction `who`.
-    fn leaving_line(&self, who: u32) -> u64 {
+    fn eviction_line(&self, who: u32) -> u64 {
         match &self.frc {
             Some(frc) if who >= self.core.config.mshr_entries => {
                 let entry = frc.entry(who - self.core.config.mshr_entries);
                 self.core.join(entry.set, entry.tag)
             }
             _ => {
-                let (set, way) = self.leaving_place(who);
+                let (set, way) = self.eviction_place(who);
                 self.core.join(set, self.core.tags.row(set)[way as usize].tag)
             }
         }

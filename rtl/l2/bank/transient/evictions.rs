@@ -5,12 +5,12 @@
 //!
 //! | port     | dir | payload | contract                                                     |
 //! |----------|-----|---------|--------------------------------------------------------------|
-//! | `tell`   | in  | leaver  | number of an eviction whose line has copies in L1s           |
+//! | `recall` | in  | eviction | number of an eviction whose line has copies in L1s           |
 //! | `fetch`  | in  | entry   | MSHR entry of a line to be fetched                           |
-//! | `write`  | in  | leaver  | number of an eviction whose line is dirty, or that memory acknowledges, with no copies in L1s left |
+//! | `write`  | in  | eviction | number of an eviction whose line is dirty, or that memory acknowledges, with no copies in L1s left |
 //!
 //! Each DRAM channel has a queue of its own, so that no channel waits for another. Every queue is large
-//! enough for all its possible entries, so nothing here stalls. The number of an eviction (`leaver`) is that
+//! enough for all its possible entries, so nothing here stalls. The number of an eviction is that
 //! of the MSHR entry whose line takes the way. The numbers after the MSHR entries denote FRC entries.
 //!
 //! Part of `rtl/l2/bank.rs`.
@@ -74,7 +74,7 @@ impl Eviction {
 /// Number of an eviction; the shape is the width.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
-struct Leaver(#[payload(name = "leaver", width = *shape)] u16);
+struct EvictionNumber(#[payload(name = "leaver", width = *shape)] u16);
 
 /// A fetch, a writeback or a notice of an eviction for memory; the shape is the width of an eviction number.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
@@ -115,7 +115,7 @@ pub(super) struct Evictions {
     /// Eviction from the way reserved for each MSHR entry.
     ways: Box<[Eviction]>,
     /// Evictions that still have recalls to send, in order.
-    telling: Fifo<Leaver>,
+    telling: Fifo<EvictionNumber>,
     /// Job queue of each channel.
     jobs: Box<[Jobs]>,
     /// Number of bursts per line.
@@ -154,22 +154,22 @@ impl Evictions {
     }
 
     /// Enqueues an eviction whose line must be recalled from L1s.
-    pub fn tell(&mut self, who: u32) {
-        self.telling.push(Leaver(who as u16));
+    pub fn enqueue_recall(&mut self, who: u32) {
+        self.telling.push(EvictionNumber(who as u16));
     }
 
     /// Returns the eviction for which recalls are being sent.
-    pub fn telling(&self) -> Option<u32> {
-        self.telling.front().map(|&Leaver(who)| u32::from(who))
+    pub fn recalling(&self) -> Option<u32> {
+        self.telling.front().map(|&EvictionNumber(who)| u32::from(who))
     }
 
     /// Removes the eviction whose recalls have all been sent.
-    pub fn told(&mut self) {
+    pub fn finish_recalls(&mut self) {
         self.telling.drop_front();
     }
 
     /// Enqueues a job for a channel.
-    pub fn ask(&mut self, channel: usize, job: Job) {
+    pub fn enqueue_job(&mut self, channel: usize, job: Job) {
         self.jobs[channel].queue.push(job);
     }
 
@@ -180,7 +180,7 @@ impl Evictions {
     }
 
     /// Counts a sent burst of the oldest job, which has `bursts` bursts; true if it was the last one.
-    pub fn sent(&mut self, channel: usize, bursts: u32) -> bool {
+    pub fn on_burst_sent(&mut self, channel: usize, bursts: u32) -> bool {
         let Jobs { queue, sent } = &mut self.jobs[channel];
         *sent += 1;
         let is_done = *sent == bursts;
@@ -230,13 +230,13 @@ mod tests {
         };
         let mut evictions = Evictions::new(4, 0, false, &place);
         let fetch = |who| Job { who, ..Job::default() };
-        evictions.ask(0, fetch(1));
-        evictions.ask(1, fetch(2));
-        evictions.ask(1, fetch(3));
+        evictions.enqueue_job(0, fetch(1));
+        evictions.enqueue_job(1, fetch(2));
+        evictions.enqueue_job(1, fetch(3));
         let next = |evictions: &Evictions, channel| evictions.job(channel).map(|(job, sent)| (job.who, sent));
-        assert!(!evictions.sent(1, 2));
+        assert!(!evictions.on_burst_sent(1, 2));
         assert_eq!((next(&evictions, 0), next(&evictions, 1)), (Some((1, 0)), Some((2, 1))));
-        assert!(evictions.sent(1, 2));
+        assert!(evictions.on_burst_sent(1, 2));
         assert_eq!((next(&evictions, 0), next(&evictions, 1)), (Some((1, 0)), Some((3, 0))));
     }
 }

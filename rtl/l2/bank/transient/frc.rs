@@ -70,7 +70,7 @@ pub enum FrcState {
 impl FrcState {
     /// True if the entry holds an old line that is being evicted.
     #[must_use]
-    pub fn is_leaving(self) -> bool {
+    pub fn is_evicting(self) -> bool {
         matches!(self, Self::VictInv | Self::VictWb)
     }
 }
@@ -197,7 +197,7 @@ impl Frc {
     }
 
     /// Returns sharers and remaining eviction steps of the line of an entry, to be changed.
-    pub fn leaving_mut(&mut self, entry: u32) -> &mut Eviction {
+    pub fn eviction_mut(&mut self, entry: u32) -> &mut Eviction {
         &mut self.entries[entry as usize].leaving
     }
 
@@ -260,7 +260,7 @@ impl Frc {
     ///
     /// # Panics
     /// If the entry holds no such line.
-    pub fn written(&mut self, at: &impl AnyEdge, entry: u32) {
+    pub fn mark_written(&mut self, at: &impl AnyEdge, entry: u32) {
         self.take(at, ACCESS);
         self.expect(at, entry, FrcState::Filled, "written");
         self.entries[entry as usize].wr_pend = true;
@@ -325,7 +325,7 @@ impl Frc {
     pub fn release(&mut self, at: &impl AnyEdge, entry: u32) {
         let old = &mut self.entries[entry as usize];
         assert!(
-            old.state.is_leaving() && !old.leaving.is_shared() && !old.leaving.concerns_memory(),
+            old.state.is_evicting() && !old.leaving.is_shared() && !old.leaving.concerns_memory(),
             "cycle {}, {}: entry {entry} is released as {:?} with {:?}",
             at.cycle(),
             self.path,
@@ -342,7 +342,7 @@ impl Frc {
         let count = |is_so: fn(FrcState) -> bool| entries.iter().filter(|entry| is_so(entry.state)).count() as u64;
         let width = bits_for(entries.len() as u32 + 1);
         to.probe_sized("num_fetching", count(|state| state == FrcState::Fetch), width);
-        to.probe_sized("num_leaving", count(FrcState::is_leaving), width);
+        to.probe_sized("num_leaving", count(FrcState::is_evicting), width);
         to.entries("entry", entries.iter(), |entry, to| entry.describe(shape, to));
         to.part("filled", |to| filled.describe(to));
         to.array("data", data);

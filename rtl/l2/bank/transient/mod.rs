@@ -143,11 +143,11 @@ impl Transient {
 
         let more = self.core.can_reply(reply_stuck)
             || more_bursts
-            || !recall_stuck && self.evictions.telling().is_some()
+            || !recall_stuck && self.evictions.recalling().is_some()
             || self.core.mshr.is_ready() && replayed != Err(Stall::ReplyQueue)
-            || io.dram_rsp.waiting(at)
-            || io.recall.as_ref().is_some_and(|recall| recall.inv_ack.waiting(at))
-            || self.core.can_accept() && io.req.waiting(at)
+            || io.dram_rsp.has_beat(at)
+            || io.recall.as_ref().is_some_and(|recall| recall.inv_ack.has_beat(at))
+            || self.core.can_accept() && io.req.has_beat(at)
             || self.pending.is_awake()
             || more_swaps
             // The line of a stalled request may have moved or been evicted since its lookup.
@@ -170,7 +170,7 @@ impl Transient {
         let mut arriving = self.core.arriving(dram_rsp, at);
         if let Some(mut ack) = arriving.take_if(|arriving| arriving.peek(at).is_some_and(|reply| reply.is_ack)) {
             let written = ack.pop(at).tag;
-            self.written(at, u32::from(written));
+            self.finish_memory_step(at, u32::from(written));
         }
         let can_write = self.core.can_write(arriving.is_some());
         if let Some(dram_rsp) = &mut arriving {
@@ -179,7 +179,7 @@ impl Transient {
         let replayed = self.serve_waiter(at, can_write);
         let looked = match replayed {
             Ok(true) | Err(Stall::AtomicBuffer) => self.hold_up(at),
-            _ => self.attend(at, can_write),
+            _ => self.serve_next(at, can_write),
         };
         (replayed, looked)
     }

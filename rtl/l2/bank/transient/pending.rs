@@ -176,7 +176,7 @@ impl Pending {
     }
 
     /// Returns the cycle of the first lookup of the request in a place.
-    pub fn missed(&self, place: usize) -> u64 {
+    pub fn first_lookup_cycle(&self, place: usize) -> u64 {
         self.entries[place].missed
     }
 
@@ -233,7 +233,7 @@ mod tests {
     }
 
     /// Returns the tickets of the requests that begin their lookups, in order.
-    fn started(queue: &mut Pending) -> Vec<u64> {
+    fn start_all(queue: &mut Pending) -> Vec<u64> {
         let mut tickets = Vec::new();
         while queue.start(50 + tickets.len() as u64) {
             let youngest = queue.entries.iter().filter(|entry| entry.step == Step::Looking).max_by_key(|e| e.due);
@@ -247,16 +247,16 @@ mod tests {
         let mut queue = queue(&[7, 7, 8]);
         queue.wake(7);
         queue.wake(7);
-        assert_eq!(started(&mut queue), [0]);
+        assert_eq!(start_all(&mut queue), [0]);
         queue.wake(7);
-        assert!(started(&mut queue).is_empty());
+        assert!(start_all(&mut queue).is_empty());
     }
 
     #[test]
     fn sets_that_share_what_came_free_look_again_one_after_the_other() {
         let mut queue = queue(&[7, 8, 7, 15]);
         queue.wake_where(|set| set % 8 == 7);
-        assert_eq!(started(&mut queue), [0, 3]);
+        assert_eq!(start_all(&mut queue), [0, 3]);
         assert_eq!((queue.due(59), queue.due(60), queue.next_due()), (None, Some(0), Some(60)));
     }
 
@@ -264,13 +264,13 @@ mod tests {
     fn the_next_of_the_set_follows_one_that_was_served_and_not_one_that_was_refused() {
         let mut queue = queue(&[7, 7]);
         queue.wake(7);
-        assert_eq!(started(&mut queue), [0]);
+        assert_eq!(start_all(&mut queue), [0]);
         queue.refuse(0);
-        assert!(started(&mut queue).is_empty());
+        assert!(start_all(&mut queue).is_empty());
         queue.wake(7);
-        assert_eq!(started(&mut queue), [0]);
+        assert_eq!(start_all(&mut queue), [0]);
         queue.remove(0);
-        assert_eq!(started(&mut queue), [1]);
+        assert_eq!(start_all(&mut queue), [1]);
     }
 
     #[test]

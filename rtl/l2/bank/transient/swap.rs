@@ -116,7 +116,7 @@ impl Transient {
         let new_line = frc.data.row(row)[column as usize].clone();
         // An empty way has no bytes to read.
         if old.state.is_here() {
-            let old_line = core.lines.leaving(at, (set, way), &mut core.stats).clone();
+            let old_line = core.lines.take_victim(at, (set, way), &mut core.stats).clone();
             frc.data.update(at, row, column, |line| *line = old_line);
         }
         core.lines.data.update(at, set, way, |line| *line = new_line);

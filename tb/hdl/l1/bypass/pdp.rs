@@ -14,7 +14,7 @@ use rtl::kernel::{Describe, Edge};
 use rtl::l1::bypass::Hooks;
 use rtl::l1::bypass::pdp::{Pdp, PdpConfig};
 
-use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -39,7 +39,7 @@ struct Unit {
     distance: u32,
     dut: Pdp,
     golden: twin::Pdp,
-    moods: Moods<2>,
+    moods: TrafficModes<2>,
     random: Random,
 }
 
@@ -53,7 +53,7 @@ impl Unit {
         };
         let dut = Pdp::new(&CacheGeometry { path: "l1", sets, ways }, &PdpConfig { distance });
         let golden = twin::Pdp::new(distance.into());
-        Self { sets, ways, distance, dut, golden, moods: Moods::default(), random }
+        Self { sets, ways, distance, dut, golden, moods: TrafficModes::default(), random }
     }
 }
 

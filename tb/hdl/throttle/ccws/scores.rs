@@ -16,7 +16,7 @@ use rtl::throttle::ccws::scores::Scores;
 use rtl::throttle::message::Miss;
 use rtl::throttle::{CycleState, Hooks, IssueLimit};
 
-use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -53,7 +53,7 @@ struct Unit {
     golden: twin::Scores,
     /// Mask of the running warps.
     live: u64,
-    moods: Moods<3>,
+    moods: TrafficModes<3>,
     random: Random,
 }
 
@@ -80,7 +80,7 @@ impl Unit {
             config,
             warps,
             live: 0,
-            moods: Moods::default(),
+            moods: TrafficModes::default(),
             random,
         }
     }
@@ -124,9 +124,9 @@ impl Bench for Unit {
         ports.input("lost_warp", warps.next_power_of_two().ilog2(), warp);
         ports.input("lost_live", warps, self.live);
         if lost {
-            self.dut.missed(Miss { warp, lost: true }, cycle, self.live);
+            self.dut.on_miss(Miss { warp, lost: true }, cycle, self.live);
             if self.live >> warp & 1 != 0 {
-                self.golden.lost(warp);
+                self.golden.on_lost_locality(warp);
             }
         }
         // Some warps end while others begin. They issue often or hardly ever.
@@ -141,13 +141,13 @@ impl Bench for Unit {
             self.dut.start(warp);
             self.golden.start(warp);
         }
-        each(issued).for_each(|warp| self.golden.issued(warp));
+        each(issued).for_each(|warp| self.golden.on_issue(warp));
         self.live = self.live & !ends | starts;
         ports.input("live", warps, self.live);
         let seen = CycleState { cycle, live: self.live, waiting: 0, issued, thread_instructions: 0 };
         let IssueLimit::Load(admitted) = self.dut.admit(&seen) else { unreachable!("scores are about loads") };
-        self.golden.pass();
-        assert_eq!(self.golden.admitted(), each(admitted).collect::<Vec<_>>());
+        self.golden.tick();
+        assert_eq!(self.golden.admitted_warps(), each(admitted).collect::<Vec<_>>());
         ports.output("admitted", warps, admitted);
     }
 

@@ -15,7 +15,7 @@ use rtl::throttle::ccws::CcwsConfig;
 use rtl::throttle::ccws::victims::Victims;
 use rtl::throttle::{L1Place, Losses};
 
-use crate::{Bench, Mistake, Moods, Ports, Random, Size};
+use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 
 block! {
     |size, random| Box::new(Unit::new(size, random)),
@@ -52,7 +52,7 @@ struct Unit {
     lines: Vec<Vec<Option<u64>>>,
     /// Lines that the test accesses.
     asked: Vec<u64>,
-    moods: Moods<2>,
+    moods: TrafficModes<2>,
     random: Random,
 }
 
@@ -91,7 +91,7 @@ impl Unit {
             warps,
             lines: vec![vec![None; ways as usize]; sets as usize],
             asked,
-            moods: Moods::default(),
+            moods: TrafficModes::default(),
             random,
         }
     }
@@ -133,15 +133,15 @@ impl Bench for Unit {
         ports.input("line", LINE_BITS, line);
         ports.input("stored_valid", 1, stored);
         ports.input("clear", 1, clear);
-        let lost = missed.then(|| self.dut.missed(at, (set as u32, way as u32), old, (warp, line)));
+        let lost = missed.then(|| self.dut.on_miss(at, (set as u32, way as u32), old, (warp, line)));
         ports.output_if("lost", 1, lost);
         if missed {
-            assert_eq!(lost, Some(self.golden.missed(old, warp, line)));
+            assert_eq!(lost, Some(self.golden.on_miss(old, warp, line)));
             self.lines[set][way] = Some(line);
         }
         if stored {
-            self.dut.stored(at, line);
-            self.golden.stored(line);
+            self.dut.on_store(at, line);
+            self.golden.on_store(line);
             self.lines[set].iter_mut().filter(|way| **way == Some(line)).for_each(|way| *way = None);
         }
         if clear {

@@ -62,7 +62,7 @@ fn the_line_that_gave_way_is_found_where_its_successor_was() {
 fn an_entry_is_free_again_when_its_old_line_is_gone() {
     let frc = after(3, |frc, at| {
         frc.write_back(at, 0);
-        frc.leaving_mut(0).dirty = false;
+        frc.eviction_mut(0).dirty = false;
         frc.release(at, 0);
     });
     assert!(frc.is_empty());
@@ -95,7 +95,7 @@ fn a_line_that_comes_twice_is_a_breach() {
 #[test]
 #[should_panic(expected = "cycle 7, l2.frc: entry 0 is written in state VictInv, expected Filled")]
 fn a_write_to_a_line_on_its_way_out_is_a_breach() {
-    after(3, |frc, at| frc.written(at, 0));
+    after(3, |frc, at| frc.mark_written(at, 0));
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn a_write_to_a_line_on_its_way_out_is_a_breach() {
 #[should_panic(expected = "tick 7: `access` after `access`")]
 fn a_second_access_in_a_cycle_is_a_breach() {
     after(2, |frc, at| {
-        frc.written(at, 0);
+        frc.mark_written(at, 0);
         frc.allocate(at, 1, (5, 8), None, 0);
     });
 }
