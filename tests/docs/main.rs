@@ -8,6 +8,7 @@
 //! |-----------------------------------------------------------------------|-----------------|
 //! | the generated parts of README and `docs/` are up to date              | `main`          |
 //! | every field of the configuration is documented, with its source       | `configuration` |
+//! | the book lists every page; an excerpt of code is up to date           | `book`          |
 //! | the examples do what their pages say                                  | `examples`      |
 //! | unknown, unused and unclosed markers of generated text are rejected   | `parts`         |
 //! | links and paths in the documents lead to existing files               | `links`         |
@@ -16,6 +17,7 @@
 //! | the tour shows the current output of its commands                     | `tour`          |
 //! | the testpoints in the headers of benches name existing tests          | `testpoints`    |
 
+mod book;
 mod configuration;
 mod dictionary;
 mod examples;
