@@ -87,7 +87,7 @@ fn one_location_has_one_order_for_all_who_read_it_in_memory() {
 }
 
 /// Number of random programs, normally and in a thorough run.
-const PROGRAMS: [u64; 2] = [18, 45];
+const PROGRAMS: [u64; 2] = [10, 45];
 
 #[test]
 fn random_programs_show_only_what_is_allowed() {

@@ -77,7 +77,7 @@ fn lines_that_leave_the_l2_leave_the_l1s_as_well_and_every_recall_is_answered() 
 #[test]
 fn recalls_do_not_depend_on_how_the_host_evaluates_them_nor_on_checks() {
     let run = |mode: Mode, check| {
-        let max_cycles = (!is_thorough()).then_some(20_000);
+        let max_cycles = (!is_thorough()).then_some(10_000);
         let options = RunOptions { check, max_cycles, mode: Mode { digest: true, ..mode }, ..RunOptions::default() };
         let setup = Setup { options, ..Setup::default() }.designs(&["frc"]).sets(&SHARERS);
         let report = setup.sets(&["num_sms=3", "num_partitions=2", "l2.flow.frc.entries=4"]);
