@@ -8,6 +8,7 @@
 //! |-----------------------------------------------------------------------|-----------------|
 //! | the generated parts of README and `docs/` are up to date              | `main`          |
 //! | every field of the configuration is documented, with its source       | `configuration` |
+//! | functions of the CUDA runtime that programs can call                  | `cuda`          |
 //! | the examples do what their pages say                                  | `examples`      |
 //! | unknown, unused and unclosed markers of generated text are rejected   | `parts`         |
 //! | links and paths in the documents lead to existing files               | `links`         |
@@ -17,6 +18,7 @@
 //! | the testpoints in the headers of benches name existing tests          | `testpoints`    |
 
 mod configuration;
+mod cuda;
 mod dictionary;
 mod examples;
 mod links;
