@@ -3,8 +3,9 @@
 //! kernel runs: before a launch, all pages that the program has changed are written to the device, and after it
 //! everything is read back. Neither takes simulated time, so the migration of pages is not modeled.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::c_void;
+use std::ops::Range;
 use std::ptr;
 
 use cuda::error::CudaError;
@@ -25,8 +26,8 @@ const TRIES: usize = 64;
 pub struct Managed {
     /// Contents of each range at the last exchange with the device, by address.
     ranges: BTreeMap<usize, Vec<u8>>,
-    /// Pages that are mapped for variables, which may share pages.
-    pages: HashSet<usize>,
+    /// Number of ranges on each mapped page: small ranges may share one.
+    pages: HashMap<usize, usize>,
 }
 
 impl Managed {
@@ -35,11 +36,45 @@ impl Managed {
         self.ranges.range(..=address).next_back().is_some_and(|(start, copy)| address < start + copy.len())
     }
 
+    /// Maps the pages of a new range, unless they are mapped; false if the program uses one of them.
+    fn hold(&mut self, pages: Range<usize>) -> bool {
+        let missing: Vec<usize> = pages.clone().filter(|page| !self.pages.contains_key(page)).collect();
+        let runs: Vec<&[usize]> = missing.chunk_by(|a, b| a + 1 == *b).collect();
+        for (number, run) in runs.iter().enumerate() {
+            if !map(run[0] * PAGE_BYTES, run.len() * PAGE_BYTES) {
+                runs[..number].iter().for_each(|run| unmap(run[0] * PAGE_BYTES, run.len() * PAGE_BYTES));
+                return false;
+            }
+        }
+        pages.for_each(|page| *self.pages.entry(page).or_default() += 1);
+        true
+    }
+
+    /// Unmaps the pages of a range that no other range shares.
+    fn release(&mut self, pages: Range<usize>) {
+        let mut unused = Vec::new();
+        for page in pages {
+            if let Some(count) = self.pages.get_mut(&page) {
+                *count -= 1;
+                if *count == 0 {
+                    self.pages.remove(&page);
+                    unused.push(page);
+                }
+            }
+        }
+        unused.chunk_by(|a, b| a + 1 == *b).for_each(|run| unmap(run[0] * PAGE_BYTES, run.len() * PAGE_BYTES));
+    }
+
     /// Returns the range that contains an address: start and size in bytes.
     pub fn range_of(&self, address: usize) -> Option<(usize, usize)> {
         let (&start, copy) = self.ranges.range(..=address).next_back()?;
         (address < start + copy.len()).then_some((start, copy.len()))
     }
+}
+
+/// Returns the pages of a range.
+fn pages_of(address: usize, bytes: usize) -> Range<usize> {
+    address / PAGE_BYTES..(address + bytes).div_ceil(PAGE_BYTES)
 }
 
 /// Maps memory of the program at an address; false if something else is there.
@@ -70,7 +105,6 @@ pub fn allocate(state: &mut State, bytes: usize) -> Result<usize, Failure> {
     if bytes == 0 {
         return Err(CudaError::INVALID_VALUE.into());
     }
-    let rounded = bytes.next_multiple_of(PAGE_BYTES);
     let mut least = 0;
     for _ in 0..TRIES {
         let (alignment, function) = (PAGE_BYTES as u64, "cudaMallocManaged".to_owned());
@@ -79,13 +113,13 @@ pub fn allocate(state: &mut State, bytes: usize) -> Result<usize, Failure> {
             (Reply::Address(address), _) => address as usize,
             (reply, _) => return Err(unexpected(&reply)),
         };
-        if map(address, rounded) {
+        if state.managed.hold(pages_of(address, bytes)) {
             state.managed.ranges.insert(address, vec![0; bytes]);
             state.tell(&Request::Write { address: address as u64 }, &vec![0; bytes])?;
             return Ok(address);
         }
         state.tell(&Request::Free { address: address as u64 }, &[])?;
-        least = (address + rounded) as u64;
+        least = (address + bytes) as u64;
     }
     state
         .refuse(format!("cudaMallocManaged: no {bytes} bytes are free at one address in the program and on the device"))
@@ -93,15 +127,8 @@ pub fn allocate(state: &mut State, bytes: usize) -> Result<usize, Failure> {
 
 /// Makes a variable of a module managed memory: maps it in the program with its initial contents.
 pub fn adopt(state: &mut State, address: usize, bytes: usize) -> Result<(), Failure> {
-    let first = address / PAGE_BYTES;
-    for page in first..(address + bytes).div_ceil(PAGE_BYTES) {
-        if !state.managed.pages.contains(&page) {
-            if !map(page * PAGE_BYTES, PAGE_BYTES) {
-                return state
-                    .refuse(format!("the address {address:#x} of a managed variable is in use by the program"));
-            }
-            state.managed.pages.insert(page);
-        }
+    if !state.managed.hold(pages_of(address, bytes)) {
+        return state.refuse(format!("the address {address:#x} of a managed variable is in use by the program"));
     }
     state.managed.ranges.insert(address, vec![0; bytes]);
     fetch(state, address)
@@ -110,7 +137,7 @@ pub fn adopt(state: &mut State, address: usize, bytes: usize) -> Result<(), Fail
 /// Frees managed memory; false if none starts at the address.
 pub fn free(state: &mut State, address: usize) -> Result<bool, Failure> {
     let Some(copy) = state.managed.ranges.remove(&address) else { return Ok(false) };
-    unmap(address, copy.len().next_multiple_of(PAGE_BYTES));
+    state.managed.release(pages_of(address, copy.len()));
     state.tell(&Request::Free { address: address as u64 }, &[])?;
     Ok(true)
 }
@@ -118,12 +145,7 @@ pub fn free(state: &mut State, address: usize) -> Result<bool, Failure> {
 /// Frees all managed memory, after the device has forgotten it.
 pub fn free_all(state: &mut State) {
     for (address, copy) in std::mem::take(&mut state.managed.ranges) {
-        if !state.managed.pages.contains(&(address / PAGE_BYTES)) {
-            unmap(address, copy.len().next_multiple_of(PAGE_BYTES));
-        }
-    }
-    for page in std::mem::take(&mut state.managed.pages) {
-        unmap(page * PAGE_BYTES, PAGE_BYTES);
+        state.managed.release(pages_of(address, copy.len()));
     }
 }
 
