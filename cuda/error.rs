@@ -19,8 +19,12 @@ impl CudaError {
     pub const INVALID_VALUE: Self = Self(1);
     /// The memory is exhausted.
     pub const MEMORY_ALLOCATION: Self = Self(2);
+    /// The process is ending.
+    pub const UNLOADING: Self = Self(4);
     /// The shape of a launch exceeds a limit of the device.
     pub const INVALID_CONFIGURATION: Self = Self(9);
+    /// The distance of two rows is smaller than a row.
+    pub const INVALID_PITCH: Self = Self(12);
     /// The symbol is unknown.
     pub const INVALID_SYMBOL: Self = Self(13);
     /// The address is not one that the runtime returned.
@@ -39,6 +43,8 @@ impl CudaError {
     pub const ILLEGAL_ADDRESS: Self = Self(700);
     /// A launch needs more of a resource than an SM has.
     pub const LAUNCH_OUT_OF_RESOURCES: Self = Self(701);
+    /// A kernel made an illegal operation.
+    pub const LAUNCH_FAILURE: Self = Self(719);
     /// The feature is not supported.
     pub const NOT_SUPPORTED: Self = Self(801);
 
@@ -59,10 +65,12 @@ impl CudaError {
     }
 }
 
-static KNOWN: [Known; 14] = [
+static KNOWN: [Known; 17] = [
     Known(CudaError::SUCCESS, c"cudaSuccess", c"no error"),
     Known(CudaError::INVALID_VALUE, c"cudaErrorInvalidValue", c"invalid argument"),
     Known(CudaError::MEMORY_ALLOCATION, c"cudaErrorMemoryAllocation", c"out of memory"),
+    Known(CudaError::UNLOADING, c"cudaErrorCudartUnloading", c"driver shutting down"),
+    Known(CudaError::INVALID_PITCH, c"cudaErrorInvalidPitchValue", c"invalid pitch argument"),
     Known(CudaError::INVALID_CONFIGURATION, c"cudaErrorInvalidConfiguration", c"invalid configuration argument"),
     Known(CudaError::INVALID_SYMBOL, c"cudaErrorInvalidSymbol", c"invalid device symbol"),
     Known(CudaError::INVALID_DEVICE_POINTER, c"cudaErrorInvalidDevicePointer", c"invalid device pointer"),
@@ -81,5 +89,6 @@ static KNOWN: [Known; 14] = [
         c"cudaErrorLaunchOutOfResources",
         c"too many resources requested for launch",
     ),
+    Known(CudaError::LAUNCH_FAILURE, c"cudaErrorLaunchFailure", c"unspecified launch failure"),
     Known(CudaError::NOT_SUPPORTED, c"cudaErrorNotSupported", c"operation not supported"),
 ];

@@ -277,7 +277,7 @@ impl<'d, 'c> Server<'d, 'c> {
             (self.note)(Note::Message("note: kernels of the program call `printf`, which prints nothing"));
         }
         let program = kernel.program();
-        let limit = |shape: [u32; 3]| shape.iter().product::<u32>();
+        let limit = |shape: [u32; 3]| shape.iter().fold(1u32, |product, &extent| product.saturating_mul(extent));
         let limits = &program.limits;
         let properties = KernelProperties {
             number: self.kernels.len() as u32,
@@ -349,11 +349,16 @@ impl<'d, 'c> Server<'d, 'c> {
                     }
                     _ => return self.refuse(&error),
                 };
-                self.fail(code, &format!("kernel `{name}`: {error}"))
+                match error {
+                    // The other errors name the kernel themselves.
+                    LaunchError::Shape { .. } => self.fail(code, &format!("kernel `{name}`: {error}")),
+                    error => self.fail(code, &error),
+                }
             }
-            Err(DeviceError::Fault(why)) => self.fail(CudaError::ILLEGAL_ADDRESS, &format!("kernel `{name}`: {why}")),
+            Err(DeviceError::Access(why)) => self.fail(CudaError::ILLEGAL_ADDRESS, &why),
+            Err(DeviceError::Fault(why)) => self.fail(CudaError::LAUNCH_FAILURE, &why),
             Err(DeviceError::Stopped(why)) => self.refuse(&format!("kernel `{name}`: {why}")),
-            Err(DeviceError::Earlier) => Reply::Failed(CudaError::ILLEGAL_ADDRESS),
+            Err(DeviceError::Earlier) => Reply::Failed(CudaError::LAUNCH_FAILURE),
         }
     }
 }

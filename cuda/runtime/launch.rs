@@ -78,8 +78,8 @@ fn launch(
     managed::to_device(state)?;
     let request = Request::Launch { kernel: kernel.number, grid, block, shared_bytes: shared_bytes as u64 };
     let launched = state.tell(&request, &params);
-    if launched == Err(Failure::Code(CudaError::ILLEGAL_ADDRESS)) {
-        state.sticky = Some(CudaError::ILLEGAL_ADDRESS);
+    if let Err(Failure::Code(error @ (CudaError::ILLEGAL_ADDRESS | CudaError::LAUNCH_FAILURE))) = launched {
+        state.sticky = Some(error);
     }
     launched?;
     managed::from_device(state)

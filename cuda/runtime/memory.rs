@@ -76,7 +76,7 @@ fn copy(state: &mut State, to: *mut c_void, from: *const c_void, rows: Rows, kin
         _ => return Err(CudaError::INVALID_MEMCPY_DIRECTION.into()),
     };
     if rows.count > 1 && (rows.width > rows.to_pitch || rows.width > rows.from_pitch) {
-        return Err(CudaError(12).into());
+        return Err(CudaError::INVALID_PITCH.into());
     }
     let to_side = side(state, to.addr(), to_claim)?;
     let from_side = side(state, from.addr(), from_claim)?;

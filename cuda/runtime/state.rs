@@ -3,6 +3,7 @@
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use cuda::error::CudaError;
@@ -58,6 +59,8 @@ pub struct State {
     handles: usize,
 }
 
+/// True if the process is ending because of a refusal.
+static IS_ENDING: AtomicBool = AtomicBool::new(false);
 static STATE: Mutex<Option<State>> = Mutex::new(None);
 
 thread_local! {
@@ -116,7 +119,12 @@ impl State {
 }
 
 /// Carries out a function of the runtime and returns its error code, which becomes the last error of the thread.
+///
+/// While the process ends because of a refusal, all functions fail: destructors of the program may still call them.
 pub fn call(function: impl FnOnce(&mut State) -> Result<(), Failure>) -> i32 {
+    if IS_ENDING.load(Ordering::Relaxed) {
+        return CudaError::UNLOADING.0;
+    }
     let mut lock = STATE.lock().unwrap_or_else(PoisonError::into_inner);
     let state = lock.get_or_insert_default();
     let result = match state.sticky {
@@ -134,6 +142,9 @@ pub fn call(function: impl FnOnce(&mut State) -> Result<(), Failure>) -> i32 {
         Err(Failure::End(text)) => {
             if let Some(text) = text {
                 eprintln!("warpsieve: {text}");
+            }
+            if IS_ENDING.swap(true, Ordering::Relaxed) {
+                return CudaError::UNLOADING.0;
             }
             std::process::exit(REFUSED)
         }

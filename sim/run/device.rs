@@ -16,7 +16,7 @@ use ptx::lower::Prepared;
 use rtl::l1::stats::L1Stats;
 use rtl::l2::L2Stats;
 use rtl::machine::{Machine, MachineConfig};
-use rtl::sm::{AddressMap, InstructionStore, KernelImage, LaunchError, NamedRange, occupancy};
+use rtl::sm::{AddressMap, FaultKind, InstructionStore, KernelImage, LaunchError, NamedRange, occupancy};
 use thiserror::Error;
 
 use super::counters::Totals;
@@ -128,7 +128,10 @@ pub enum DeviceError {
     /// The machine cannot run a launch of this shape. Later launches can still run.
     #[error(transparent)]
     Launch(#[from] LaunchError),
-    /// The kernel made an illegal access or operation. No later launch can run.
+    /// The kernel accessed memory that is not allocated, or with a wrong alignment. No later launch can run.
+    #[error("{0}")]
+    Access(String),
+    /// The kernel made another illegal operation. No later launch can run.
     #[error("{0}")]
     Fault(String),
     /// The kernel made no progress, or the run was limited or interrupted. No later launch can run.
@@ -396,7 +399,12 @@ impl<'o> Device<'o> {
             Err(stop) => {
                 let error = match &stop {
                     StopReason::Error(RunError::NoProgress(waiting)) => DeviceError::Stopped(waiting.clone()),
-                    StopReason::Error(error) => DeviceError::Fault(error.to_string()),
+                    StopReason::Error(error) => {
+                        let fault = self.drive.machine.fault().map(|fault| &fault.kind);
+                        let is_access = matches!(fault, Some(FaultKind::Access { .. }));
+                        let text = error.to_string();
+                        if is_access { DeviceError::Access(text) } else { DeviceError::Fault(text) }
+                    }
                     StopReason::Outcome(Outcome::NoProgress(waiting)) => {
                         DeviceError::Stopped(format!("no progress: deadlock or livelock\n{waiting}"))
                     }
