@@ -1,5 +1,6 @@
 //! Defines the command line: subcommands, arguments and options.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use ::area::Node;
@@ -50,6 +51,16 @@ const CONFIG_EXAMPLES: &str = "Examples:
   warpsieve config --design pric --set l1.ways=8
   warpsieve config --design bypass-all > mine.toml   (a machine file to edit)
   warpsieve config --machine volta --graph volta.svg";
+
+const EXEC_EXAMPLES: &str = "Examples:
+  nvcc -cudart shared -gencode arch=compute_75,code=compute_75 mine.cu -o mine
+  warpsieve exec -- ./mine
+  warpsieve exec --machine volta --stats mine.json --emit launches -- ./mine 1024
+  warpsieve run launches/0001-kernel.toml --check
+
+Launches, refused calls and the summary are printed in addition to the program's own output. Exit
+status: that of the program; 3 if it needs what the model does not have. docs/cuda.md lists the
+functions of the CUDA runtime that a program can call.";
 
 const COMPARE_EXAMPLES: &str = "Examples:
   warpsieve compare kernels/syrk/launch.toml --design-set baseline,pric
@@ -196,10 +207,19 @@ pub(super) struct Arguments {
 impl Command {
     /// True if the command simulates a machine, and therefore calls the hooks of schemes.
     pub fn simulates(&self) -> bool {
-        use Command::{Compare, Explain, Optimize, Profile, Replay, Reproduce, Run, Soak, Sweep};
+        use Command::{Compare, Exec, Explain, Optimize, Profile, Replay, Reproduce, Run, Soak, Sweep};
         matches!(
             self,
-            Compare(_) | Explain(_) | Optimize(_) | Profile(_) | Replay(_) | Reproduce(_) | Run(_) | Soak(_) | Sweep(_)
+            Compare(_)
+                | Exec(_)
+                | Explain(_)
+                | Optimize(_)
+                | Profile(_)
+                | Replay(_)
+                | Reproduce(_)
+                | Run(_)
+                | Soak(_)
+                | Sweep(_)
         )
     }
 }
@@ -212,6 +232,9 @@ pub(super) enum Command {
     /// Run the kernels of an Accel-Sim trace on the clocked machine
     #[command(after_help = REPLAY_EXAMPLES)]
     Replay(ReplayArguments),
+    /// Run an unmodified CUDA program on the clocked machine, without a GPU
+    #[command(after_help = EXEC_EXAMPLES)]
+    Exec(ExecArguments),
     /// Run launch files on several designs or configurations and print the results side by side
     #[command(after_help = COMPARE_EXAMPLES)]
     Compare(CompareArguments),
@@ -365,6 +388,32 @@ pub(super) struct ReplayArguments {
     pub trace: PathBuf,
     #[command(flatten)]
     pub simulation: SimulationArguments,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct ExecArguments {
+    /// Write a launch file per kernel launch to this folder, with its PTX and the contents of memory, so that `run`
+    /// repeats the launch without the program
+    #[arg(long, value_name = "FOLDER")]
+    pub emit: Option<PathBuf>,
+    /// Compute capability of the device. The program's newest PTX up to it is run; if there is none, the oldest
+    /// [default: that of the GPU of a built-in machine, otherwise 7.5]
+    #[arg(long, value_name = "MAJOR.MINOR", value_parser = capability)]
+    pub capability: Option<u32>,
+    #[command(flatten)]
+    pub simulation: SimulationArguments,
+    /// Program, built with `nvcc -cudart shared` and with PTX, and its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    pub program: Vec<OsString>,
+}
+
+/// Parses a compute capability and returns it times ten.
+fn capability(text: &str) -> Result<u32, &'static str> {
+    let parts = text.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+    match parts {
+        Some((major @ 1..=99u32, minor @ 0..=9u32)) => Ok(10 * major + minor),
+        _ => Err("expected a capability such as 7.5"),
+    }
 }
 
 /// Machine to simulate, and the outputs to write.

@@ -10,6 +10,9 @@
 //! |      | kernel; nothing is written                                                   |
 //! | 3    | no progress, or `--max-cycles` reached                                       |
 //! | 130  | interrupted by SIGINT (143: by SIGTERM); files are complete or absent        |
+//!
+//! `exec` passes on the exit status of the program that it runs; 3 if the program needs what the model does not
+//! have.
 
 mod area;
 mod args;
@@ -19,6 +22,7 @@ mod config;
 mod counters;
 pub mod dictionary;
 mod dram;
+mod exec;
 mod explain;
 mod files;
 mod hdl;
@@ -63,6 +67,8 @@ enum Exit {
     BadInput,
     /// Interrupted by the signal with this number.
     Interrupted(u8),
+    /// A program ran on the machine and ended with this status.
+    Program(u8),
 }
 
 impl Exit {
@@ -73,6 +79,7 @@ impl Exit {
             Self::BadInput => 2,
             Self::NoProgress => 3,
             Self::Interrupted(signal) => interrupt::STATUS_BASE + signal,
+            Self::Program(status) => status,
         }
     }
 }
@@ -125,6 +132,7 @@ fn dispatch(command: &Command) -> Result<Exit, Report> {
     match command {
         Command::Run(arguments) => run::run(arguments),
         Command::Replay(arguments) => run::replay(arguments),
+        Command::Exec(arguments) => exec::exec(arguments),
         Command::Compare(arguments) => compare::compare(arguments),
         Command::Explain(arguments) => explain::explain(arguments),
         Command::Sweep(arguments) => sweep::sweep(arguments),

@@ -75,14 +75,14 @@ pub(super) fn widen_addresses(mut request: Request, needed: u32) -> Request {
 }
 
 /// Workload and machine of a simulation, with the warnings about them.
-struct Subject<'a> {
-    /// Launch file or trace.
-    file: &'a Path,
-    resolved: &'a ResolvedMachine,
+pub(super) struct Subject<'a> {
+    /// Launch file, trace or program.
+    pub file: &'a Path,
+    pub resolved: &'a ResolvedMachine,
     /// PTX sources of the kernels, for the report.
-    sources: Sources,
+    pub sources: Sources,
     /// Warnings issued before the run.
-    warnings: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 /// Destination of the statistics.
@@ -92,7 +92,7 @@ enum StatsTo {
 }
 
 /// Runs a simulation and reports the results. `files` holds all files except the outputs of the options.
-fn simulate(
+pub(super) fn simulate(
     arguments: &SimulationArguments,
     mut files: Files,
     subject: &Subject<'_>,
@@ -200,7 +200,7 @@ fn checkpoints<'a, W: AsRef<str>>(
     Ok(Checkpoints { identity, write: checkpoint.clone(), every: *checkpoint_every, resume: resume.clone() })
 }
 
-fn options(arguments: &SimulationArguments) -> Result<RunOptions, Report> {
+pub(super) fn options(arguments: &SimulationArguments) -> Result<RunOptions, Report> {
     let SimulationArguments {
         wave_from, wave_to, wave_scopes, wave_trigger, wave_last, wave_after, wave_limit, ..
     } = arguments;

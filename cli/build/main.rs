@@ -1,5 +1,6 @@
 //! Collects data that would otherwise be listed by hand: the headers of the hardware sources, and the
-//! commit of the build. Tests that need Slurm or Chromium are ignored where these programs are missing.
+//! commit of the build. Tests that need Slurm, Chromium or nvcc are ignored where these
+//! programs are missing.
 
 mod headers;
 mod version;
@@ -18,6 +19,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     if has("chromium") {
         println!("cargo::rustc-cfg=has_chromium");
+    }
+    println!("cargo::rustc-check-cfg=cfg(has_nvcc)");
+    println!("cargo::rerun-if-env-changed=NVCC");
+    println!("cargo::rerun-if-env-changed=PATH");
+    let folders = env::var_os("PATH").unwrap_or_default();
+    if env::var_os("NVCC").is_some() || env::split_paths(&folders).any(|folder| folder.join("nvcc").exists()) {
+        println!("cargo::rustc-cfg=has_nvcc");
     }
     for place in ["build", "../rtl", "/usr/sbin", "/usr/bin"] {
         println!("cargo::rerun-if-changed={place}");

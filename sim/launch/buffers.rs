@@ -23,6 +23,7 @@ pub(super) struct DeclaredBuffer {
     /// Fields if the elements are structs; `None` if the struct type breaks a rule.
     pub fields: Option<Vec<Field>>,
     init: Option<Init>,
+    address: Option<u64>,
     symbol: Option<String>,
     pub texture: Option<TextureShape>,
     place: Place,
@@ -30,20 +31,22 @@ pub(super) struct DeclaredBuffer {
 
 impl DeclaredBuffer {
     pub fn into_buffer(self) -> Option<Buffer> {
-        let Self { name, element, elements, fields, init, symbol, texture, place, .. } = self;
+        let Self { name, element, elements, fields, init, address, symbol, texture, place, .. } = self;
         let (element, elements, fields) = (element?, elements?, fields?);
-        Some(Buffer { name, element, elements, fields, init: init?, symbol, texture, place })
+        Some(Buffer { name, element, elements, fields, init: init?, address, symbol, texture, place })
     }
 }
 
 /// Maximum size of a buffer in bytes, which leaves space for others in a 32-bit address space.
 const MAX_BYTES: usize = 1 << 31;
+/// Lowest address that a file can state.
+const LOWEST_ADDRESS: i128 = 0x10_0000;
 
 pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<'_>) -> Vec<DeclaredBuffer> {
     let mut declared: Vec<DeclaredBuffer> = Vec::new();
     let mut names = HashSet::new();
     for node in root.tables("buffer", problems) {
-        let keys = &["name", "type", "elements", "init", "symbol", "texture"];
+        let keys = &["name", "type", "elements", "init", "address", "symbol", "texture"];
         let Some(table) = node.table(keys, problems) else {
             continue;
         };
@@ -62,6 +65,10 @@ pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<
             Some(text.to_owned())
         });
         let (element, fields) = read_type(scope, &table, problems);
+        let address = table.get("address").and_then(|node| {
+            let why = "lower addresses stay free, so that accesses through a null pointer are detected";
+            u64::try_from(node.integer(LOWEST_ADDRESS..=i128::from(u32::MAX) << 16, why, problems)?).ok()
+        });
         let symbol = table.get("symbol");
         let symbol = symbol.and_then(|node| Some(node.text("the name of a variable", problems)?.to_owned()));
         let (elements, mut init) = match fields.as_deref() {
@@ -82,7 +89,18 @@ pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<
         if let Some(name) = name {
             let place = node.place.clone();
             let type_name = table.get("type").and_then(|node| node.as_text()).unwrap_or_default().to_owned();
-            declared.push(DeclaredBuffer { name, type_name, element, elements, fields, init, symbol, texture, place });
+            declared.push(DeclaredBuffer {
+                name,
+                type_name,
+                element,
+                elements,
+                fields,
+                init,
+                address,
+                symbol,
+                texture,
+                place,
+            });
         }
     }
     declared

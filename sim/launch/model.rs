@@ -66,6 +66,8 @@ pub struct Buffer {
     pub fields: Vec<Field>,
     /// Contents before the first launch.
     pub init: Init,
+    /// Address that the file states; `None` for the next free one.
+    pub address: Option<u64>,
     /// Variable of the PTX file that the buffer represents.
     pub symbol: Option<String>,
     /// Texture through which kernels read the buffer.

@@ -4,6 +4,7 @@
 //! every word of the code holds the value of a trace's memory: its own address ([`rtl::recorded`]).
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use rtl::machine::MachineConfig;
@@ -49,9 +50,13 @@ impl Code {
 
     /// Contents of memory at the instructions.
     pub(super) fn bytes(&self) -> Vec<u8> {
-        let words = (self.range.start..self.range.end()).step_by(WORD_BYTES as usize);
-        words.flat_map(|address| word(address, UNTOUCHED).to_le_bytes()).collect()
+        bytes(self.range.start..self.range.end())
     }
+}
+
+/// Contents of memory at the instructions in a range of addresses.
+pub(super) fn bytes(range: Range<u64>) -> Vec<u8> {
+    range.step_by(WORD_BYTES as usize).flat_map(|address| word(address, UNTOUCHED).to_le_bytes()).collect()
 }
 
 /// Locations of the kernels of a trace, whose program counters start at 0 in each kernel. The kernels lie in

@@ -167,6 +167,11 @@ impl<'o> Drive<'o> {
         Ok(Self { place, launched, idle, kernels, warp_limits, loads, watches, goes_on: true, ..drive })
     }
 
+    /// Core cycle in which the last launch ended.
+    pub(super) fn finished(&self) -> u64 {
+        self.finished
+    }
+
     /// Number of finished launches.
     pub(super) fn finished_launches(&self) -> u64 {
         self.launched
@@ -486,7 +491,7 @@ impl<'o> Drive<'o> {
         u64::from(self.machine.clocks().period(usize::from(CORE)))
     }
 
-    fn cycles(&self) -> u64 {
+    pub(super) fn cycles(&self) -> u64 {
         self.sim.tick() / self.core_period()
     }
 

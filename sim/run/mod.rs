@@ -14,6 +14,7 @@ mod code;
 mod compared;
 mod consistency;
 mod counters;
+mod device;
 mod drive;
 mod export;
 mod functional;
@@ -58,6 +59,7 @@ use thiserror::Error;
 
 pub use checkpoint::{Checkpoints, Identity, goes_on};
 pub use counters::{Counters, Evictions, MachineFeatures, NO_EVICTIONS, Totals, ratio};
+pub use device::{Device, DeviceError, DeviceKernel, DeviceLaunch, DeviceVariable, LaunchCounts};
 pub use export::{ExportResult, Form as TraceForm, export, export_into, replaceable};
 pub use history::Interval;
 pub use host_time::{HostTime, Stopwatch};

@@ -92,7 +92,7 @@ pub(super) fn texture_handle(buffer: BufferId) -> u64 {
 
 /// Assigns addresses to buffers and variables, and links data and programs with them.
 ///
-/// Buffers are placed in order, each at the next aligned address. At least one byte stays free in between, so
+/// A buffer has the address that the file states. The others follow in order, each at the next aligned address. At least one byte stays free in between, so
 /// that an access past the end of one does not reach the next. Variables without a buffer follow.
 pub(super) fn place(
     file: &LaunchFile,
@@ -103,13 +103,19 @@ pub(super) fn place(
     let constants = modules.values().flat_map(|module| &module.data.constant_names);
     let inside: HashSet<usize> =
         constants.filter_map(|(name, _, _)| bound.variables.get(name.as_str()).copied()).collect();
-    let mut next = FIRST_ADDRESS;
+    let end = |buffer: &Buffer| buffer.address.map(|address| address + buffer.bytes() as u64 + 1);
+    let stated = file.buffers.iter().filter_map(end).max();
+    let mut next = stated.map_or(FIRST_ADDRESS, |end| end.next_multiple_of(ALIGNMENT));
     let mut take = |bytes: usize| {
         let here = next;
         next = (here + bytes as u64 + 1).next_multiple_of(ALIGNMENT);
         here
     };
-    let own = |(i, buffer): (usize, &Buffer)| if inside.contains(&i) { 0 } else { take(buffer.bytes()) };
+    let own = |(i, buffer): (usize, &Buffer)| match buffer.address {
+        Some(address) => address,
+        None if inside.contains(&i) => 0,
+        None => take(buffer.bytes()),
+    };
     let mut addresses: Vec<u64> = file.buffers.iter().enumerate().map(own).collect();
     let mut regions = Vec::new();
     let mut used = vec![false; file.buffers.len()];
@@ -130,7 +136,11 @@ pub(super) fn place(
             };
             places.globals.push(address);
         }
-        places.constants = take(module.data.constants.bytes.len());
+        let stated = module.data.constant_names.iter().find_map(|(name, offset, _)| {
+            let buffer = &file.buffers[bound.variable(name)?];
+            buffer.address.map(|address| address.saturating_sub(u64::from(*offset)))
+        });
+        places.constants = stated.unwrap_or_else(|| take(module.data.constants.bytes.len()));
         places.textures = module.data.textures.iter().map(|name| bound.texture(name)).collect();
         places.bound = textures(file, &addresses).into();
         module.data.link(&places);

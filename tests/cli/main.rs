@@ -9,6 +9,7 @@
 //! | runs of several designs, in one table                             | `compare`    |
 //! | the DRAM channels on their own: reference streams, tables, errors | `dram`       |
 //! | kernels that never end, without timing; order-dependent results   | `endless`    |
+//! | CUDA programs: their own checks, emitted launches, refusals        | `exec`       |
 //! | the changes between two runs, and their causes                    | `explain`    |
 //! | files: no output overwrites another file, all outputs are listed  | `files`      |
 //! | components in SystemVerilog: list, test vectors, errors           | `hdl`        |
@@ -38,6 +39,7 @@ mod checkpoint;
 mod compare;
 mod dram;
 mod endless;
+mod exec;
 mod explain;
 mod files;
 mod gtkwave;

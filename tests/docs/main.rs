@@ -9,6 +9,7 @@
 //! | the generated parts of README and `docs/` are up to date              | `main`          |
 //! | every field of the configuration is documented, with its source       | `configuration` |
 //! | the book lists every page; an excerpt of code is up to date           | `book`          |
+//! | functions of the CUDA runtime that programs can call                  | `cuda`          |
 //! | the examples do what their pages say                                  | `examples`      |
 //! | unknown, unused and unclosed markers of generated text are rejected   | `parts`         |
 //! | links and paths in the documents lead to existing files               | `links`         |
@@ -19,6 +20,7 @@
 
 mod book;
 mod configuration;
+mod cuda;
 mod dictionary;
 mod examples;
 mod links;

@@ -9,7 +9,7 @@ use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::readers::Counts;
 use warpsieve::run::{Checkpoints, RunOptions, RunReport, SeriesOptions, Threads, WaveOptions, run};
 
-use super::{MIN_QUEUES, Setup, kernels, launch, root, rotate, some_kernels};
+use super::{MIN_QUEUES, Setup, launch, root, rotate, some_kernels};
 
 const FAST: Mode = Mode { evaluate_all: false, lint: false, shuffle: None, digest: true, unchecked: false };
 

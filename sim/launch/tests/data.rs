@@ -153,3 +153,17 @@ expect = { file = "y.npy", tolerance = { absolute = 0.5 } }
     assert!(judge([1.5, 2.0]).is_ok());
     assert!(judge([1.75, 2.0]).is_err());
 }
+
+#[test]
+fn a_buffer_can_state_its_address_but_not_a_low_one() {
+    let folder = Folder::new();
+    let text = |address: &str| {
+        with_launch(&format!("[[buffer]]\nname = \"a\"\ntype = \"u8\"\nelements = 3\naddress = {address}\n"))
+    };
+    assert_eq!(folder.read(&text("0x10_0300")).unwrap().buffers[0].address, Some(0x10_0300));
+    let problems = folder.problems(&text("0xf_ffff"));
+    assert!(
+        problems.len() == 1 && problems[0].contains("`buffer[0].address` is 1048575, expected 1048576"),
+        "{problems:?}"
+    );
+}

@@ -1,0 +1,182 @@
+//! # Managed memory
+//! Has the same address in the program and on the device. The program's copy is the valid one, except while a
+//! kernel runs: before a launch, all pages that the program has changed are written to the device, and after it
+//! everything is read back. Neither takes simulated time, so the migration of pages is not modeled.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::c_void;
+use std::ops::Range;
+use std::ptr;
+
+use cuda::error::CudaError;
+use cuda::wire::{Reply, Request};
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+
+use crate::connection::{Failure, unexpected};
+use crate::pointers::{bytes_at, write_bytes};
+use crate::state::State;
+
+/// Granularity of mappings and of the search for changes in bytes.
+pub const PAGE_BYTES: usize = 4096;
+/// Number of addresses that are tried for an allocation: others may be in use by the program.
+const TRIES: usize = 64;
+
+/// Managed memory of the process.
+#[derive(Default)]
+pub struct Managed {
+    /// Contents of each range at the last exchange with the device, by address.
+    ranges: BTreeMap<usize, Vec<u8>>,
+    /// Number of ranges on each mapped page: small ranges may share one.
+    pages: HashMap<usize, usize>,
+}
+
+impl Managed {
+    /// True if the address is in managed memory.
+    pub fn holds(&self, address: usize) -> bool {
+        self.ranges.range(..=address).next_back().is_some_and(|(start, copy)| address < start + copy.len())
+    }
+
+    /// Maps the pages of a new range, unless they are mapped; false if the program uses one of them.
+    fn hold(&mut self, pages: Range<usize>) -> bool {
+        let missing: Vec<usize> = pages.clone().filter(|page| !self.pages.contains_key(page)).collect();
+        let runs: Vec<&[usize]> = missing.chunk_by(|a, b| a + 1 == *b).collect();
+        for (number, run) in runs.iter().enumerate() {
+            if !map(run[0] * PAGE_BYTES, run.len() * PAGE_BYTES) {
+                runs[..number].iter().for_each(|run| unmap(run[0] * PAGE_BYTES, run.len() * PAGE_BYTES));
+                return false;
+            }
+        }
+        pages.for_each(|page| *self.pages.entry(page).or_default() += 1);
+        true
+    }
+
+    /// Unmaps the pages of a range that no other range shares.
+    fn release(&mut self, pages: Range<usize>) {
+        let mut unused = Vec::new();
+        for page in pages {
+            if let Some(count) = self.pages.get_mut(&page) {
+                *count -= 1;
+                if *count == 0 {
+                    self.pages.remove(&page);
+                    unused.push(page);
+                }
+            }
+        }
+        unused.chunk_by(|a, b| a + 1 == *b).for_each(|run| unmap(run[0] * PAGE_BYTES, run.len() * PAGE_BYTES));
+    }
+
+    /// Returns the range that contains an address: start and size in bytes.
+    pub fn range_of(&self, address: usize) -> Option<(usize, usize)> {
+        let (&start, copy) = self.ranges.range(..=address).next_back()?;
+        (address < start + copy.len()).then_some((start, copy.len()))
+    }
+}
+
+/// Returns the pages of a range.
+fn pages_of(address: usize, bytes: usize) -> Range<usize> {
+    address / PAGE_BYTES..(address + bytes).div_ceil(PAGE_BYTES)
+}
+
+/// Maps memory of the program at an address; false if something else is there.
+fn map(address: usize, bytes: usize) -> bool {
+    let at = ptr::without_provenance_mut::<c_void>(address);
+    let protection = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: the flag makes the system refuse an address that is in use, so no memory of the program is replaced.
+    let mapped = unsafe { mmap_anonymous(at, bytes, protection, MapFlags::PRIVATE | MapFlags::FIXED_NOREPLACE) };
+    match mapped {
+        Ok(there) if there.addr() == address => true,
+        // Old systems treat the address as a hint.
+        Ok(elsewhere) => {
+            unmap(elsewhere.addr(), bytes);
+            false
+        }
+        Err(_) => false,
+    }
+}
+
+fn unmap(address: usize, bytes: usize) {
+    // SAFETY: the range is one that this module has mapped, and nothing of this library refers to it anymore. The
+    // program has freed it.
+    let _ = unsafe { munmap(ptr::without_provenance_mut(address), bytes) };
+}
+
+/// Allocates managed memory and returns its address.
+pub fn allocate(state: &mut State, bytes: usize) -> Result<usize, Failure> {
+    if bytes == 0 {
+        return Err(CudaError::INVALID_VALUE.into());
+    }
+    let mut least = 0;
+    for _ in 0..TRIES {
+        let (alignment, function) = (PAGE_BYTES as u64, "cudaMallocManaged".to_owned());
+        let request = Request::Allocate { bytes: bytes as u64, alignment, least, function };
+        let address = match state.request(&request, &[])? {
+            (Reply::Address(address), _) => address as usize,
+            (reply, _) => return Err(unexpected(&reply)),
+        };
+        if state.managed.hold(pages_of(address, bytes)) {
+            state.managed.ranges.insert(address, vec![0; bytes]);
+            state.tell(&Request::Write { address: address as u64 }, &vec![0; bytes])?;
+            return Ok(address);
+        }
+        state.tell(&Request::Free { address: address as u64 }, &[])?;
+        least = (address + bytes) as u64;
+    }
+    state
+        .refuse(format!("cudaMallocManaged: no {bytes} bytes are free at one address in the program and on the device"))
+}
+
+/// Makes a variable of a module managed memory: maps it in the program with its initial contents.
+pub fn adopt(state: &mut State, address: usize, bytes: usize) -> Result<(), Failure> {
+    if !state.managed.hold(pages_of(address, bytes)) {
+        return state.refuse(format!("the address {address:#x} of a managed variable is in use by the program"));
+    }
+    state.managed.ranges.insert(address, vec![0; bytes]);
+    fetch(state, address)
+}
+
+/// Frees managed memory; false if none starts at the address.
+pub fn free(state: &mut State, address: usize) -> Result<bool, Failure> {
+    let Some(copy) = state.managed.ranges.remove(&address) else { return Ok(false) };
+    state.managed.release(pages_of(address, copy.len()));
+    state.tell(&Request::Free { address: address as u64 }, &[])?;
+    Ok(true)
+}
+
+/// Frees all managed memory, after the device has forgotten it.
+pub fn free_all(state: &mut State) {
+    for (address, copy) in std::mem::take(&mut state.managed.ranges) {
+        state.managed.release(pages_of(address, copy.len()));
+    }
+}
+
+/// Writes all pages to the device that the program has changed.
+pub fn to_device(state: &mut State) -> Result<(), Failure> {
+    let starts: Vec<usize> = state.managed.ranges.keys().copied().collect();
+    for start in starts {
+        let Some(copy) = state.managed.ranges.get(&start) else { continue };
+        let now = bytes_at(ptr::with_exposed_provenance(start), copy.len())?;
+        let pages = now.chunks(PAGE_BYTES).zip(copy.chunks(PAGE_BYTES)).enumerate();
+        let changed: Vec<usize> = pages.filter(|(_, (now, before))| now != before).map(|(page, _)| page).collect();
+        for run in changed.chunk_by(|a, b| a + 1 == *b) {
+            let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
+            let part = &now[first * PAGE_BYTES..((last + 1) * PAGE_BYTES).min(now.len())];
+            state.tell(&Request::Write { address: (start + first * PAGE_BYTES) as u64 }, part)?;
+        }
+        state.managed.ranges.insert(start, now);
+    }
+    Ok(())
+}
+
+/// Reads all managed memory back from the device.
+pub fn from_device(state: &mut State) -> Result<(), Failure> {
+    let starts: Vec<usize> = state.managed.ranges.keys().copied().collect();
+    starts.into_iter().try_for_each(|start| fetch(state, start))
+}
+
+fn fetch(state: &mut State, start: usize) -> Result<(), Failure> {
+    let bytes = state.managed.ranges.get(&start).map_or(0, Vec::len) as u64;
+    let (_, now) = state.request(&Request::Read { address: start as u64, bytes }, &[])?;
+    write_bytes(ptr::with_exposed_provenance_mut(start), &now)?;
+    state.managed.ranges.insert(start, now);
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! Accesses to memory of the program through pointers that it passes.
+//!
+//! A C program must pass valid pointers, as to the CUDA runtime: the library cannot check them. Null pointers are
+//! refused with an error code.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ffi::{CStr, c_char, c_void};
+use std::slice;
+
+use cuda::error::CudaError;
+use cuda::fatbin::{self, HEADER_BYTES};
+
+use crate::connection::Failure;
+
+/// Writes a result to the place that the program passed for it.
+pub fn put<T>(to: *mut T, value: T) -> Result<(), Failure> {
+    if to.is_null() {
+        return Err(CudaError::INVALID_VALUE.into());
+    }
+    // SAFETY: the program passes the address of a variable of this type for the result.
+    unsafe { to.write_unaligned(value) };
+    Ok(())
+}
+
+/// Reads a value that the program passed by its address.
+pub fn get<T: Copy>(from: *const T) -> Result<T, Failure> {
+    if from.is_null() {
+        return Err(CudaError::INVALID_VALUE.into());
+    }
+    // SAFETY: the program passes the address of a variable of this type.
+    Ok(unsafe { from.read_unaligned() })
+}
+
+/// Copies bytes out of memory of the program.
+pub fn bytes_at(from: *const c_void, bytes: usize) -> Result<Vec<u8>, Failure> {
+    if bytes == 0 {
+        return Ok(Vec::new());
+    }
+    if from.is_null() {
+        return Err(CudaError::INVALID_VALUE.into());
+    }
+    // SAFETY: the program passes the address of at least this number of bytes, and does not change them during the
+    // call.
+    Ok(unsafe { slice::from_raw_parts(from.cast::<u8>(), bytes) }.to_vec())
+}
+
+/// Copies bytes into memory of the program.
+pub fn write_bytes(to: *mut c_void, bytes: &[u8]) -> Result<(), Failure> {
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    if to.is_null() {
+        return Err(CudaError::INVALID_VALUE.into());
+    }
+    // SAFETY: the program passes the address of at least this number of bytes. The source is a buffer of this
+    // library, so the two do not overlap.
+    unsafe { to.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    Ok(())
+}
+
+/// Copies a string of the program.
+pub fn string_at(from: *const c_char) -> Result<String, Failure> {
+    if from.is_null() {
+        return Err(CudaError::INVALID_VALUE.into());
+    }
+    // SAFETY: the program passes the address of a string that ends with a zero byte.
+    Ok(unsafe { CStr::from_ptr(from) }.to_string_lossy().into_owned())
+}
+
+/// Structure by which a program refers to a fat binary.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Wrapper {
+    magic: u32,
+    version: u32,
+    data: *const c_void,
+    _further: *const c_void,
+}
+
+/// Returns the fat binary to which the program's structure refers.
+pub fn fat_binary(wrapper: *const c_void) -> Result<Vec<u8>, Failure> {
+    let Wrapper { magic, version, data, .. } = get(wrapper.cast::<Wrapper>())?;
+    if magic != fatbin::WRAPPER_MAGIC || version != 1 {
+        let form = format!("magic number {magic:#x} and version {version}");
+        let legal =
+            format!("{:#x} and 1: relocatable device code (`-rdc=true`) is not supported", fatbin::WRAPPER_MAGIC);
+        return Err(Failure::End(Some(format!("the program registers a fat binary with {form}, expected {legal}"))));
+    }
+    let header: [u8; HEADER_BYTES] = get(data.cast())?;
+    let size = fatbin::size(&header).map_err(|e| Failure::End(Some(e.to_string())))?;
+    let size = usize::try_from(size).map_err(|e| Failure::End(Some(e.to_string())))?;
+    bytes_at(data, size)
+}
+
+/// Allocates memory of the program, filled with zeros.
+pub fn allocate(layout: Layout) -> Result<*mut c_void, Failure> {
+    if layout.size() == 0 {
+        return Err(CudaError::INVALID_VALUE.into());
+    }
+    // SAFETY: the size is not zero.
+    let memory = unsafe { alloc_zeroed(layout) };
+    if memory.is_null() { Err(CudaError::MEMORY_ALLOCATION.into()) } else { Ok(memory.cast()) }
+}
+
+/// Frees memory that [`allocate`] returned with this layout.
+pub fn free(memory: *mut c_void, layout: Layout) {
+    // SAFETY: the caller found the address and its layout among the allocations and has removed it from them.
+    unsafe { dealloc(memory.cast(), layout) };
+}

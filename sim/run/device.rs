@@ -1,0 +1,484 @@
+//! Machine that a host program drives call by call, as a GPU driver does.
+//!
+//! A launch file states all buffers and launches before the run. A CUDA program instead allocates memory, loads
+//! modules and launches kernels as it goes. [`Device`] keeps one machine for the whole program, so that caches
+//! stay warm between launches. Host accesses to memory take no simulated time and leave no stale copy in a
+//! cache.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use isa::program::{Addresses, Param, Program};
+use ptx::Source;
+use ptx::data::{ModuleData, data};
+use ptx::lower::Prepared;
+use rtl::l1::stats::L1Stats;
+use rtl::l2::L2Stats;
+use rtl::machine::{Machine, MachineConfig};
+use rtl::sm::{AddressMap, FaultKind, InstructionStore, KernelImage, LaunchError, NamedRange, occupancy};
+use thiserror::Error;
+
+use super::counters::Totals;
+use super::drive::{Drive, Launch, StopReason};
+use super::modules::{ALIGNMENT, FIRST_ADDRESS};
+use super::steps::Place;
+use super::{Outcome, Progress, RunError, RunOptions, RunReport};
+
+/// Alignment of the code of a kernel in bytes.
+const CODE_ALIGNMENT: u64 = 128;
+
+/// Machine with allocated memory and loaded modules.
+pub struct Device<'o> {
+    drive: Drive<'o>,
+    config: MachineConfig,
+    /// Path of the program, for error messages.
+    path: PathBuf,
+    /// Allocations, by address.
+    ranges: BTreeMap<u64, NamedRange>,
+    /// Address map of the allocations; rebuilt after a change.
+    map: Option<Arc<AddressMap>>,
+    modules: Vec<DeviceModule>,
+    /// Lowest address of the code, which is placed from the end of memory downward.
+    code: u64,
+    launches: u64,
+    /// Reason why the machine cannot continue.
+    stopped: Option<StopReason>,
+}
+
+/// PTX file that is loaded into a device.
+struct DeviceModule {
+    source: Source,
+    data: ModuleData,
+    addresses: Addresses,
+    kernels: BTreeMap<String, Arc<DeviceKernel>>,
+}
+
+/// Kernel that is ready to launch on a [`Device`].
+#[derive(Clone, Debug)]
+pub struct DeviceKernel {
+    /// Program with allocated registers.
+    program: Program,
+    /// Address of the first instruction.
+    code: u64,
+}
+
+impl DeviceKernel {
+    /// Returns the program of the kernel, with allocated registers.
+    #[must_use]
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Returns the parameters in order.
+    #[must_use]
+    pub fn parameters(&self) -> &[Param] {
+        &self.program.params
+    }
+}
+
+/// Variable of a loaded module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceVariable {
+    /// Name of the variable in the PTX file.
+    pub name: String,
+    /// Address of the first byte.
+    pub address: u64,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// True for a `.const` variable, which kernels cannot write.
+    pub is_constant: bool,
+}
+
+/// Shape and parameters of a launch.
+#[derive(Clone, Debug)]
+pub struct DeviceLaunch {
+    /// Number of CTAs in x, y and z.
+    pub grid: [u32; 3],
+    /// Number of threads per CTA in x, y and z.
+    pub block: [u32; 3],
+    /// Dynamic shared memory per CTA in bytes.
+    pub shared_bytes: u32,
+    /// Parameter block, with the layout of the PTX file.
+    pub params: Vec<u8>,
+}
+
+/// Counts of one launch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LaunchCounts {
+    /// Core cycles from the start of the launch to its end.
+    pub cycles: u64,
+    /// Warp instructions.
+    pub warp_instructions: u64,
+    /// Loads that accessed an L1D.
+    pub l1_loads: u64,
+    /// Loads that hit in an L1D.
+    pub l1_hits: u64,
+    /// Reads of the L2.
+    pub l2_reads: u64,
+    /// Reads that hit in the L2.
+    pub l2_hits: u64,
+    /// Bytes that the DRAM channels transferred.
+    pub dram_bytes: u64,
+}
+
+/// Reason why a launch did not run to its end.
+#[derive(Debug, Error)]
+pub enum DeviceError {
+    /// The machine cannot run a launch of this shape. Later launches can still run.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// The kernel accessed memory that is not allocated, or with a wrong alignment. No later launch can run.
+    #[error("{0}")]
+    Access(String),
+    /// The kernel made another illegal operation. No later launch can run.
+    #[error("{0}")]
+    Fault(String),
+    /// The kernel made no progress, or the run was limited or interrupted. No later launch can run.
+    #[error("{0}")]
+    Stopped(String),
+    /// An earlier launch stopped the machine.
+    #[error("an earlier launch stopped the machine")]
+    Earlier,
+}
+
+impl<'o> Device<'o> {
+    /// Creates an idle machine without memory contents. `path` is the program in error messages.
+    ///
+    /// # Errors
+    /// If an output of the options cannot be opened, or if an option needs all launches in advance.
+    pub fn new(path: PathBuf, config: &MachineConfig, options: &'o RunOptions) -> Result<Self, RunError> {
+        let refused = [
+            (options.check, "`--check`: the golden models need all buffers in advance"),
+            (options.checkpoints.write.is_some(), "`--checkpoint`: the state of the program is not saved"),
+            (options.checkpoints.resume.is_some(), "`--resume`: the state of the program is not saved"),
+            (config.l1.bypass.profile().is_some(), "an L1 bypass with a profile: it needs all launches in advance"),
+        ];
+        if let Some((_, what)) = refused.into_iter().find(|(is_given, _)| *is_given) {
+            return Err(RunError::input(&path, &format!("a host program cannot be run with {what}")));
+        }
+        Ok(Self {
+            drive: Drive::new(Machine::new(config), None, options)?,
+            config: config.clone(),
+            path,
+            ranges: BTreeMap::new(),
+            map: None,
+            modules: Vec::new(),
+            code: memory_end(config),
+            launches: 0,
+            stopped: None,
+        })
+    }
+
+    /// Returns the configuration of the machine.
+    #[must_use]
+    pub fn config(&self) -> &MachineConfig {
+        &self.config
+    }
+
+    /// Returns the core cycles simulated so far.
+    #[must_use]
+    pub fn cycles(&self) -> u64 {
+        self.drive.cycles()
+    }
+
+    /// Returns the allocated memory in bytes.
+    #[must_use]
+    pub fn allocated_bytes(&self) -> u64 {
+        self.ranges.values().map(|range| range.bytes).sum()
+    }
+
+    /// Returns the memory of the machine that can be allocated in bytes.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        memory_end(&self.config) - FIRST_ADDRESS
+    }
+
+    /// Returns all allocations, by address.
+    pub fn allocations(&self) -> impl Iterator<Item = &NamedRange> {
+        self.ranges.values()
+    }
+
+    /// Returns the allocation that contains an address.
+    #[must_use]
+    pub fn allocation(&self, address: u64) -> Option<&NamedRange> {
+        self.ranges.range(..=address).next_back().map(|(_, range)| range).filter(|range| address < range.end())
+    }
+
+    /// Allocates memory at the lowest free multiple of `alignment`, a power of two, that is at least `least`.
+    /// At least one byte after it stays free, so that an access past its end does not reach the next
+    /// allocation. Returns `None` if the memory is exhausted.
+    pub fn allocate(&mut self, name: &str, bytes: u64, alignment: u64, least: u64) -> Option<u64> {
+        let alignment = alignment.max(ALIGNMENT);
+        let mut start = least.max(FIRST_ADDRESS).checked_next_multiple_of(alignment)?;
+        for range in self.ranges.values() {
+            if start.checked_add(bytes)? < range.start {
+                break;
+            }
+            start = start.max((range.end() + 1).checked_next_multiple_of(alignment)?);
+        }
+        if start.checked_add(bytes)? >= self.code || bytes == 0 {
+            return None;
+        }
+        self.drive.machine.map(start, bytes).ok()?;
+        self.ranges.insert(start, NamedRange { name: name.to_owned(), start, bytes });
+        self.map = None;
+        Some(start)
+    }
+
+    /// Frees the allocation that starts at an address; false if there is none.
+    pub fn free(&mut self, address: u64) -> bool {
+        self.map = None;
+        self.ranges.remove(&address).is_some()
+    }
+
+    /// Reads memory as a host copy does.
+    ///
+    /// # Errors
+    /// If the bytes are not all in one allocation.
+    pub fn read(&self, address: u64, bytes: usize) -> Result<Vec<u8>, String> {
+        self.expect_allocated(address, bytes)?;
+        self.drive.machine.read_memory(address, bytes).map_err(|e| e.to_string())
+    }
+
+    /// Writes memory as a host copy does.
+    ///
+    /// # Errors
+    /// If the bytes are not all in one allocation.
+    pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
+        self.expect_allocated(address, bytes.len())?;
+        self.drive.machine.write_memory(address, bytes).map_err(|e| e.to_string())
+    }
+
+    fn expect_allocated(&self, address: u64, bytes: usize) -> Result<(), String> {
+        match self.allocation(address) {
+            Some(range) if bytes as u64 <= range.end() - address => Ok(()),
+            Some(range) => Err(format!("{bytes} bytes at {address:#x} reach beyond {range}")),
+            None => Err(format!("{bytes} bytes at {address:#x} are in no allocation")),
+        }
+    }
+
+    /// Loads a PTX file: places its variables with their initial values. Kernels are translated at first use.
+    /// Returns the number of the module.
+    ///
+    /// # Errors
+    /// If the text is invalid, or the variables do not fit into memory.
+    pub fn load(&mut self, name: &str, text: &str) -> Result<usize, RunError> {
+        let source = Source::new(name, text);
+        let mut data = data(&source, &source.parse()?)?;
+        let mut addresses = Addresses { textures: vec![None; data.textures.len()], ..Addresses::default() };
+        for block in &data.globals {
+            let address = match block.bytes.len() {
+                0 => 0,
+                bytes => self.place(&format!("{} of {name}", block.name), bytes, block.align)?,
+            };
+            addresses.globals.push(address);
+        }
+        if !data.constants.bytes.is_empty() {
+            let (bytes, align) = (data.constants.bytes.len(), data.constants.align);
+            addresses.constants = self.place(&format!("constants of {name}"), bytes, align)?;
+        }
+        data.link(&addresses);
+        let blocks = data.globals.iter().zip(addresses.globals.iter().copied());
+        for (block, address) in blocks.chain([(&data.constants, addresses.constants)]) {
+            if !block.bytes.is_empty() {
+                self.write(address, &block.bytes).map_err(|e| RunError::input(&self.path, &e))?;
+            }
+        }
+        self.modules.push(DeviceModule { source, data, addresses, kernels: BTreeMap::new() });
+        Ok(self.modules.len() - 1)
+    }
+
+    fn place(&mut self, name: &str, bytes: usize, align: u32) -> Result<u64, RunError> {
+        let address = self.allocate(name, bytes as u64, u64::from(align).next_power_of_two(), 0);
+        let exhausted = format!("`{name}` of {bytes} bytes does not fit into the memory of the machine");
+        address.ok_or_else(|| RunError::input(&self.path, &exhausted))
+    }
+
+    /// Frees the variables of all modules and all other allocations, and forgets the modules.
+    pub fn reset(&mut self) {
+        self.ranges.clear();
+        self.modules.clear();
+        self.map = None;
+        self.code = memory_end(&self.config);
+    }
+
+    /// Returns the name and text of a module's PTX file.
+    #[must_use]
+    pub fn source(&self, module: usize) -> (&str, &str) {
+        let source = &self.modules[module].source;
+        (&source.name, &source.text)
+    }
+
+    /// Returns all variables of a module.
+    #[must_use]
+    pub fn variables(&self, module: usize) -> Vec<DeviceVariable> {
+        let DeviceModule { data, addresses, .. } = &self.modules[module];
+        let globals = data.globals.iter().zip(&addresses.globals).map(|(block, &address)| DeviceVariable {
+            name: block.name.clone(),
+            address,
+            bytes: block.bytes.len() as u64,
+            is_constant: false,
+        });
+        let constants = data.constant_names.iter().map(|(name, offset, bytes)| DeviceVariable {
+            name: name.clone(),
+            address: addresses.constants + u64::from(*offset),
+            bytes: u64::from(*bytes),
+            is_constant: true,
+        });
+        globals.chain(constants).collect()
+    }
+
+    /// Translates a kernel of a module, or returns it if that has been done.
+    ///
+    /// # Errors
+    /// If the module has no such kernel, or the machine cannot run its instructions.
+    pub fn kernel(&mut self, module: usize, name: &str) -> Result<Arc<DeviceKernel>, RunError> {
+        if let Some(kernel) = self.modules[module].kernels.get(name) {
+            return Ok(kernel.clone());
+        }
+        let DeviceModule { source, addresses, .. } = &self.modules[module];
+        let parsed = source.parse()?;
+        let mut program = Prepared::new(source, &parsed)?.lower(name)?;
+        let bad = |e: &dyn std::fmt::Display| RunError::input(&self.path, &e);
+        program.link(addresses).map_err(|e| bad(&e))?;
+        let program = isa::alloc::allocate(&program).map_err(|e| bad(&e))?;
+        let code = match &self.config.sm.icache {
+            InstructionStore::Cache(icache) => {
+                let bytes = program.insts.len() as u64 * u64::from(icache.instruction_bytes);
+                let start = self.code.saturating_sub(bytes) / CODE_ALIGNMENT * CODE_ALIGNMENT;
+                let filled = super::code::bytes(start..start + bytes);
+                let written = self.drive.machine.map(start, bytes);
+                written.and_then(|()| self.drive.machine.write_memory(start, &filled)).map_err(|e| bad(&e))?;
+                self.code = start;
+                start
+            }
+            _ => 0,
+        };
+        let kernel = Arc::new(DeviceKernel { program, code });
+        self.modules[module].kernels.insert(name.to_owned(), kernel.clone());
+        Ok(kernel)
+    }
+
+    /// Returns the number of CTAs of a kernel that fit on an SM at once.
+    ///
+    /// # Errors
+    /// If not even one fits.
+    pub fn occupancy(&self, kernel: &DeviceKernel, block: [u32; 3], shared_bytes: u32) -> Result<u32, LaunchError> {
+        let params = vec![0; kernel.program.param_bytes as usize];
+        let map = Arc::new(AddressMap::default());
+        let image = KernelImage::new(kernel.program.clone(), params, [1; 3], block, shared_bytes, 0, map)?;
+        occupancy(&self.config.sm, &image)
+    }
+
+    /// Runs a kernel to its end.
+    ///
+    /// # Errors
+    /// If the machine cannot run the launch, or the kernel does not reach its end.
+    pub fn launch(
+        &mut self,
+        kernel: &DeviceKernel,
+        launch: DeviceLaunch,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<LaunchCounts, DeviceError> {
+        if self.stopped.is_some() {
+            return Err(DeviceError::Earlier);
+        }
+        let DeviceLaunch { grid, block, shared_bytes, params } = launch;
+        let (program, map) = (kernel.program.clone(), self.address_map());
+        let image = KernelImage::new(program, params, grid, block, shared_bytes, self.launches, map)?;
+        occupancy(&self.config.sm, &image)?;
+        let local = self.place_local_memory(&image)?;
+        let image = Arc::new(image.with_local(local).with_code(kernel.code));
+        let before = (self.cycles(), Totals::of(&self.drive.machine));
+        let (name, path) = (&*kernel.program.name, &*self.path);
+        let launch = Launch { name, place: Place::default(), image: &image, path, is_broken: &|| false };
+        self.launches += 1;
+        match self.drive.launch(&launch, progress, |_, _| Ok(())) {
+            Ok(()) => Ok(self.counts_since(&before)),
+            Err(stop) => {
+                let error = match &stop {
+                    StopReason::Error(RunError::NoProgress(waiting)) => DeviceError::Stopped(waiting.clone()),
+                    StopReason::Error(error) => {
+                        let fault = self.drive.machine.fault().map(|fault| &fault.kind);
+                        let is_access = matches!(fault, Some(FaultKind::Access { .. }));
+                        let text = error.to_string();
+                        if is_access { DeviceError::Access(text) } else { DeviceError::Fault(text) }
+                    }
+                    StopReason::Outcome(Outcome::NoProgress(waiting)) => {
+                        DeviceError::Stopped(format!("no progress: deadlock or livelock\n{waiting}"))
+                    }
+                    StopReason::Outcome(Outcome::CycleLimit(limit)) => {
+                        DeviceError::Stopped(format!("stopped at core cycle {limit}"))
+                    }
+                    StopReason::Outcome(_) => DeviceError::Stopped("interrupted".to_owned()),
+                };
+                self.stopped = Some(stop);
+                Err(error)
+            }
+        }
+    }
+
+    fn counts_since(&self, (start, before): &(u64, Totals)) -> LaunchCounts {
+        let after = Totals::of(&self.drive.machine);
+        let (L1Stats { accesses, hits, .. }, L2Stats { accesses: reads, hits: read_hits, .. }) = (after.l1, after.l2);
+        LaunchCounts {
+            cycles: self.drive.finished() - start,
+            warp_instructions: after.cores.warp_instructions - before.cores.warp_instructions,
+            l1_loads: accesses - before.l1.accesses,
+            l1_hits: hits - before.l1.hits,
+            l2_reads: reads - before.l2.accesses,
+            l2_hits: read_hits - before.l2.hits,
+            dram_bytes: after.dram.bytes - before.dram.bytes,
+        }
+    }
+
+    /// Maps local memory for all warp slots behind the last allocation, where a launch file has it too.
+    fn place_local_memory(&mut self, image: &KernelImage) -> Result<u64, DeviceError> {
+        let sm = &self.config.sm;
+        let bytes = image.local_bytes(self.config.num_sms * sm.warps) * u64::from(sm.warp_lanes) / 32;
+        if bytes == 0 {
+            return Ok(0);
+        }
+        let end = self.ranges.values().next_back().map_or(FIRST_ADDRESS, NamedRange::end);
+        let start = (end + 1).next_multiple_of(ALIGNMENT);
+        if start + bytes > self.code {
+            let (kernel, available) = (image.program().name.clone(), self.code.saturating_sub(start));
+            let what = "bytes of local memory for all SMs";
+            return Err(LaunchError::DoesNotFit { kernel, what, needed: bytes, available }.into());
+        }
+        let mapped = self.drive.machine.map(start, bytes);
+        mapped.map_err(|e| DeviceError::Fault(e.to_string()))?;
+        Ok(start)
+    }
+
+    fn address_map(&mut self) -> Arc<AddressMap> {
+        if let Some(map) = &self.map {
+            return map.clone();
+        }
+        let constants = self.modules.iter().filter(|module| !module.data.constants.bytes.is_empty());
+        let constants = constants.map(|module| {
+            module.addresses.constants..module.addresses.constants + module.data.constants.bytes.len() as u64
+        });
+        let constants = constants.collect();
+        // Allocations are disjoint and not empty, so the map is always valid.
+        let map = AddressMap::new(self.ranges.values().cloned().collect()).unwrap_or_default();
+        let map = Arc::new(map.with_read_only(constants));
+        self.map = Some(map.clone());
+        map
+    }
+
+    /// Ends the run and returns its report.
+    ///
+    /// # Errors
+    /// If a kernel made an illegal access, or an output cannot be written.
+    pub fn finish(self) -> Result<RunReport, RunError> {
+        let ran = self.stopped.map_or(Ok(()), Err);
+        self.drive.finish(ran, |_, _| Ok((false, Vec::new())))
+    }
+}
+
+/// Address of the first byte that the machine cannot address or does not have.
+fn memory_end(config: &MachineConfig) -> u64 {
+    (1u64 << config.addr_bits).min(config.memory_bytes())
+}

@@ -1,0 +1,118 @@
+//! CUDA programs on the simulated machine: programs that nvcc compiles, and programs that are refused.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{Ended, root, warpsieve};
+
+/// Compiles an example with nvcc, for two architectures, and returns the path of the program.
+fn compile(name: &str, folder: &Path, options: &[&str]) -> PathBuf {
+    let nvcc = std::env::var_os("NVCC").unwrap_or_else(|| "nvcc".into());
+    let program = folder.join(name);
+    let source = root().join("examples/cuda").join(name).with_extension("cu");
+    let mut command = Command::new(nvcc);
+    for arch in ["75", "80"] {
+        command.arg("-gencode").arg(format!("arch=compute_{arch},code=compute_{arch}"));
+    }
+    let ended = Ended::of(command.args(["-cudart", "shared"]).args(options).arg(source).arg("-o").arg(&program));
+    assert_eq!(ended.status, Some(0), "{ended:?}");
+    program
+}
+
+/// Compiles an example and runs it, which must pass its own check.
+fn passes(name: &str, options: &[&str], arguments: &[&str]) -> Ended {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile(name, folder.path(), options);
+    let ended = warpsieve(&[&["exec"], arguments, &["--", program.to_str().unwrap()]].concat());
+    assert!(ended.status == Some(0) && ended.out.contains("PASS\n"), "{ended:?}");
+    ended
+}
+
+#[test]
+#[cfg_attr(not(has_nvcc), ignore = "nvcc is not installed")]
+fn a_vector_addition_takes_simulated_time() {
+    let Ended { out, err, .. } = passes("vector_add", &[], &["--machine", "volta"]);
+    assert!(err.contains("launch 1: _Z3addPKfS0_Pfi 20 x 256: "), "{err}");
+    let cycles = out.split("cycles").nth(1).unwrap().split_whitespace().next().unwrap();
+    let cycles: f64 = cycles.replace(',', "").parse().unwrap();
+    let microseconds = out.split("add: ").nth(1).unwrap().split(' ').next().unwrap();
+    let microseconds: f64 = microseconds.parse().unwrap();
+    // The event after the launch also waits for the last write-backs.
+    let core_mhz = 1132.0;
+    assert!((microseconds * core_mhz / cycles - 1.0).abs() < 0.25, "{cycles} cycles, {microseconds} us");
+}
+
+#[test]
+#[cfg_attr(not(has_nvcc), ignore = "nvcc is not installed")]
+fn a_loop_of_the_host_launches_until_its_flag_stays_clear() {
+    let Ended { out, err, .. } = passes("bfs", &["-no-compress"], &[]);
+    let levels: usize = out.split(" levels").next().unwrap().parse().unwrap();
+    assert_eq!(err.matches("launch ").count(), levels, "{err}");
+    assert!(out.contains(&format!("visitPKiS0_PiiiS1_ x {levels}")), "{out}");
+}
+
+#[test]
+#[cfg_attr(not(has_nvcc), ignore = "nvcc is not installed")]
+fn symbols_constants_and_shared_memory_work_and_a_launch_can_fail() {
+    let Ended { err, .. } = passes("reduction", &["--compress-mode=speed"], &[]);
+    assert!(err.contains("cudaErrorInvalidValue: kernel `_Z6reducePKii` needs 10"), "{err}");
+}
+
+#[test]
+#[cfg_attr(not(has_nvcc), ignore = "nvcc is not installed")]
+fn streams_managed_memory_and_host_functions_keep_their_order() {
+    passes("streams", &["--compress-mode=size"], &[]);
+}
+
+#[test]
+#[cfg_attr(not(has_nvcc), ignore = "nvcc is not installed")]
+fn the_device_has_the_properties_of_the_machine() {
+    let Ended { out, .. } = passes("matrix", &[], &["--set", "num_sms=7", "--design", "pric"]);
+    assert!(out.contains("warpsieve fermi + pric: 7 SMs"), "{out}");
+}
+
+#[test]
+#[cfg_attr(not(has_nvcc), ignore = "nvcc is not installed")]
+fn every_emitted_launch_repeats_its_results_and_can_be_checked() {
+    for name in ["reduction", "streams", "bfs"] {
+        let folder = tempfile::tempdir().unwrap();
+        let to = folder.path().join("launches");
+        passes(name, &[], &["--quiet", "--emit", to.to_str().unwrap()]);
+        let files = fs::read_dir(&to).unwrap().map(|entry| entry.unwrap().path());
+        let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|ending| ending == "toml")).collect();
+        files.sort();
+        assert!(!files.is_empty());
+        for file in &files {
+            let Ended { status, out, err } = warpsieve(&["run", file.to_str().unwrap(), "--check"]);
+            assert_eq!(status, Some(0), "{}: {out}{err}", file.display());
+            assert!(fs::read_to_string(file).unwrap().contains("expect = "), "{}", file.display());
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(not(has_nvcc), ignore = "nvcc is not installed")]
+fn a_program_with_a_static_runtime_or_without_ptx_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let fixed = compile("vector_add", folder.path(), &["-cudart", "static"]);
+    warpsieve(&["exec", "--", fixed.to_str().unwrap()]).refused(&["build it with `nvcc -cudart shared`"]);
+}
+
+#[test]
+fn a_program_without_kernels_keeps_its_status_and_output() {
+    let Ended { status, out, err } = warpsieve(&["exec", "--quiet", "--", "/bin/sh", "-c", "echo done; exit 7"]);
+    assert_eq!((status, out.as_str(), err.as_str()), (Some(7), "done\n", ""));
+    let Ended { status, .. } = warpsieve(&["exec", "--quiet", "--", "sh", "-c", "kill -9 $$"]);
+    assert_eq!(status, Some(128 + 9));
+}
+
+#[test]
+fn what_cannot_run_is_refused() {
+    warpsieve(&["exec", "--", "/nowhere/program"]).refused(&["/nowhere/program: ", "cannot be read"]);
+    for option in [&["--check"][..], &["--checkpoint", "never.bin"], &["--resume", "kernels/vadd/vadd.ptx"]] {
+        let ended = warpsieve(&[&["exec"], option, &["--", "/bin/true"]].concat());
+        ended.refused(&["a host program cannot be run with", option[0]]);
+    }
+    warpsieve(&["exec", "--design", "profiled", "--", "/bin/true"]).refused(&["an L1 bypass with a profile"]);
+}
