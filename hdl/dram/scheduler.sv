@@ -51,18 +51,21 @@ module scheduler #(
     output logic [E_BITS-1:0]          row_slot,
     output logic                       row_is_pre
 );
+  // The functions get all that they read as arguments, since a simulator may evaluate a call only when an
+  // argument changes.
+  //
   // Selects the slots of a set to which no slot of the set is older.
-  function automatic [ENTRIES-1:0] oldest(input [ENTRIES-1:0] set);
-    for (int s = 0; s < ENTRIES; s++) oldest[s] = set[s] && (older[s*ENTRIES+:ENTRIES] & set) == '0;
+  function automatic [ENTRIES-1:0] oldest(input [ENTRIES-1:0] set, input [ENTRIES*ENTRIES-1:0] ages);
+    for (int s = 0; s < ENTRIES; s++) oldest[s] = set[s] && (ages[s*ENTRIES+:ENTRIES] & set) == '0;
   endfunction
 
-  function automatic [BANKS-1:0] banks_of(input [ENTRIES-1:0] set);
+  function automatic [BANKS-1:0] banks_of(input [ENTRIES-1:0] set, input [ENTRIES*B_BITS-1:0] of_slot);
     banks_of = '0;
-    for (int s = 0; s < ENTRIES; s++) if (set[s]) banks_of |= BANKS'(1) << bank[s*B_BITS+:B_BITS];
+    for (int s = 0; s < ENTRIES; s++) if (set[s]) banks_of |= BANKS'(1) << of_slot[s*B_BITS+:B_BITS];
   endfunction
 
-  function automatic [ENTRIES-1:0] slots_in(input [BANKS-1:0] set);
-    for (int s = 0; s < ENTRIES; s++) slots_in[s] = set[bank[s*B_BITS+:B_BITS]];
+  function automatic [ENTRIES-1:0] slots_in(input [BANKS-1:0] set, input [ENTRIES*B_BITS-1:0] of_slot);
+    for (int s = 0; s < ENTRIES; s++) slots_in[s] = set[of_slot[s*B_BITS+:B_BITS]];
   endfunction
 
   function automatic [E_BITS-1:0] number_of(input [ENTRIES-1:0] one);
@@ -71,21 +74,21 @@ module scheduler #(
   endfunction
 
   wire [ENTRIES-1:0] in_turn = occupied & turn;
-  wire [ENTRIES-1:0] slots = FCFS ? oldest(in_turn) : in_turn;
+  wire [ENTRIES-1:0] slots = FCFS ? oldest(in_turn, older) : in_turn;
   // A request that is not in turn does not keep a row open.
-  wire [BANKS-1:0]   hit_banks = banks_of(slots & hits);
+  wire [BANKS-1:0]   hit_banks = banks_of(slots & hits, bank);
   wire [BANKS-1:0]   stopped = rows ? capped & hit_banks : '0;
-  wire [ENTRIES-1:0] served = slots & hits & ~slots_in(stopped);
-  wire [BANKS-1:0]   wanted = FCFS ? banks_of(slots & ~served) : banks_of(slots) & ~(hit_banks & ~stopped);
+  wire [ENTRIES-1:0] served = slots & hits & ~slots_in(stopped, bank);
+  wire [BANKS-1:0]   wanted = FCFS ? banks_of(slots & ~served, bank) : banks_of(slots, bank) & ~(hit_banks & ~stopped);
 
   // 1: column commands.
   wire [ENTRIES-1:0] may_col = served & columns & ~blocked & col_legal & (reads ? '1 : writes);
   assign col_valid = may_col != '0;
-  assign col_slot = number_of(oldest(may_col));
+  assign col_slot = number_of(oldest(may_col, older));
 
   // 2: row commands.
-  wire [ENTRIES-1:0] may_row = slots & slots_in(wanted & row_legal);
+  wire [ENTRIES-1:0] may_row = slots & slots_in(wanted & row_legal, bank);
   assign row_valid = rows && may_row != '0 && (DUAL || !col_valid);
-  assign row_slot = number_of(oldest(may_row));
+  assign row_slot = number_of(oldest(may_row, older));
   assign row_is_pre = open[bank[32'(row_slot)*B_BITS+:B_BITS]];
 endmodule

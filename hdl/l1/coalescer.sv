@@ -82,20 +82,22 @@ module coalescer #(
   // 1: the first waiting lane, and the lanes that join its request.
   wire is_atomic = kind[1];
   wire swaps = is_atomic && function_ == SWAP;
-  logic [ADDR_BITS-1:0] first, differs;
-  logic [LANES-1:0]     lanes;
+  logic [ADDR_BITS-1:0] first, differs [LANES];
+  logic [LANES-1:0]     joins, lanes;
+  for (genvar l = 0; l < LANES; l++) begin : g_differs
+    assign differs[l] = address[l] ^ first;
+  end
   always_comb begin
     first = '0;
     for (int l = LANES - 1; l >= 0; l--) if (waiting[l]) first = address[l];
-    for (int l = 0; l < LANES; l++) begin
-      differs = address[l] ^ first;
-      if (space == CONST && !is_atomic) lanes[l] = waiting[l] && differs[ADDR_BITS-1:2] == 0;
-      else lanes[l] = waiting[l] && differs[ADDR_BITS-1:LINE_LOG2] == 0 && !(swaps && differs[LINE_LOG2-1]);
-    end
+    for (int l = 0; l < LANES; l++)
+      if (space == CONST && !is_atomic) joins[l] = waiting[l] && differs[l][ADDR_BITS-1:2] == 0;
+      else joins[l] = waiting[l] && differs[l][ADDR_BITS-1:LINE_LOG2] == 0 && !(swaps && differs[l][LINE_LOG2-1]);
     if (is_atomic)
       for (int l = 1; l < LANES; l++)
         for (int j = 0; j < l; j++)
-          if (waiting[j] && address[j][LINE_LOG2-1:0] == address[l][LINE_LOG2-1:0] && lanes[j]) lanes[l] = 0;
+          if (waiting[j] && address[j][LINE_LOG2-1:0] == address[l][LINE_LOG2-1:0] && joins[j]) joins[l] = 0;
+    lanes = joins;
   end
 
   // Bytes of the line. Each lane contributes a word index, byte enables and values to an 8-byte word.
@@ -142,7 +144,7 @@ module coalescer #(
     emit_sectors = '0;
     for (int l = 0; l < LANES; l++)
       for (int s = 0; s < LINE_BYTES / 32; s++)
-        emit_sectors[s] |= BY_SECTOR && lanes[l] && address[l][LINE_LOG2-1:5] == (LINE_LOG2-5)'(s);
+        if (BY_SECTOR && lanes[l] && address[l][LINE_LOG2-1:5] == (LINE_LOG2 - 5)'(s)) emit_sectors[s] = 1;
   end
 
   assign emit_valid = waiting != '0;

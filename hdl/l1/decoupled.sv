@@ -73,10 +73,6 @@ module decoupled #(
   logic [F_BITS-1:0]    free    [SETS];
   logic                 original;
 
-  function automatic [5:0] aged(input [5:0] rc, input [5:0] steps);
-    aged = rc > steps ? rc - steps : '0;
-  endfunction
-
   // 1: fill.
   wire [WAYS*LINE-1:0]  fill_lines = lines[fill_set];
   wire [TAGS*CELL-1:0]  fill_row = entries[fill_set];
@@ -89,7 +85,7 @@ module decoupled #(
       if (fill_row[t*CELL+STATUS+:3] >= RESERVED && fill_row[t*CELL+:W_BITS] == fill_way) begin
         filled[t*CELL+STATUS+:3] = fill_kept ? VALID : is_original ? EMPTY : CANDIDATE;
         if (!fill_kept) filled[t*CELL+RC+:6] = '0;
-      end else if (!fill_kept) filled[t*CELL+RC+:6] = aged(fill_row[t*CELL+RC+:6], 6'd1);
+      end else if (!fill_kept) filled[t*CELL+RC+:6] = fill_row[t*CELL+RC+:6] - 6'(fill_row[t*CELL+RC+:6] != 0);
   end
   wire [F_BITS-1:0] fill_free = free[fill_set] + F_BITS'(!fill_kept);
 
@@ -136,46 +132,47 @@ module decoupled #(
   // Tag victim for a line without a tag: the first empty tag, else the candidate with the lowest count, and
   // the least recently used of several.
   logic [5+T_BITS:0] key, least;
-  logic [TAGS-1:0]   spare;
+  logic [TAGS-1:0]   candidate, spare;
   always_comb begin
-    spare = '0;
+    candidate = '0;
     least = '1;
     key = '0;
     for (int t = 0; t < TAGS; t++) begin
       key = {rc[t], ~tlru[t]};
-      if (status[t] == CANDIDATE && (spare == '0 || key < least)) begin
+      if (status[t] == CANDIDATE && (candidate == '0 || key < least)) begin
         least = key;
-        spare = '0;
-        spare[t] = 1;
+        candidate = TAGS'(1) << t;
       end
     end
-    if (empty != '0) spare = empty & (~empty + 1'b1);
+    spare = empty != '0 ? empty & (~empty + 1'b1) : candidate;
   end
 
   // State of the line's tag, and its count after this access; a line without a tag has count 0.
-  logic [5:0] count;
-  logic       has_place;
+  logic [5:0]        uses, count;
+  logic [W_BITS-1:0] place;
+  logic              has_place;
   always_comb begin
-    count = '0;
-    way = '0;
+    uses = '0;
+    place = '0;
     {present, reserved, modified, has_place} = '0;
     for (int t = 0; t < TAGS; t++)
       if (found[t]) begin
-        count |= rc[t];
-        way |= pos[t];
+        uses |= rc[t];
+        place |= pos[t];
         has_place |= committed[t];
         reserved |= status[t] == RESERVED;
         present |= may_go[t];
         modified |= status[t] == MODIFIED;
       end
-    if (found != '0 && count != '1) count = count + 1'b1;
+    count = found != '0 && uses != '1 ? uses + 1'b1 : uses;
+    way = place;
   end
   assign past = !has_place && !admits_all && 32'(count) < THRESHOLD;
 
   // Data way for a miss: a free one, else the least recently used one. If the line has no tag and all tags
   // are committed, a line must be evicted even if a data way is free.
   logic [WAYS-1:0]   taken, goable;
-  logic [W_BITS-1:0] top;
+  logic [W_BITS-1:0] top, evicted;
   logic [TAGS-1:0]   loser;
   always_comb begin
     taken = '0;
@@ -183,23 +180,24 @@ module decoupled #(
     for (int t = 0; t < TAGS; t++)
       for (int w = 0; w < WAYS; w++)
         if (pos[t] == W_BITS'(w)) begin
-          taken[w] |= committed[t];
-          goable[w] |= may_go[t];
+          if (committed[t]) taken[w] = 1;
+          if (may_go[t]) goable[w] = 1;
         end
     victim_holds = !((found != '0 || !(&committed)) && row_free != 0);
     victim_valid = 0;
-    victim_way = '0;
+    evicted = '0;
     top = '0;
     for (int w = WAYS - 1; w >= 0; w--)
       if (victim_holds ? goable[w] && (!victim_valid || rank[w] >= top) : !taken[w]) begin
         victim_valid = 1;
-        victim_way = W_BITS'(w);
+        evicted = W_BITS'(w);
         top = rank[w];
       end
+    victim_way = evicted;
     victim_modified = 0;
     victim_tag = '0;
     for (int t = 0; t < TAGS; t++) begin
-      loser[t] = victim_holds && committed[t] && pos[t] == victim_way;
+      loser[t] = victim_holds && committed[t] && pos[t] == evicted;
       victim_modified |= loser[t] && status[t] == MODIFIED;
       victim_tag |= {TAG_BITS{loser[t]}} & row[t*CELL+TAG+:TAG_BITS];
     end
@@ -226,7 +224,7 @@ module decoupled #(
     for (int t = 0; t < TAGS; t++) last |= {T_BITS{front[t]}} & tlru[t];
     row_next = row;
     for (int t = 0; t < TAGS; t++) begin
-      if (claims && !winner[t] && !loser[t] || drops && !found[t]) row_next[t*CELL+RC+:6] = aged(rc[t], steps);
+      if (claims && !winner[t] && !loser[t] || drops && !found[t]) row_next[t*CELL+RC+:6] = rc[t] > steps ? rc[t] - steps : '0;
       if (front[t]) row_next[t*CELL+TLRU+:T_BITS] = '0;
       else if (front != '0 && tlru[t] < last) row_next[t*CELL+TLRU+:T_BITS] = tlru[t] + 1'b1;
       if (claims && loser[t] || drops && found[t]) begin

@@ -90,7 +90,7 @@ module mshr #(
     for (int e = 0; e < ENTRIES; e++) begin
       fill_match[e] = used[e] && !ready[e] && line[e] == fill_line;
       fill_place |= {PLACE_BITS{fill_match[e]}} & set_way[e];
-      fill_entry |= {E_BITS{fill_match[e]}} & e[E_BITS-1:0];
+      fill_entry |= {E_BITS{fill_match[e]}} & E_BITS'(e);
     end
     for (int e = 0; e < ENTRIES; e++) fill_drains[e] = ready[e] && set_way[e] == fill_place;
   end
@@ -134,22 +134,23 @@ module mshr #(
 
   // 4: access.
   logic [ENTRIES-1:0] acc_match, acc_busy, allocated;
-  logic [E_BITS-1:0]  match_entry, free_entry;
+  logic [E_BITS-1:0]  match_entry, lowest_free, free_entry;
   logic               has_free;
   always_comb begin
     match_entry = '0;
     for (int e = 0; e < ENTRIES; e++) begin
       acc_match[e] = used_3[e] && line[e] == acc_line;
       acc_busy[e] = ready_3[e] && set_way[e] == acc_place;
-      match_entry |= {E_BITS{acc_match[e]}} & e[E_BITS-1:0];
+      match_entry |= {E_BITS{acc_match[e]}} & E_BITS'(e);
     end
-    free_entry = '0;
+    lowest_free = '0;
     has_free = 0;
     for (int e = ENTRIES - 1; e >= 0; e--)
       if (!used_3[e]) begin
-        free_entry = e[E_BITS-1:0];
+        lowest_free = E_BITS'(e);
         has_free = 1;
       end
+    free_entry = lowest_free;
   end
   wire is_full = count[match_entry] == C_BITS'(MERGES) || |(acc_match & closed_3);
   assign acc_draining = |(acc_match & ready_3);

@@ -131,16 +131,14 @@ module frc #(
       bank_set[e] = S_BITS'(BANK_SETS == SETS ? e / WAYS : 32'(set[e]) * SETS + e / WAYS);
 
   // 1: acknowledgment.
-  logic [2:0]        state_1    [ENTRIES];
-  logic [N_BITS-1:0] inv_left_1 [ENTRIES];
+  logic [ENTRIES-1:0] acks;
+  logic [2:0]         state_1    [ENTRIES];
+  logic [N_BITS-1:0]  inv_left_1 [ENTRIES];
   always_comb
     for (int e = 0; e < ENTRIES; e++) begin
-      inv_left_1[e] = inv_left[e];
-      state_1[e] = state[e];
-      if (ack_valid && ack_entry == E_BITS'(e)) begin
-        inv_left_1[e] = inv_left[e] - 1'b1;
-        if (inv_left[e] == 1 && sharers[e] == '0) state_1[e] = dirty[e] ? VICT_WB : FREE;
-      end
+      acks[e] = ack_valid && ack_entry == E_BITS'(e);
+      inv_left_1[e] = inv_left[e] - N_BITS'(acks[e]);
+      state_1[e] = acks[e] && inv_left[e] == 1 && sharers[e] == '0 ? (dirty[e] ? VICT_WB : FREE) : state[e];
     end
 
   // 2: search.
@@ -165,7 +163,7 @@ module frc #(
 
   // 3: access.
   localparam logic [1:0] ALLOCATE = 1, FILL = 2, WRITE = 3;
-  logic [ENTRIES-1:0] allocates, fills, wr_pend_3;
+  logic [ENTRIES-1:0] allocates, fills, copies, wr_pend_3;
   logic [2:0]         state_3   [ENTRIES];
   logic [L1S-1:0]     sharers_3 [ENTRIES];
   wire                fill = acc_op == FILL;
@@ -175,9 +173,8 @@ module frc #(
       fills[e] = fill && acc_entry == E_BITS'(e);
       state_3[e] = allocates[e] ? FETCH : fills[e] ? FILLED : state_1[e];
       wr_pend_3[e] = wr_pend[e] || acc_entry == E_BITS'(e) && (acc_op == WRITE || fill && acc_dirty);
-      sharers_3[e] = sharers[e];
-      if (acc_copies && acc_entry == E_BITS'(e) && (state_1[e] == FETCH || state_1[e] == FILLED))
-        sharers_3[e] |= L1S'(1) << acc_sm;
+      copies[e] = acc_copies && acc_entry == E_BITS'(e) && (state_1[e] == FETCH || state_1[e] == FILLED);
+      sharers_3[e] = sharers[e] | L1S'(copies[e]) << acc_sm;
     end
 
   // 4: queue of lines that wait for their swap, oldest first; free elements hold 0.
@@ -221,16 +218,17 @@ module frc #(
       swaps[e] = exc_valid && exc_entry == E_BITS'(e);
       sharers_5[e] = swaps[e] ? old_sharers : sharers_3[e];
       dirty_5[e] = swaps[e] ? old_dirty : dirty[e];
-      state_5[e] = state_3[e];
-      if (swaps[e]) state_5[e] = old_sharers != '0 ? VICT_INV : old_dirty ? VICT_WB : FREE;
+      state_5[e] = swaps[e] ? (old_sharers != '0 ? VICT_INV : old_dirty ? VICT_WB : FREE) : state_3[e];
     end
 
   // 6: the old line has left. 7: recall of the lowest sharer.
   logic [2:0]         state_6 [ENTRIES];
   logic [ENTRIES-1:0] frees, recalls;
+  for (genvar e = 0; e < ENTRIES; e++) begin : g_gone
+    assign state_6[e] = gone[e] ? FREE : state_5[e];
+  end
   always_comb begin
     for (int e = 0; e < ENTRIES; e++) begin
-      state_6[e] = gone[e] ? FREE : state_5[e];
       frees[e] = rst || state_6[e] == FREE;
       recalls[e] = recall_valid && recall_entry == E_BITS'(e);
     end
@@ -270,18 +268,18 @@ module frc #(
 
   // Lines: first a write of bytes, then the exchange.
   logic [LINE-1:0] line [ENTRIES], line_3 [ENTRIES], line_5 [ENTRIES];
-  always_comb
-    for (int e = 0; e < ENTRIES; e++) begin
-      line[e] = data[e/WAYS][(e%WAYS)*LINE+:LINE];
-      line_3[e] = line[e];
-      for (int b = 0; b < LINE_BYTES; b++)
-        if (put_valid && put_entry == E_BITS'(e) && put_mask[b]) line_3[e][b*8+:8] = put_line[b*8+:8];
-      line_5[e] = swaps[e] && old_here ? old_line : line_3[e];
+  for (genvar e = 0; e < ENTRIES; e++) begin : g_line
+    assign line[e] = data[e/WAYS][(e%WAYS)*LINE+:LINE];
+    for (genvar b = 0; b < LINE_BYTES; b++) begin : g_byte
+      wire puts = put_valid && put_entry == E_BITS'(e) && put_mask[b];
+      assign line_3[e][b*8+:8] = puts ? put_line[b*8+:8] : line[e][b*8+:8];
     end
+    assign line_5[e] = swaps[e] && old_here ? old_line : line_3[e];
+  end
   assign get_line = line[get_entry];
   assign exc_line = line_3[exc_entry];
   assign out_line = line_5[out_entry];
   assign out_id = id[out_entry];
   always_ff @(posedge clk)
-    for (int e = 0; e < ENTRIES; e++) data[e/WAYS][(e%WAYS)*LINE+:LINE] <= line_5[e];
+    for (int e = 0; e < ENTRIES; e++) data[e/WAYS][(e%WAYS)*LINE+:LINE] <= rst ? '0 : line_5[e];
 endmodule

@@ -68,17 +68,19 @@ module simt_stack #(
   wire              pops = op != '0 && !splits && !exit_all && (left == '0 || to == own_rpc);
 
   // Highest entry below the top that has lanes and has not ended.
-  logic [D_BITS-1:0] found;
-  logic [CELL-1:0]   uncovered;
+  logic [D_BITS-1:0] highest, found;
+  logic [CELL-1:0]   top, uncovered;
   always_comb begin
-    found = '0;
-    uncovered = '0;
+    highest = '0;
+    top = '0;
     for (int d = 0; d < DEPTH; d++)
       if (D_BITS'(d) < level && (row[d*CELL+:LANES] & alive_1) != '0
           && row[d*CELL+LANES+:32] != row[d*CELL+LANES+32+:32]) begin
-        found = D_BITS'(d);
-        uncovered = row[d*CELL+:CELL];
+        highest = D_BITS'(d);
+        top = row[d*CELL+:CELL];
       end
+    found = highest;
+    uncovered = top;
   end
 
   // A split adds an entry at the reconvergence point, unless the current entry ends there anyway. It also

@@ -51,18 +51,20 @@ module sharer_table #(
   wire [WAYS*W_BITS-1:0] uses = recency[set_index];
 
   // Searches the line; if it is absent, selects the way for a new line.
-  logic              hit, is_full;
+  logic              is_here, hit, is_full;
   logic [W_BITS-1:0] hit_way, free_way, way;
   logic [W_BITS-1:0] used [WAYS];
+  for (genvar w = 0; w < WAYS; w++) begin : g_used
+    assign used[w] = uses[(UPWARDS ? w : WAYS - 1 - w)*W_BITS+:W_BITS];
+  end
   always_comb begin
-    hit = 0;
+    is_here = 0;
     hit_way = '0;
     is_full = 1;
     free_way = '0;
     for (int w = WAYS - 1; w >= 0; w--) begin
-      used[w] = uses[(UPWARDS ? w : WAYS - 1 - w)*W_BITS+:W_BITS];
       if (row[w*CELL+VALID] && row[w*CELL+TAG+:TAG_BITS] == tag) begin
-        hit = 1;
+        is_here = 1;
         hit_way |= W_BITS'(w);
       end
       if (!row[w*CELL+VALID]) begin
@@ -70,14 +72,15 @@ module sharer_table #(
         free_way = W_BITS'(w);
       end
     end
-    way = hit ? hit_way : is_full ? used[WAYS-1] : free_way;
+    hit = is_here;
+    way = is_here ? hit_way : is_full ? used[WAYS-1] : free_way;
   end
 
   // Selects the first sharer from `turn` on, else the lowest one.
   wire [CELL-1:0]  entry = row[32'(way)*CELL+:CELL];
   wire [SMS-1:0]   self = SMS'(1) << sm;
   logic [SMS-1:0]  sharers, others, behind, among;
-  logic [SM_BITS-1:0] turn;
+  logic [SM_BITS-1:0] turn, lowest;
   if (LAST) begin : g_last
     assign sharers = SMS'(1) << entry[SHARERS+:SM_BITS];
     assign turn = '0;
@@ -89,25 +92,26 @@ module sharer_table #(
     others = sharers & ~self;
     behind = others & ({SMS{1'b1}} << turn);
     among = behind != '0 ? behind : others;
-    supplier = '0;
-    for (int s = SMS - 1; s >= 0; s--) if (among[s]) supplier = SM_BITS'(s);
+    lowest = '0;
+    for (int s = SMS - 1; s >= 0; s--) if (among[s]) lowest = SM_BITS'(s);
+    supplier = lowest;
     supplier_valid = hit && others != '0;
   end
 
-  // Entry after the operation.
+  // Entry before the operation, in which a new line has no sharers, and after it.
+  wire [CELL-1:0]  was = op == ADD && !hit ? '0 : entry;
   logic [CELL-1:0] next;
   logic [SMS-1:0]  left;
   always_comb begin
-    next = entry;
+    next = was;
     left = sharers & ~self;
     case (op)
       SUPPLIER: if (!LAST && supplier_valid) next[SM_BITS-1:0] = 32'(supplier) == SMS - 1 ? '0 : supplier + 1'b1;
       ADD: begin
-        if (!hit) next = '0;
         next[VALID] = 1;
         next[TAG+:TAG_BITS] = tag;
         if (LAST) next[SHARERS+:SM_BITS] = sm;
-        else next[SHARERS+:SMS] = next[SHARERS+:SMS] | self;
+        else next[SHARERS+:SMS] = was[SHARERS+:SMS] | self;
       end
       REMOVE: begin
         next[VALID] = left != '0;

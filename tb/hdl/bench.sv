@@ -24,6 +24,7 @@ module bench;
 
   initial begin
     $readmemh("{file}", rows);
+    if (^rows[0] === 1'bx) $fatal(1, "{file} cannot be read");
     #5 clk = 1;
     #5 clk = 0;
     rst = 0;

@@ -208,6 +208,57 @@ fn vectors_pass_in_a_plain_bench_and_do_not_backwards() {
     assert!(!passed && out.contains("expected"), "{out}");
 }
 
+/// Plays vectors on a module in Icarus Verilog, which simulates unknown values. Returns true if all outputs
+/// agree, and what the bench prints.
+fn play_in_icarus(path: &str, module: &str, Vectors { bench, rows }: &Vectors) -> (bool, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let library = hdl_folder().join(path).with_file_name("");
+    for (name, text) in [(bench.0.as_str(), bench.1.as_str()), (&rows.0, &rows.1), ("module.sv", module)] {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    let run = |command: &mut Command| {
+        let output = command.current_dir(folder.path()).output().unwrap();
+        let [out, err] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+        (output.status.success(), out + &err)
+    };
+    let mut iverilog = Command::new("iverilog");
+    iverilog.args(["-g2012", "-s", "bench", "-Y", ".sv", "-o", "program", "-y"]).arg(library);
+    let (is_built, told) = run(iverilog.args([&bench.0, "module.sv"]));
+    assert!(is_built, "{path}: {told}");
+    // Without `-n`, the program would wait for commands after an error.
+    run(Command::new("vvp").args(["-n", "program"]))
+}
+
+/// Returns the text of a module.
+fn text_of(block: &Block) -> String {
+    fs::read_to_string(hdl_folder().join(block.path()).with_extension("sv")).unwrap()
+}
+
+#[test]
+#[cfg_attr(not(has_icarus), ignore = "iverilog is not installed")]
+fn every_module_agrees_in_four_states_from_reset_on() {
+    let sizes = if is_thorough() { &[(Size::Small, 2000), (Size::Fermi, 100)][..] } else { &[(Size::Small, 300)] };
+    for (block, (size, cycles)) in blocks().into_iter().flat_map(|block| sizes.iter().map(move |size| (block, *size))) {
+        let (passed, out) = play_in_icarus(&block.path(), &text_of(block), &block.vectors(size, 1, cycles));
+        assert!(passed && out.contains(&format!("{cycles} cycles agree")), "{} {size:?}: {out}", block.path());
+    }
+}
+
+#[test]
+#[cfg_attr(not(has_icarus), ignore = "iverilog is not installed")]
+fn a_register_without_its_reset_and_rows_that_are_missing_are_noticed_in_four_states() {
+    let block = blocks().into_iter().find(|block| block.path() == "l1/mshr").unwrap();
+    let vectors = block.vectors(Size::Small, 1, 100);
+    let text = text_of(block);
+    let without = text.replacen("used <= '0;", "", 1);
+    assert_ne!(text, without);
+    let (passed, out) = play_in_icarus("l1/mshr", &without, &vectors);
+    assert!(!passed && out.contains(" is x, expected "), "{out}");
+    let rows = (format!("other-{}", vectors.rows.0), vectors.rows.1.clone());
+    let (passed, out) = play_in_icarus("l1/mshr", &text, &Vectors { rows, ..vectors });
+    assert!(!passed && out.contains("cannot be read"), "{out}");
+}
+
 /// Returns the first seed whose random MSHR size satisfies a condition on the number of entries.
 fn seed_of_mshr(block: &Block, is_so: impl Fn(u32) -> bool) -> u64 {
     let entries = |seed: u64| {

@@ -28,11 +28,13 @@ module contention #(
 );
   // A lane counts if no lower active lane is in the same line.
   logic [LANES-1:0] first;
+  logic             is_repeated;
   always_comb
     for (int i = 0; i < LANES; i++) begin
-      first[i] = mask[i];
+      is_repeated = 0;
       for (int j = 0; j < i; j++)
-        if (mask[j] && line[i*LINE_BITS+:LINE_BITS] == line[j*LINE_BITS+:LINE_BITS]) first[i] = 0;
+        if (mask[j] && line[i*LINE_BITS+:LINE_BITS] == line[j*LINE_BITS+:LINE_BITS]) is_repeated = 1;
+      first[i] = mask[i] && !is_repeated;
     end
 
   // Largest number of warps with which this number of lines is no contention.

@@ -75,7 +75,7 @@ module scores #(
       rest = (SUM + 1)'(dividend >> 18);
       worth = '0;
       for (int b = 17; b >= 0; b--) begin
-        rest = {rest[SUM-1:0], dividend[b]};
+        rest = rest << 1 | (SUM + 1)'(dividend[b]);
         worth[b] = rest >= {1'b0, divisor};
         if (worth[b]) rest -= {1'b0, divisor};
       end

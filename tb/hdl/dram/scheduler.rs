@@ -26,11 +26,11 @@ use crate::{Bench, Mistake, Moods, Ports, Random, Size};
 block! {
     |size, random| Box::new(Unit::new(size, random)),
     [
-        Mistake::new("(older[s*ENTRIES+:ENTRIES] & set) == '0", "(older[s*ENTRIES+:ENTRIES] & occupied) == '0"),
+        Mistake::new("(ages[s*ENTRIES+:ENTRIES] & set) == '0", "(ages[s*ENTRIES+:ENTRIES] & occupied) == '0"),
         Mistake::new("in_turn = occupied & turn", "in_turn = occupied"),
-        Mistake::new("banks_of(slots & hits)", "banks_of(occupied & hits)"),
+        Mistake::new("banks_of(slots & hits, bank)", "banks_of(occupied & hits, bank)"),
         Mistake::new("rows ? capped & hit_banks : '0", "capped & hit_banks"),
-        Mistake::new("& ~slots_in(stopped)", ""),
+        Mistake::new("& ~slots_in(stopped, bank)", ""),
         Mistake::new("~(hit_banks & ~stopped)", "~hit_banks"),
         Mistake::new("& columns & ~blocked", "& ~blocked"),
         Mistake::new("& columns & ~blocked", "& columns"),

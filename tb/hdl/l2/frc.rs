@@ -25,7 +25,7 @@ block! {
     |size, random| Box::new(Unit::new(size, random)),
     [
         Mistake::new("inv_left[e] == 1 && sharers[e] == '0", "inv_left[e] == 1"),
-        Mistake::new("state_1[e] = dirty[e] ? VICT_WB : FREE", "state_1[e] = VICT_WB"),
+        Mistake::new("(dirty[e] ? VICT_WB : FREE)", "VICT_WB"),
         Mistake::new("state_1[e] != FREE && bank_set", "state[e] != FREE && bank_set"),
         Mistake::new("bank_set[e] == find_set && tag[e] == find_tag", "tag[e] == find_tag"),
         Mistake::new("state_1[e] == FREE && 32'(find_set)", "state[e] == FREE && 32'(find_set)"),
@@ -42,8 +42,8 @@ block! {
         Mistake::new("swaps[e] && old_here ? old_line", "swaps[e] ? old_line"),
         Mistake::new("exc_line = line_3[exc_entry]", "exc_line = line[exc_entry]"),
         Mistake::equivalent(
-            "sharers_3[e] = sharers[e];",
-            "sharers_3[e] = allocates[e] ? '0 : sharers[e];",
+            "sharers_3[e] = sharers[e] |",
+            "sharers_3[e] = (allocates[e] ? '0 : sharers[e]) |",
             "a free entry has no sharers",
         ),
     ]
@@ -57,7 +57,7 @@ proof! {
         Mistake::new("exc_line = line_3[exc_entry]", "exc_line = line[exc_entry]"),
         Mistake::new("acc_op == WRITE || fill && acc_dirty", "fill && acc_dirty"),
         Mistake::new("inv_left[e] == 1 && sharers[e] == '0", "inv_left[e] == 1"),
-        Mistake::new("state_1[e] = dirty[e] ? VICT_WB : FREE", "state_1[e] = FREE"),
+        Mistake::new("(dirty[e] ? VICT_WB : FREE)", "FREE"),
         Mistake::new("tag[e] <= old_tag;", ""),
         Mistake::new("exc_sharers = sharers_3[exc_entry]", "exc_sharers = sharers[exc_entry]"),
         Mistake::new("gone[e] ? FREE : state_5[e]", "state_5[e]"),

@@ -27,7 +27,7 @@ block! {
         Mistake::new("{SMS{1'b1}} << turn", "{SMS{1'b1}} << turn << 1"),
         Mistake::new("supplier_valid = hit && others != '0", "supplier_valid = hit"),
         Mistake::new("32'(supplier) == SMS - 1 ? '0 : supplier", "supplier"),
-        Mistake::new("if (!hit) next = '0;", ""),
+        Mistake::new("op == ADD && !hit ? '0 : entry", "entry"),
         Mistake::new("next[VALID] = left != '0;", ""),
         Mistake::new("FORGET: next[VALID] = 0;", "FORGET: next = '0;"),
         Mistake::new("touches = op == ADD || hit && op == SUPPLIER", "touches = hit && (op == ADD || op == SUPPLIER)"),
@@ -54,7 +54,7 @@ proof! {
         Mistake::new("FORGET: next[VALID] = 0;", "FORGET: ;"),
         Mistake::new("row[w*CELL+VALID] && row", "row"),
         Mistake::new("others = sharers & ~self", "others = sharers"),
-        Mistake::new("if (!hit) next = '0;", ""),
+        Mistake::new("op == ADD && !hit ? '0 : entry", "entry"),
     ]
 }
 

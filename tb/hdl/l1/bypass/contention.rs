@@ -18,7 +18,7 @@ use crate::{Bench, Mistake, Ports, Random, Size};
 block! {
     |size, random| Box::new(Unit::new(size, random)),
     [
-        Mistake::new("first[i] = mask[i];", "first[i] = 1;"),
+        Mistake::new("mask[i] && !is_repeated", "!is_repeated"),
         Mistake::new("j < i;", "j + 1 < i;"),
         Mistake::new("if (mask[j] && line", "if (line"),
         Mistake::new("== line[j*LINE_BITS+:LINE_BITS]", "== line[j*LINE_BITS+:LINE_BITS] ^ LINE_BITS'(mask[i])"),
