@@ -3,21 +3,21 @@
 // set-associative, LRU. Its contents are hints. It implements `rtl/tracker/table.rs`; the name differs
 // because `table` is a keyword of SystemVerilog.
 //
-// One operation per cycle, on `line` and `sm`, selected by `op`:
-// - supplier (1): `supplier` shall send the line to `sm`, if `supplier_valid`. Sharers are selected round
-//   robin, starting after the last one; `sm` itself is never selected.
-// - add (2): `sm` holds the line. A new line takes the lowest free entry of its set, else evicts the least
+// One operation per cycle, on `line_i` and `sm_i`, selected by `op_i`:
+// - supplier (1): `supplier_o` shall send the line to `sm_i`, if `supplier_valid_o`. Sharers are selected round
+//   robin, starting after the last one; `sm_i` itself is never selected.
+// - add (2): `sm_i` holds the line. A new line takes the lowest free entry of its set, else evicts the least
 //   recently used one.
-// - remove (3): `sm` does not hold the line; an entry without sharers is freed.
+// - remove (3): `sm_i` does not hold the line; an entry without sharers is freed.
 // - forget (4): no L1 may supply the line.
 // - clear (5): no L1 may supply any line.
 //
 // Operations 1 and 2 make the entry most recently used. With LAST an entry has room for one sharer, the one
-// added last. `supplier` is valid with `supplier_valid`, which is valid for any `op`.
+// added last. `supplier_o` is valid with `supplier_valid_o`, which is valid for any `op_i`.
 // Latency: none; outputs are combinational.
-// A row of `entries` has one cell {valid, tag, sharers, turn} per way, with way 0 in the lowest bits; with
-// LAST a cell is {valid, tag, sharer}. A row of `recency` has the ways in the order of their last use.
-module sharer_table #(
+// A row of `entries_q` has one cell {valid, tag, sharers, turn} per way, with way 0 in the lowest bits; with
+// LAST a cell is {valid, tag, sharer}. A row of `recency_q` has the ways in the order of their last use.
+module ws_tracker_sharer_table #(
     parameter int SETS = 128,
     parameter int WAYS = 8,
     parameter int SMS = 16,
@@ -25,30 +25,30 @@ module sharer_table #(
     parameter bit LAST = 0,
     localparam int SM_BITS = SMS < 2 ? 1 : $clog2(SMS)
 ) (
-    input  logic                 clk,
-    input  logic                 rst,
-    input  logic [2:0]           op,
-    input  logic [LINE_BITS-1:0] line,
-    input  logic [SM_BITS-1:0]   sm,
-    output logic                 supplier_valid,
-    output logic [SM_BITS-1:0]   supplier
+    input  logic                 clk_i,
+    input  logic                 rst_ni,
+    input  logic [2:0]           op_i,
+    input  logic [LINE_BITS-1:0] line_i,
+    input  logic [SM_BITS-1:0]   sm_i,
+    output logic                 supplier_valid_o,
+    output logic [SM_BITS-1:0]   supplier_o
 );
   localparam logic [2:0] SUPPLIER = 1, ADD = 2, REMOVE = 3, FORGET = 4, CLEAR = 5;
   localparam int W_BITS = WAYS < 2 ? 1 : $clog2(WAYS);
   localparam int S_BITS = SETS < 2 ? 1 : $clog2(SETS);
   localparam int TAG_BITS = LINE_BITS - $clog2(SETS);
-  // Bit positions of the fields in a cell, and order of the positions in a row of `recency`.
+  // Bit positions of the fields in a cell, and order of the positions in a row of `recency_q`.
   localparam int SHARERS = LAST ? 0 : SM_BITS, TAG = SHARERS + (LAST ? SM_BITS : SMS);
   localparam int VALID = TAG + TAG_BITS, CELL = VALID + 1;
   localparam bit UPWARDS = W_BITS == 4;
 
-  logic [WAYS*CELL-1:0]   entries [SETS];
-  logic [WAYS*W_BITS-1:0] recency [SETS];
+  logic [WAYS*CELL-1:0]   entries_q [SETS];
+  logic [WAYS*W_BITS-1:0] recency_q [SETS];
 
-  wire [S_BITS-1:0]      set_index = S_BITS'(32'(line) % SETS);
-  wire [TAG_BITS-1:0]    tag = TAG_BITS'(line / LINE_BITS'(SETS));
-  wire [WAYS*CELL-1:0]   row = entries[set_index];
-  wire [WAYS*W_BITS-1:0] uses = recency[set_index];
+  wire [S_BITS-1:0]      set_index = S_BITS'(32'(line_i) % SETS);
+  wire [TAG_BITS-1:0]    tag = TAG_BITS'(line_i / LINE_BITS'(SETS));
+  wire [WAYS*CELL-1:0]   row = entries_q[set_index];
+  wire [WAYS*W_BITS-1:0] uses = recency_q[set_index];
 
   // Searches the line; if it is absent, selects the way for a new line.
   logic              is_here, hit, is_full;
@@ -78,7 +78,7 @@ module sharer_table #(
 
   // Selects the first sharer from `turn` on, else the lowest one.
   wire [CELL-1:0]  entry = row[32'(way)*CELL+:CELL];
-  wire [SMS-1:0]   self = SMS'(1) << sm;
+  wire [SMS-1:0]   self = SMS'(1) << sm_i;
   logic [SMS-1:0]  sharers, others, behind, among;
   logic [SM_BITS-1:0] turn, lowest;
   if (LAST) begin : g_last
@@ -94,23 +94,23 @@ module sharer_table #(
     among = behind != '0 ? behind : others;
     lowest = '0;
     for (int s = SMS - 1; s >= 0; s--) if (among[s]) lowest = SM_BITS'(s);
-    supplier = lowest;
-    supplier_valid = hit && others != '0;
+    supplier_o = lowest;
+    supplier_valid_o = hit && others != '0;
   end
 
   // Entry before the operation, in which a new line has no sharers, and after it.
-  wire [CELL-1:0]  was = op == ADD && !hit ? '0 : entry;
+  wire [CELL-1:0]  was = op_i == ADD && !hit ? '0 : entry;
   logic [CELL-1:0] next;
   logic [SMS-1:0]  left;
   always_comb begin
     next = was;
     left = sharers & ~self;
-    case (op)
-      SUPPLIER: if (!LAST && supplier_valid) next[SM_BITS-1:0] = 32'(supplier) == SMS - 1 ? '0 : supplier + 1'b1;
+    case (op_i)
+      SUPPLIER: if (!LAST && supplier_valid_o) next[SM_BITS-1:0] = 32'(supplier_o) == SMS - 1 ? '0 : supplier_o + 1'b1;
       ADD: begin
         next[VALID] = 1;
         next[TAG+:TAG_BITS] = tag;
-        if (LAST) next[SHARERS+:SM_BITS] = sm;
+        if (LAST) next[SHARERS+:SM_BITS] = sm_i;
         else next[SHARERS+:SMS] = was[SHARERS+:SMS] | self;
       end
       REMOVE: begin
@@ -122,8 +122,8 @@ module sharer_table #(
       default: ;
     endcase
   end
-  wire changes = op == ADD || hit && (op == SUPPLIER || op == REMOVE || op == FORGET);
-  wire touches = op == ADD || hit && op == SUPPLIER;
+  wire changes = op_i == ADD || hit && (op_i == SUPPLIER || op_i == REMOVE || op_i == FORGET);
+  wire touches = op_i == ADD || hit && op_i == SUPPLIER;
 
   // The used way moves to the front, and the ways before it move back by one position.
   logic [WAYS*W_BITS-1:0] uses_next;
@@ -138,17 +138,17 @@ module sharer_table #(
   end
 
   for (genvar s = 0; s < SETS; s++) begin : g_set
-    always_ff @(posedge clk)
-      if (rst) begin
+    always_ff @(posedge clk_i or negedge rst_ni)
+      if (!rst_ni) begin
         for (int w = 0; w < WAYS; w++) begin
-          entries[s][w*CELL+:CELL] <= '0;
-          recency[s][(UPWARDS ? w : WAYS - 1 - w)*W_BITS+:W_BITS] <= W_BITS'(w);
+          entries_q[s][w*CELL+:CELL] <= '0;
+          recency_q[s][(UPWARDS ? w : WAYS - 1 - w)*W_BITS+:W_BITS] <= W_BITS'(w);
         end
       end else begin
-        if (op == CLEAR) for (int w = 0; w < WAYS; w++) entries[s][w*CELL+VALID] <= 0;
+        if (op_i == CLEAR) for (int w = 0; w < WAYS; w++) entries_q[s][w*CELL+VALID] <= 0;
         else if (changes && set_index == S_BITS'(s))
-          for (int w = 0; w < WAYS; w++) if (way == W_BITS'(w)) entries[s][w*CELL+:CELL] <= next;
-        if (touches && set_index == S_BITS'(s)) recency[s] <= uses_next;
+          for (int w = 0; w < WAYS; w++) if (way == W_BITS'(w)) entries_q[s][w*CELL+:CELL] <= next;
+        if (touches && set_index == S_BITS'(s)) recency_q[s] <= uses_next;
       end
   end
 endmodule

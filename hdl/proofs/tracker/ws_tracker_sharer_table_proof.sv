@@ -9,7 +9,7 @@
 // | `fresh`   | the L1 that shall supply the line has no copy, in the cache or in flight, that was requested before a write |
 // | `another` | the supplier is not the requesting L1                                                                       |
 //
-// Possible events of a cycle, selected by `event_`, for `line` and `sm`:
+// Possible events of a cycle, selected by `event_i`, for `line_i` and `sm_i`:
 // - a load that misses in its L1: it searches the table, and takes a free row, if there is one
 // - the line of a row passes, and is in its L1 from then on; the line also serves as the ticket of the load
 // - a line without a row arrives
@@ -19,7 +19,7 @@
 //
 // An L1 has at most one load of a line in flight, and requests only lines that it does not hold. It may drop
 // a line in any cycle. A copy is stale once the line has been written after the load that fetched it.
-module sharer_table_proof #(
+module ws_tracker_sharer_table_proof #(
     parameter int SETS = 1,
     parameter int WAYS = 2,
     parameter int SMS = 2,
@@ -28,12 +28,12 @@ module sharer_table_proof #(
     parameter int ROWS = 2,
     localparam int SM_BITS = SMS < 2 ? 1 : $clog2(SMS)
 ) (
-    input logic                 clk,
-    input logic                 rst,
-    input logic [2:0]           event_,
-    input logic [LINE_BITS-1:0] line,
-    input logic [SM_BITS-1:0]   sm,
-    input logic [SMS-1:0]       drops
+    input logic                 clk_i,
+    input logic                 rst_ni,
+    input logic [2:0]           event_i,
+    input logic [LINE_BITS-1:0] line_i,
+    input logic [SM_BITS-1:0]   sm_i,
+    input logic [SMS-1:0]       drops_i
 );
   localparam logic [2:0] NOTHING = 0, LOAD = 1, PASSES = 2, ARRIVES = 3, WRITE = 4, NOTICE = 5, ENDS = 6;
   localparam logic [2:0] SUPPLIER = 1, ADD = 2, REMOVE = 3, FORGET = 4, CLEAR = 5;
@@ -43,51 +43,51 @@ module sharer_table_proof #(
   // Tracked line: copies in L1s, and its loads in flight.
   logic [SMS-1:0] copy, copy_stale, asked, asked_stale, has_row;
 
-  wire is_followed = line == FOLLOWED;
-  wire loads = event_ == LOAD;
-  logic reply_known, reply_poisoned, free_valid, is_empty;
-  wire passes = event_ == PASSES && reply_known;
-  wire arrives = event_ == ARRIVES && is_followed && asked[sm] && !has_row[sm];
-  wire writes = event_ == WRITE;
-  wire ends = event_ == ENDS && is_empty && asked == '0;
-  wire lists = passes && !reply_poisoned;
+  wire is_followed = line_i == FOLLOWED;
+  wire loads = event_i == LOAD;
+  logic reply_known_o, reply_poisoned_o, free_valid_o, is_empty_o;
+  wire passes = event_i == PASSES && reply_known_o;
+  wire arrives = event_i == ARRIVES && is_followed && asked[sm_i] && !has_row[sm_i];
+  wire writes = event_i == WRITE;
+  wire ends = event_i == ENDS && is_empty_o && asked == '0;
+  wire lists = passes && !reply_poisoned_o;
 
-  logic [2:0] op;
+  logic [2:0] op_i;
   always_comb begin
-    op = 0;
-    if (loads) op = SUPPLIER;
-    if (lists) op = ADD;
-    if (writes) op = FORGET;
-    if (event_ == NOTICE) op = REMOVE;
-    if (ends) op = CLEAR;
+    op_i = 0;
+    if (loads) op_i = SUPPLIER;
+    if (lists) op_i = ADD;
+    if (writes) op_i = FORGET;
+    if (event_i == NOTICE) op_i = REMOVE;
+    if (ends) op_i = CLEAR;
   end
-  logic               supplier_valid;
-  logic [SM_BITS-1:0] supplier;
-  sharer_table #(
+  logic               supplier_valid_o;
+  logic [SM_BITS-1:0] supplier_o;
+  ws_tracker_sharer_table #(
       .SETS(SETS), .WAYS(WAYS), .SMS(SMS), .LINE_BITS(LINE_BITS), .LAST(LAST)
   ) dut (.*);
 
-  wire opens = loads && free_valid;
-  transfers #(
+  wire opens = loads && free_valid_o;
+  ws_tracker_transfers #(
       .ROWS(ROWS), .SMS(SMS), .LINE_BITS(LINE_BITS), .TICKET_BITS(LINE_BITS)
   ) transfers (
-      .clk, .rst, .is_empty,
-      .answer_valid(1'b0), .answer_row('0), .answer_here(1'b0), .answer_known(), .answer_line(), .answer_sm(),
-      .answer_keeps(), .answer_poisoned(), .answer_supplier(),
-      .reply_valid(passes), .reply_sm(sm), .reply_ticket(line), .reply_known, .reply_row(), .reply_line(), .reply_keeps(), .reply_poisoned,
-      .resend_valid(1'b0), .resend_ready(), .resend_row(), .resend_id(), .resend_line(), .resend_sm(), .resend_ticket(),
-      .resend_sectors(), .resend_keeps(),
-      .req_line(line), .req_sm(sm), .is_own(), .poison_valid(writes), .poison_sms('1), .free_valid, .free_row(),
-      .open_valid(loads), .open_id('0), .open_ticket(line), .open_sectors('0), .open_keeps(1'b1), .open_supplier('0),
-      .open_forwarded(1'b0)
+      .clk_i, .rst_ni, .is_empty_o,
+      .answer_valid_i(1'b0), .answer_row_i('0), .answer_here_i(1'b0), .answer_known_o(), .answer_line_o(), .answer_sm_o(),
+      .answer_keeps_o(), .answer_poisoned_o(), .answer_supplier_o(),
+      .reply_valid_i(passes), .reply_sm_i(sm_i), .reply_ticket_i(line_i), .reply_known_o, .reply_row_o(), .reply_line_o(), .reply_keeps_o(), .reply_poisoned_o,
+      .resend_valid_i(1'b0), .resend_ready_o(), .resend_row_o(), .resend_id_o(), .resend_line_o(), .resend_sm_o(), .resend_ticket_o(),
+      .resend_sectors_o(), .resend_keeps_o(),
+      .req_line_i(line_i), .req_sm_i(sm_i), .is_own_o(), .poison_valid_i(writes), .poison_sms_i('1), .free_valid_o, .free_row_o(),
+      .open_valid_i(loads), .open_id_i('0), .open_ticket_i(line_i), .open_sectors_i('0), .open_keeps_i(1'b1), .open_supplier_i('0),
+      .open_forwarded_i(1'b0)
   );
 
-  wire [SMS-1:0] self = SMS'(1) << sm;
-  always_ff @(posedge clk)
-    if (rst || ends) begin
+  wire [SMS-1:0] self = SMS'(1) << sm_i;
+  always_ff @(posedge clk_i)
+    if (!rst_ni || ends) begin
       {copy, asked} <= '0;
     end else begin
-      copy <= copy & ~drops;
+      copy <= copy & ~drops_i;
       if (is_followed && loads) begin
         asked <= asked | self;
         asked_stale <= asked_stale & ~self;
@@ -95,8 +95,8 @@ module sharer_table_proof #(
       end
       if (is_followed && passes || arrives) begin
         asked <= asked & ~self;
-        copy <= copy & ~drops | self;
-        copy_stale[sm] <= asked_stale[sm];
+        copy <= copy & ~drops_i | self;
+        copy_stale[sm_i] <= asked_stale[sm_i];
       end
       if (is_followed && writes) begin
         asked_stale <= '1;
@@ -105,14 +105,14 @@ module sharer_table_proof #(
     end
 
   logic started = 0;
-  always_ff @(posedge clk) started <= 1;
+  always_ff @(posedge clk_i) started <= 1;
   always_comb begin
-    assume (rst == !started);
-    assume (32'(sm) < SMS);
-    if (loads && is_followed) assume (!copy[sm] && !asked[sm]);
-    if (!rst && is_followed && supplier_valid) begin
-      fresh : assert (!(copy[supplier] && copy_stale[supplier]) && !(asked[supplier] && asked_stale[supplier]));
-      another : assert (supplier != sm);
+    assume (rst_ni == started);
+    assume (32'(sm_i) < SMS);
+    if (loads && is_followed) assume (!copy[sm_i] && !asked[sm_i]);
+    if (rst_ni && is_followed && supplier_valid_o) begin
+      fresh : assert (!(copy[supplier_o] && copy_stale[supplier_o]) && !(asked[supplier_o] && asked_stale[supplier_o]));
+      another : assert (supplier_o != sm_i);
     end
   end
 endmodule

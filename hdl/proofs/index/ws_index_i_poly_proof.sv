@@ -1,8 +1,8 @@
 // # Proof: the index is the remainder of a long division
 // Holds for every line address. The division works as on paper: from the top bit down, wherever the leading
-// bit of the rest is set, the polynomial is subtracted. The proof computes no masks and no powers of x. `clk`
+// bit of the rest is set, the polynomial is subtracted. The proof computes no masks and no powers of x. `clk_i`
 // is used only for waveforms.
-module i_poly_proof #(
+module ws_index_i_poly_proof #(
     parameter int LINE_BITS = 25,
     parameter int OFFSET_BITS = 7,
     parameter int ADDR_BITS = 32,
@@ -10,11 +10,11 @@ module i_poly_proof #(
     parameter int POLYNOMIAL = 37,
     parameter bit REVERSED = 0
 ) (
-    input logic                 clk,
-    input logic [LINE_BITS-1:0] line
+    input logic                 clk_i,
+    input logic [LINE_BITS-1:0] line_i
 );
-  logic [INDEX_BITS-1:0] index;
-  i_poly #(
+  logic [INDEX_BITS-1:0] index_o;
+  ws_index_i_poly #(
       .LINE_BITS(LINE_BITS), .OFFSET_BITS(OFFSET_BITS), .ADDR_BITS(ADDR_BITS), .INDEX_BITS(INDEX_BITS),
       .POLYNOMIAL(POLYNOMIAL), .REVERSED(REVERSED)
   ) dut (.*);
@@ -24,11 +24,11 @@ module i_poly_proof #(
   logic [LINE_BITS-1:0]  left;
   logic [INDEX_BITS-1:0] remainder;
   always_comb begin
-    left = line << OVER >> OVER;
+    left = line_i << OVER >> OVER;
     for (int k = LINE_BITS - 1; k >= INDEX_BITS; k--)
       if (left[k]) left = left ^ LINE_BITS'(POLYNOMIAL) << (k - INDEX_BITS);
     for (int j = 0; j < INDEX_BITS; j++)
       remainder[REVERSED ? INDEX_BITS-1-j : j] = left[j];
-    is_remainder : assert (index == remainder);
+    is_remainder : assert (index_o == remainder);
   end
 endmodule

@@ -3,21 +3,21 @@
 // selects. Such a matrix can express any set index that is linear over GF(2): the low address bits, the hash
 // of Fermi's L1, or a remainder modulo a polynomial.
 //
-// | port    | dir | contract                                |
-// |---------|-----|-----------------------------------------|
-// | `line`  | in  | any line address                        |
-// | `index` | out | combinational, below the number of sets |
+// | port      | dir | contract                                |
+// |-----------|-----|-----------------------------------------|
+// | `line_i`  | in  | any line address                        |
+// | `index_o` | out | combinational, below the number of sets |
 //
 // Row j of H occupies LINE_BITS bits from bit j*LINE_BITS on. Latency: none. The module has no registers.
-module xor_index #(
+module ws_index_xor_index #(
     parameter int LINE_BITS = 25,
     parameter int INDEX_BITS = 5,
     parameter logic [INDEX_BITS*LINE_BITS-1:0] H = '0
 ) (
-    input  logic [LINE_BITS-1:0]  line,
-    output logic [INDEX_BITS-1:0] index
+    input  logic [LINE_BITS-1:0]  line_i,
+    output logic [INDEX_BITS-1:0] index_o
 );
   for (genvar j = 0; j < INDEX_BITS; j++) begin : g_bit
-    assign index[j] = ^(line & H[j*LINE_BITS+:LINE_BITS]);
+    assign index_o[j] = ^(line_i & H[j*LINE_BITS+:LINE_BITS]);
   end
 endmodule

@@ -2,13 +2,13 @@
 // Executes an atomic request of an L2 bank: reads, modifies and writes words of a line in one pass. One adder
 // and one comparator per 8-byte word also process its two 4-byte words.
 //
-// | port        | contract                                                                                          |
-// |-------------|---------------------------------------------------------------------------------------------------|
-// | `f`         | 0 add, 1 min, 2 max, 3 and, 4 or, 5 xor, 6 exchange, 7 compare and swap, 8 increment, 9 decrement |
-// | `ty`        | type of a word: U32 (2), U64 (3), S32 (6), S64 (7), B32 (10) or B64 (11)                          |
-// | `byte_mask` | bytes of the selected words, always whole words                                                   |
-// | `operands`  | operand of each word at the word's own position; for compare and swap, the new value              |
-// | `line_next` | the line afterwards; `changed` if any word differs from its old value                             |
+// | port          | contract                                                                                          |
+// |---------------|---------------------------------------------------------------------------------------------------|
+// | `f_i`         | 0 add, 1 min, 2 max, 3 and, 4 or, 5 xor, 6 exchange, 7 compare and swap, 8 increment, 9 decrement |
+// | `ty_i`        | type of a word: U32 (2), U64 (3), S32 (6), S64 (7), B32 (10) or B64 (11)                          |
+// | `byte_mask_i` | bytes of the selected words, always whole words                                                   |
+// | `operands_i`  | operand of each word at the word's own position; for compare and swap, the new value              |
+// | `line_next_o` | the line afterwards; `changed_o` if any word differs from its old value                           |
 //
 // The comparison value of compare and swap is at the word's position in the other half of OPERAND_BYTES,
 // which are at least 16. Increment returns to 0 once the old value reaches the operand. Decrement returns to
@@ -16,35 +16,35 @@
 // Floating-point sums are not implemented: the Rust block lets them take the same cycle, which an adder in
 // such a machine would not meet.
 // Latency: none. The module has no registers.
-module atomic #(
+module ws_cells_atomic #(
     parameter int LINE_BYTES = 128,
     parameter int OPERAND_BYTES = LINE_BYTES
 ) (
-    input  logic [3:0]              f,
-    input  logic [3:0]              ty,
-    input  logic [LINE_BYTES*8-1:0] line,
-    input  logic [LINE_BYTES-1:0]   byte_mask,
-    input  logic [LINE_BYTES*8-1:0] operands,
-    output logic [LINE_BYTES*8-1:0] line_next,
-    output logic                    changed
+    input  logic [3:0]              f_i,
+    input  logic [3:0]              ty_i,
+    input  logic [LINE_BYTES*8-1:0] line_i,
+    input  logic [LINE_BYTES-1:0]   byte_mask_i,
+    input  logic [LINE_BYTES*8-1:0] operands_i,
+    output logic [LINE_BYTES*8-1:0] line_next_o,
+    output logic                    changed_o
 );
   localparam logic [3:0] ADD = 0, MIN = 1, MAX = 2, AND = 3, OR = 4, XOR = 5, EXCHANGE = 6, SWAP = 7, INCREMENT = 8;
   localparam int PLACES = LINE_BYTES / 8;
 
-  wire wide = ty[0];
-  wire is_signed = ty[3:2] == 2'd1 && (f == MIN || f == MAX);
+  wire wide = ty_i[0];
+  wire is_signed = ty_i[3:2] == 2'd1 && (f_i == MIN || f_i == MAX);
 
   logic [PLACES-1:0] differs;
-  assign changed = differs != '0;
+  assign changed_o = differs != '0;
   for (genvar p = 0; p < PLACES; p++) begin : g_place
-    wire [63:0] old = line[p*64+:64];
-    wire [63:0] operand = operands[p*64+:64];
-    wire [63:0] half = operands[((p*8)^(OPERAND_BYTES/2))*8+:64];
+    wire [63:0] old = line_i[p*64+:64];
+    wire [63:0] operand = operands_i[p*64+:64];
+    wire [63:0] half = operands_i[((p*8)^(OPERAND_BYTES/2))*8+:64];
 
     // Sum: two 4-byte words, or one 8-byte word with a carry between its halves.
     logic [63:0] addend;
     always_comb
-      case (f)
+      case (f_i)
         ADD: addend = operand;
         INCREMENT: addend = wide ? 64'd1 : {32'd1, 32'd1};
         default: addend = '1;
@@ -72,7 +72,7 @@ module atomic #(
       wire [31:0] by = operand[h*32+:32];
       logic [31:0] result;
       always_comb
-        case (f)
+        case (f_i)
           ADD: result = sum[h*32+:32];
           MIN: result = is_below[h] ? was : by;
           MAX: result = is_below[h] ? by : was;
@@ -84,10 +84,10 @@ module atomic #(
           INCREMENT: result = is_below[h] ? sum[h*32+:32] : '0;
           default: result = is_zero[h] || !is_below[h] && !is_same[h] ? by : sum[h*32+:32];
         endcase
-      wire chosen = byte_mask[p*8+(h==0?0:4)];
-      assign line_next[p*64+h*32+:32] = chosen ? result : was;
+      wire chosen = byte_mask_i[p*8+(h==0?0:4)];
+      assign line_next_o[p*64+h*32+:32] = chosen ? result : was;
     end
-    assign differs[p] = line_next[p*64+:64] != old;
+    assign differs[p] = line_next_o[p*64+:64] != old;
   end
-  wire unused = &{1'b0, byte_mask, ty};
+  wire unused = &{1'b0, byte_mask_i, ty_i};
 endmodule

@@ -3,15 +3,15 @@
 // unit whose matrix follows from the polynomial alone. Column k of H is x^k modulo the polynomial, computed
 // during elaboration.
 //
-// | port    | dir | contract                                |
-// |---------|-----|-----------------------------------------|
-// | `line`  | in  | any line address                        |
-// | `index` | out | combinational, below the number of sets |
+// | port      | dir | contract                                |
+// |-----------|-----|-----------------------------------------|
+// | `line_i`  | in  | any line address                        |
+// | `index_o` | out | combinational, below the number of sets |
 //
 // POLYNOMIAL has degree INDEX_BITS; bit k is the coefficient of x^k. The index ignores bits of the byte
 // address from ADDR_BITS on. The lowest OFFSET_BITS address bits lie below the line address. Latency: none.
 // The module has no registers.
-module i_poly #(
+module ws_index_i_poly #(
     parameter int LINE_BITS = 25,
     parameter int OFFSET_BITS = 7,
     parameter int ADDR_BITS = 32,
@@ -19,8 +19,8 @@ module i_poly #(
     parameter int POLYNOMIAL = 37,
     parameter bit REVERSED = 0
 ) (
-    input  logic [LINE_BITS-1:0]  line,
-    output logic [INDEX_BITS-1:0] index
+    input  logic [LINE_BITS-1:0]  line_i,
+    output logic [INDEX_BITS-1:0] index_o
 );
   function automatic [INDEX_BITS*LINE_BITS-1:0] rows();
     logic [INDEX_BITS:0] power;
@@ -34,9 +34,9 @@ module i_poly #(
     end
   endfunction
 
-  xor_index #(
+  ws_index_xor_index #(
       .LINE_BITS(LINE_BITS), .INDEX_BITS(INDEX_BITS), .H(rows())
   ) unit (
-      .line, .index
+      .line_i, .index_o
   );
 endmodule

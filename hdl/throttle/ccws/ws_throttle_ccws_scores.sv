@@ -5,39 +5,39 @@
 //
 // In one cycle, in this order; each port sees the results of those before it:
 //
-// | port       | contract                                                                                                    |
-// |------------|-------------------------------------------------------------------------------------------------------------|
-// | 1 `lost`   | `lost_warp` missed a line that it had lost, while the warps of `lost_live` run                              |
-// | 2 `starts` | one bit per warp: the warp begins                                                                           |
-// | 3 `issued` | one bit per warp: it issued an instruction, or one pass of an instruction that takes several                |
-// | 4 `live`   | one bit per warp: it runs at the end of the cycle; `admitted` are the warps that may load in the next cycle |
+// | port         | contract                                                                                                      |
+// |--------------|---------------------------------------------------------------------------------------------------------------|
+// | 1 `lost`     | `lost_warp_i` missed a line that it had lost, while the warps of `lost_live_i` run                            |
+// | 2 `starts_i` | one bit per warp: the warp begins                                                                             |
+// | 3 `issued_i` | one bit per warp: it issued an instruction, or one pass of an instruction that takes several                  |
+// | 4 `live_i`   | one bit per warp: it runs at the end of the cycle; `admitted_o` are the warps that may load in the next cycle |
 //
 // A score is at least BASE; above it, the score decreases by one per cycle. An event sets the score of its
-// warp to `hits * K * cutoff / instructions`, rounded down and limited to 2^18 - 1. Hits and instructions are
+// warp to `hits_q * K * cutoff / instructions_q`, rounded down and limited to 2^18 - 1. Hits and instructions are
 // those of all running warps, including this event if its warp runs. The cutoff is BASE times the number of
 // running warps.
 // Warps are admitted in order of decreasing score, equal ones by ascending number, until the scores of the
 // admitted warps reach the cutoff.
-// `now_scores` has the scores of this cycle, with warp 0 in the lowest bits.
+// `now_scores_o` has the scores of this cycle, with warp 0 in the lowest bits.
 // Latency: none. A single cycle, at any clock, has 18 dependent subtractions for the division, and a sum over
 // the scores ranked before each warp. A machine could spend more cycles, because an event arrives cycles
 // after its miss.
-module scores #(
+module ws_throttle_ccws_scores #(
     parameter int WARPS = 48,
     parameter int BASE = 100,
     parameter int K = 8,
     localparam int W_BITS = WARPS < 2 ? 1 : $clog2(WARPS)
 ) (
-    input  logic                clk,
-    input  logic                rst,
-    input  logic                lost_valid,
-    input  logic [W_BITS-1:0]   lost_warp,
-    input  logic [WARPS-1:0]    lost_live,
-    input  logic [WARPS-1:0]    starts,
-    input  logic [WARPS-1:0]    issued,
-    input  logic [WARPS-1:0]    live,
-    output logic [WARPS-1:0]    admitted,
-    output logic [WARPS*18-1:0] now_scores
+    input  logic                clk_i,
+    input  logic                rst_ni,
+    input  logic                lost_valid_i,
+    input  logic [W_BITS-1:0]   lost_warp_i,
+    input  logic [WARPS-1:0]    lost_live_i,
+    input  logic [WARPS-1:0]    starts_i,
+    input  logic [WARPS-1:0]    issued_i,
+    input  logic [WARPS-1:0]    live_i,
+    output logic [WARPS-1:0]    admitted_o,
+    output logic [WARPS*18-1:0] now_scores_o
 );
   localparam int COUNT = $clog2(WARPS + 1), SUM = 32 + COUNT, TOTAL = 18 + COUNT;
   // Width of the factor by which hits are multiplied, for all warps; and width of the dividend.
@@ -45,23 +45,23 @@ module scores #(
 
   logic [17:0] score_3 [WARPS];
   if (1) begin : ccws
-    logic [31:0] hits         [WARPS];
-    logic [31:0] instructions [WARPS];
-    logic [17:0] score        [WARPS];
+    logic [31:0] hits_q         [WARPS];
+    logic [31:0] instructions_q [WARPS];
+    logic [17:0] score_q        [WARPS];
 
     // 1: score that an event gives.
     logic [SUM-1:0]   all_hits, all_instructions, divisor;
     logic [COUNT-1:0] running;
     logic [WARPS-1:0] loses;
     always_comb begin
-      all_hits = SUM'(lost_valid && lost_live[lost_warp]);
+      all_hits = SUM'(lost_valid_i && lost_live_i[lost_warp_i]);
       all_instructions = '0;
       running = '0;
       for (int w = 0; w < WARPS; w++) begin
-        loses[w] = lost_valid && lost_warp == W_BITS'(w);
-        if (lost_live[w]) begin
-          all_hits += SUM'(hits[w]);
-          all_instructions += SUM'(instructions[w]);
+        loses[w] = lost_valid_i && lost_warp_i == W_BITS'(w);
+        if (lost_live_i[w]) begin
+          all_hits += SUM'(hits_q[w]);
+          all_instructions += SUM'(instructions_q[w]);
           running += 1'b1;
         end
       end
@@ -85,18 +85,18 @@ module scores #(
 
     // 2 and 3: counts, and the scores of the next cycle.
     for (genvar w = 0; w < WARPS; w++) begin : g_warp
-      wire [17:0] score_2 = starts[w] ? 18'(BASE) : loses[w] ? worth : score[w];
+      wire [17:0] score_2 = starts_i[w] ? 18'(BASE) : loses[w] ? worth : score_q[w];
       assign score_3[w] = score_2 == 18'(BASE) ? score_2 : score_2 - 1'b1;
-      assign now_scores[w*18+:18] = score[w];
-      always_ff @(posedge clk)
-        if (rst) begin
-          hits[w] <= '0;
-          instructions[w] <= '0;
-          score[w] <= 18'(BASE);
+      assign now_scores_o[w*18+:18] = score_q[w];
+      always_ff @(posedge clk_i or negedge rst_ni)
+        if (!rst_ni) begin
+          hits_q[w] <= '0;
+          instructions_q[w] <= '0;
+          score_q[w] <= 18'(BASE);
         end else begin
-          hits[w] <= starts[w] ? '0 : hits[w] + 32'(loses[w]);
-          instructions[w] <= starts[w] ? 32'(issued[w]) : instructions[w] + 32'(issued[w]);
-          score[w] <= score_3[w];
+          hits_q[w] <= starts_i[w] ? '0 : hits_q[w] + 32'(loses[w]);
+          instructions_q[w] <= starts_i[w] ? 32'(issued_i[w]) : instructions_q[w] + 32'(issued_i[w]);
+          score_q[w] <= score_3[w];
         end
     end
   end
@@ -112,11 +112,11 @@ module scores #(
         ahead[v*WARPS+w] = !ahead[w*WARPS+v];
       end
     cutoff = '0;
-    for (int w = 0; w < WARPS; w++) if (live[w]) cutoff += TOTAL'(BASE);
+    for (int w = 0; w < WARPS; w++) if (live_i[w]) cutoff += TOTAL'(BASE);
     for (int w = 0; w < WARPS; w++) begin
       sum = '0;
-      for (int v = 0; v < WARPS; v++) if (ahead[w*WARPS+v] && live[v]) sum += TOTAL'(score_3[v]);
-      admitted[w] = live[w] && sum < cutoff;
+      for (int v = 0; v < WARPS; v++) if (ahead[w*WARPS+v] && live_i[v]) sum += TOTAL'(score_3[v]);
+      admitted_o[w] = live_i[w] && sum < cutoff;
     end
   end
 endmodule
