@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // # Atomic unit
 // Executes an atomic request of an L2 bank: reads, modifies and writes words of a line in one pass. One adder
 // and one comparator per 8-byte word also process its two 4-byte words.
@@ -28,6 +29,15 @@ module ws_cells_atomic #(
     output logic [LINE_BYTES*8-1:0] line_next_o,
     output logic                    changed_o
 );
+`ifndef __ICARUS__  // Icarus 11 has no elaboration tasks.
+  if (LINE_BYTES < 8 || LINE_BYTES % 8 != 0) begin : g_refuse_line_bytes
+    $error("LINE_BYTES is %0d, expected a multiple of 8", LINE_BYTES);
+  end
+  if (OPERAND_BYTES < 16 || OPERAND_BYTES > LINE_BYTES || (OPERAND_BYTES & (OPERAND_BYTES - 1)) != 0) begin : g_refuse_operand_bytes
+    $error("OPERAND_BYTES is %0d, expected a power of two from 16 to LINE_BYTES", OPERAND_BYTES);
+  end
+`endif
+
   localparam logic [3:0] ADD = 0, MIN = 1, MAX = 2, AND = 3, OR = 4, XOR = 5, EXCHANGE = 6, SWAP = 7, INCREMENT = 8;
   localparam int PLACES = LINE_BYTES / 8;
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // # Streaming monitor
 // Detects streaming access from the miss rate of a period, and closes the cache if it is useless (khairy2015
 // section 4.1). While the cache is closed, loads bypass it. Its tags continue to be updated, so that the miss
@@ -30,6 +31,18 @@ module ws_cells_streaming #(
     output logic is_closed_o,
     output logic opens_o
 );
+`ifndef __ICARUS__  // Icarus 11 has no elaboration tasks.
+  if (PERIOD < 0 || PERIOD > 16384) begin : g_refuse_period
+    $error("PERIOD is %0d, expected 0 to 16384", PERIOD);
+  end
+  if (MISS_PERCENT < 0 || MISS_PERCENT > 100) begin : g_refuse_miss_percent
+    $error("MISS_PERCENT is %0d, expected 0 to 100", MISS_PERCENT);
+  end
+  if (MIN_ACCESSES < 0 || MIN_ACCESSES > 16383) begin : g_refuse_min_accesses
+    $error("MIN_ACCESSES is %0d, expected 0 to 16383", MIN_ACCESSES);
+  end
+`endif
+
   logic        closed_q;
   logic [13:0] accesses_q, misses_q;
 

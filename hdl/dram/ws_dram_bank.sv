@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // # One DRAM bank
 // Tracks the open row of a bank, if any, and the cycles from which its next commands are legal. Distances
 // between banks are tracked by `timing`.
@@ -39,6 +40,36 @@ module ws_dram_bank #(
     output logic                may_wr_o,
     output logic                may_pre_o
 );
+`ifndef __ICARUS__  // Icarus 11 has no elaboration tasks.
+  if (ROW_BITS < 1) begin : g_refuse_row_bits
+    $error("ROW_BITS is %0d, expected 1 or more", ROW_BITS);
+  end
+  if (RCD_RD < 0) begin : g_refuse_rcd_rd
+    $error("RCD_RD is %0d, expected 0 or more", RCD_RD);
+  end
+  if (RCD_WR < 0) begin : g_refuse_rcd_wr
+    $error("RCD_WR is %0d, expected 0 or more", RCD_WR);
+  end
+  if (RAS < 0) begin : g_refuse_ras
+    $error("RAS is %0d, expected 0 or more", RAS);
+  end
+  if (RC < 0) begin : g_refuse_rc
+    $error("RC is %0d, expected 0 or more", RC);
+  end
+  if (RTP < 0) begin : g_refuse_rtp
+    $error("RTP is %0d, expected 0 or more", RTP);
+  end
+  if (WR_TO_PRE < 0) begin : g_refuse_wr_to_pre
+    $error("WR_TO_PRE is %0d, expected 0 or more", WR_TO_PRE);
+  end
+  if (RP < 0) begin : g_refuse_rp
+    $error("RP is %0d, expected 0 or more", RP);
+  end
+  if (RFC < 0) begin : g_refuse_rfc
+    $error("RFC is %0d, expected 0 or more", RFC);
+  end
+`endif
+
   localparam logic [2:0] ACT = 1, RD = 2, WR = 3, PRE = 4, REF = 5;
 
   logic                open_q, served_q;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // # All-bank refresh
 // Controls the refresh of all banks, due every REFI cycles. Determines when requests must wait for it, which
 // row hits are served before it, and whether its next command may be sent.
@@ -47,6 +48,18 @@ module ws_dram_refresh #(
     input  logic [E_BITS-1:0]  served_slot_i,
     input  logic               done_i
 );
+`ifndef __ICARUS__  // Icarus 11 has no elaboration tasks.
+  if (ENTRIES < 1) begin : g_refuse_entries
+    $error("ENTRIES is %0d, expected 1 or more", ENTRIES);
+  end
+  if (BANKS < 1) begin : g_refuse_banks
+    $error("BANKS is %0d, expected 1 or more", BANKS);
+  end
+  if (REFI < 1) begin : g_refuse_refi
+    $error("REFI is %0d, expected 1 or more", REFI);
+  end
+`endif
+
   logic [63:0]        due_q;
   logic               draining_q;
   logic [ENTRIES-1:0] last_q;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // # Command arbitration of a DRAM channel
 // Selects the request that gets the command bus, by first ready, first come, first served (FR-FCFS):
 // 1. The oldest request whose column command is legal in this cycle on the open row of its bank.
@@ -51,6 +52,15 @@ module ws_dram_scheduler #(
     output logic [E_BITS-1:0]          row_slot_o,
     output logic                       row_is_pre_o
 );
+`ifndef __ICARUS__  // Icarus 11 has no elaboration tasks.
+  if (ENTRIES < 1) begin : g_refuse_entries
+    $error("ENTRIES is %0d, expected 1 or more", ENTRIES);
+  end
+  if (BANKS < 1) begin : g_refuse_banks
+    $error("BANKS is %0d, expected 1 or more", BANKS);
+  end
+`endif
+
   // The functions get all that they read as arguments, since a simulator may evaluate a call only when an
   // argument changes.
   //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // # Distances between DRAM banks
 // Tracks the minimum distances that a command in one bank imposes on its bank group and on the channel. These
 // are the data bus, the charge pumps (tRRD and the windows of 4 and 32 activates) and the precharge spacing.
@@ -47,6 +48,54 @@ module ws_dram_timing #(
     output logic              may_rd_o,
     output logic              may_wr_o
 );
+`ifndef __ICARUS__  // Icarus 11 has no elaboration tasks.
+  if (GROUPS < 1) begin : g_refuse_groups
+    $error("GROUPS is %0d, expected 1 or more", GROUPS);
+  end
+  if (BANKS_PER_GROUP < 1) begin : g_refuse_banks_per_group
+    $error("BANKS_PER_GROUP is %0d, expected 1 or more", BANKS_PER_GROUP);
+  end
+  if (RRD_S < 0) begin : g_refuse_rrd_s
+    $error("RRD_S is %0d, expected 0 or more", RRD_S);
+  end
+  if (RRD_L < 0) begin : g_refuse_rrd_l
+    $error("RRD_L is %0d, expected 0 or more", RRD_L);
+  end
+  if (FAW < 0) begin : g_refuse_faw
+    $error("FAW is %0d, expected 0 or more", FAW);
+  end
+  if (AW32 < 0) begin : g_refuse_aw32
+    $error("AW32 is %0d, expected 0 or more", AW32);
+  end
+  if (RC < 0) begin : g_refuse_rc
+    $error("RC is %0d, expected 0 or more", RC);
+  end
+  if (CCD_S < 0) begin : g_refuse_ccd_s
+    $error("CCD_S is %0d, expected 0 or more", CCD_S);
+  end
+  if (CCD_L < 0) begin : g_refuse_ccd_l
+    $error("CCD_L is %0d, expected 0 or more", CCD_L);
+  end
+  if (RD_TO_WR < 0) begin : g_refuse_rd_to_wr
+    $error("RD_TO_WR is %0d, expected 0 or more", RD_TO_WR);
+  end
+  if (WR_TO_RD_S < 0) begin : g_refuse_wr_to_rd_s
+    $error("WR_TO_RD_S is %0d, expected 0 or more", WR_TO_RD_S);
+  end
+  if (WR_TO_RD_L < 0) begin : g_refuse_wr_to_rd_l
+    $error("WR_TO_RD_L is %0d, expected 0 or more", WR_TO_RD_L);
+  end
+  if (PPD < 0) begin : g_refuse_ppd
+    $error("PPD is %0d, expected 0 or more", PPD);
+  end
+  if (RP < 0) begin : g_refuse_rp
+    $error("RP is %0d, expected 0 or more", RP);
+  end
+  if (RFC < 0) begin : g_refuse_rfc
+    $error("RFC is %0d, expected 0 or more", RFC);
+  end
+`endif
+
   localparam logic [1:0] ACT = 1, PRE = 2, REF = 3;
   localparam logic [1:0] RD = 1, WR = 2;
   localparam int G_BITS = GROUPS < 2 ? 1 : $clog2(GROUPS);

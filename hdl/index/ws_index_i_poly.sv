@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // # Line address modulo an irreducible polynomial
 // Computes the pseudo-random interleaved cache index (PRIC) of khairy2015 section 4.3. It is an XOR index
 // unit whose matrix follows from the polynomial alone. Column k of H is x^k modulo the polynomial, computed
@@ -22,6 +23,15 @@ module ws_index_i_poly #(
     input  logic [LINE_BITS-1:0]  line_i,
     output logic [INDEX_BITS-1:0] index_o
 );
+`ifndef __ICARUS__  // Icarus 11 has no elaboration tasks.
+  if (INDEX_BITS < 1 || INDEX_BITS > 30) begin : g_refuse_index_bits
+    $error("INDEX_BITS is %0d, expected 1 to 30", INDEX_BITS);
+  end
+  if (POLYNOMIAL >> INDEX_BITS != 1) begin : g_refuse_polynomial
+    $error("POLYNOMIAL is %0d, expected a polynomial of degree INDEX_BITS", POLYNOMIAL);
+  end
+`endif
+
   function automatic [INDEX_BITS*LINE_BITS-1:0] rows();
     logic [INDEX_BITS:0] power;
     rows = '0;

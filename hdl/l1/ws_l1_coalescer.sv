@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // # Coalescer
 // Splits one warp memory instruction into line requests, one per cycle. The lowest waiting lane selects the
 // line, and all other waiting lanes in that line join. The module implements l1.lookups = 1; with more
@@ -64,6 +65,12 @@ module ws_l1_coalescer #(
     input  logic [64*LANES-1:0]        take_data_i,
     input  logic [64*LANES-1:0]        take_compare_i
 );
+`ifndef __ICARUS__  // Icarus 11 has no elaboration tasks.
+  if (LINE_LOG2 < 6 || LINE_LOG2 > 7) begin : g_refuse_line_log2
+    $error("LINE_LOG2 is %0d, expected 6 or 7", LINE_LOG2);
+  end
+`endif
+
   localparam logic [1:0] LOAD = 0, CONST = 2;
   localparam logic [3:0] SWAP = 7;
   // Number of 8-byte words in a line, and width of a word index.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // # Decoupled tag store
 // Implements the decoupled L1D of li2015 section 4, which has more tags than lines. Each tag counts the loads
 // of its line. Only a line whose count reaches a threshold is admitted to the data array; loads of other
@@ -63,6 +64,21 @@ module ws_l1_decoupled #(
     output logic [W_BITS-1:0]   victim_way_o,
     output logic [TAG_BITS-1:0] victim_tag_o
 );
+`ifndef __ICARUS__  // Icarus 11 has no elaboration tasks.
+  if (SETS < 1) begin : g_refuse_sets
+    $error("SETS is %0d, expected 1 or more", SETS);
+  end
+  if (WAYS < 2) begin : g_refuse_ways
+    $error("WAYS is %0d, expected 2 or more", WAYS);
+  end
+  if (TAGS < 2) begin : g_refuse_tags
+    $error("TAGS is %0d, expected 2 or more", TAGS);
+  end
+  if (THRESHOLD < 0 || THRESHOLD > 63) begin : g_refuse_threshold
+    $error("THRESHOLD is %0d, expected 0 to 63", THRESHOLD);
+  end
+`endif
+
   localparam logic [2:0] EMPTY = 0, CANDIDATE = 1, RESERVED = 2, VALID = 3, MODIFIED = 4;
   // Bit positions of the fields in a cell.
   localparam int RC = W_BITS, TLRU = RC + 6, TAG = TLRU + T_BITS, STATUS = TAG + TAG_BITS, CELL = STATUS + 3;

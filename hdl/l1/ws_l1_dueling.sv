@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // # SM dueling
 // Measures at run time whether the decoupled or an ordinary L1D serves a kernel better, and switches the SMs
 // accordingly (li2015 section 4.3, Table 3). SM 0 leads with the decoupled L1D, SM 1 leads in the original
@@ -30,6 +31,21 @@ module ws_l1_dueling #(
     input  logic [1:0]         seen_valid_i,
     input  logic [1:0]         seen_missed_i
 );
+`ifndef __ICARUS__  // Icarus 11 has no elaboration tasks.
+  if (NUM_SMS < 2) begin : g_refuse_num_sms
+    $error("NUM_SMS is %0d, expected 2 or more", NUM_SMS);
+  end
+  if (INTERVAL < 1) begin : g_refuse_interval
+    $error("INTERVAL is %0d, expected 1 or more", INTERVAL);
+  end
+  if (MARGIN < 0 || MARGIN > 100) begin : g_refuse_margin
+    $error("MARGIN is %0d, expected 0 to 100", MARGIN);
+  end
+  if (MIN_ACCESSES < 0 || MIN_ACCESSES > INTERVAL) begin : g_refuse_min_accesses
+    $error("MIN_ACCESSES is %0d, expected 0 to INTERVAL", MIN_ACCESSES);
+  end
+`endif
+
   // Width of a product of two counts and a factor of at most 200.
   localparam int P_BITS = 2 * C_BITS + 8;
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // # Miss queue
 // Holds the requests of all caches of the LSU to memory, in order: line reads, stores, writebacks of local
 // lines, atomics and eviction notices. FIFO order keeps a load behind the SM's own earlier store to the same
@@ -41,6 +42,15 @@ module ws_l1_miss_queue #(
     input  logic [BITS-1:0]      first_i,
     input  logic [BITS-1:0]      second_i
 );
+`ifndef __ICARUS__  // Icarus 11 has no elaboration tasks.
+  if (DEPTH < 2) begin : g_refuse_depth
+    $error("DEPTH is %0d, expected 2 or more", DEPTH);
+  end
+  if (LINE_BYTES < 1) begin : g_refuse_line_bytes
+    $error("LINE_BYTES is %0d, expected 1 or more", LINE_BYTES);
+  end
+`endif
+
   // Value of a free slot: an entry of kind read and type 2 (unsigned 32-bit word), otherwise 0.
   localparam logic [BITS-1:0] EMPTY = BITS'(2) << 9 * LINE_BYTES;
   localparam logic [2:0] READ = 0, NOTICE = 5;

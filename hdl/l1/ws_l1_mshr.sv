@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // # MSHR: miss status holding registers
 // Tracks the lines in flight, so that a second miss to a line waits for the first fill, without another
 // memory request (li2015 section 2.2).
@@ -71,6 +72,15 @@ module ws_l1_mshr #(
     output logic [E_BITS-1:0]     acc_entry_o,
     output logic                  acc_drains_o
 );
+`ifndef __ICARUS__  // Icarus 11 has no elaboration tasks.
+  if (ENTRIES < 1) begin : g_refuse_entries
+    $error("ENTRIES is %0d, expected 1 or more", ENTRIES);
+  end
+  if (MERGES < 1) begin : g_refuse_merges
+    $error("MERGES is %0d, expected 1 or more", MERGES);
+  end
+`endif
+
   logic [ENTRIES-1:0]    used_q, ready_q, closed_q;
   logic [L_BITS-1:0]     ready_entries_q;
   logic [LINE_BITS-1:0]  line_q    [ENTRIES];

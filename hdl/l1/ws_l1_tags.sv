@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // # Tag store of the baseline L1D
 // Holds the set-associative tags of a cache, with true LRU (li2015 section 2.2) or with static or bimodal
 // re-reference interval prediction (SRRIP, BRRIP).
@@ -52,6 +53,18 @@ module ws_l1_tags #(
     output logic [W_BITS-1:0]   victim_way_o,
     output logic [TAG_BITS-1:0] victim_tag_o
 );
+`ifndef __ICARUS__  // Icarus 11 has no elaboration tasks.
+  if (SETS < 1) begin : g_refuse_sets
+    $error("SETS is %0d, expected 1 or more", SETS);
+  end
+  if (WAYS < 2) begin : g_refuse_ways
+    $error("WAYS is %0d, expected 2 or more", WAYS);
+  end
+  if (POLICY < 0 || POLICY > 2) begin : g_refuse_policy
+    $error("POLICY is %0d, expected 0 (LRU), 1 (SRRIP) or 2 (BRRIP)", POLICY);
+  end
+`endif
+
   localparam logic [1:0] INVALID = 0, RESERVED = 1, VALID = 2, MODIFIED = 3;
   localparam bit LRU = POLICY == 0;
   // Bit positions of the fields in a cell.

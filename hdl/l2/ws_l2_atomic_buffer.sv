@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // # Atomic buffer
 // Holds the line that the last atomic accessed, exclusively (anssari2012 section 3.4). The atomic unit works
 // on the buffer and leaves the data memory free for other accesses. The line is identified by its set and way
@@ -63,6 +64,18 @@ module ws_l2_atomic_buffer #(
     input  logic [LINE-1:0]       fill_line_i,
     output logic                  is_filled_o
 );
+`ifndef __ICARUS__  // Icarus 11 has no elaboration tasks.
+  if (SETS < 1) begin : g_refuse_sets
+    $error("SETS is %0d, expected 1 or more", SETS);
+  end
+  if (WAYS < 1) begin : g_refuse_ways
+    $error("WAYS is %0d, expected 1 or more", WAYS);
+  end
+  if (LINE_BYTES < 1) begin : g_refuse_line_bytes
+    $error("LINE_BYTES is %0d, expected 1 or more", LINE_BYTES);
+  end
+`endif
+
   localparam logic [2:0] ACCESS = 1, LEAVE = 2, TAKE_BACK = 3, END = 4;
   localparam logic [1:0] NONE = 0, PORT = 1, REPLY = 2, BUFFER = 3;
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // # Fetch and Replacement Cache
 // A small cache next to an L2 bank for the lines of misses, so that fetches need not wait for evictions
 // (candel2018 section 4). The way that the new line will take keeps its old line in the meantime. When the
@@ -109,6 +110,24 @@ module ws_l2_frc #(
     input  logic [E_BITS-1:0]     recall_entry_i,
     output logic [SM_BITS-1:0]    recall_sm_o
 );
+`ifndef __ICARUS__  // Icarus 11 has no elaboration tasks.
+  if (SETS < 1) begin : g_refuse_sets
+    $error("SETS is %0d, expected 1 or more", SETS);
+  end
+  if (WAYS < 1) begin : g_refuse_ways
+    $error("WAYS is %0d, expected 1 or more", WAYS);
+  end
+  if (BANK_SETS < SETS || BANK_SETS % SETS != 0) begin : g_refuse_bank_sets
+    $error("BANK_SETS is %0d, expected a multiple of SETS", BANK_SETS);
+  end
+  if (BANK_WAYS < 1) begin : g_refuse_bank_ways
+    $error("BANK_WAYS is %0d, expected 1 or more", BANK_WAYS);
+  end
+  if (L1S < 1) begin : g_refuse_l1s
+    $error("L1S is %0d, expected 1 or more", L1S);
+  end
+`endif
+
   localparam logic [2:0] FREE = 0, FETCH = 1, FILLED = 2, VICT_INV = 3, VICT_WB = 4;
   localparam int H_BITS = BANK_SETS == SETS ? 1 : $clog2(BANK_SETS / SETS);
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // # Scoreboard
 // Tracks the registers of each warp that have a pending write, and detects hazards. The head instruction of a
 // warp's buffer has a hazard while it reads or writes a register with a pending write. The hazard bits are
@@ -40,6 +41,12 @@ module ws_sm_scoreboard #(
     output logic [WARPS-1:0]  wait_for_memory_o,
     output logic [WARPS-1:0]  is_clear_o
 );
+`ifndef __ICARUS__  // Icarus 11 has no elaboration tasks.
+  if (WARPS < 1) begin : g_refuse_warps
+    $error("WARPS is %0d, expected 1 or more", WARPS);
+  end
+`endif
+
   logic [WARPS-1:0] hazard_q, hazard_memory_q;
   assign must_wait_o = hazard_q;
   assign wait_for_memory_o = hazard_memory_q;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // # SIMT stack
 // Tracks the program counter and active lanes of each warp, and reconverges divergent lanes at
 // post-dominators. A divergent branch splits the top entry into the two paths. Each path runs until it
@@ -41,6 +42,15 @@ module ws_sm_simt_stack #(
     input  logic [W_BITS-1:0] start_warp_i,
     input  logic [LANES-1:0]  start_lanes_i
 );
+`ifndef __ICARUS__  // Icarus 11 has no elaboration tasks.
+  if (WARPS < 1) begin : g_refuse_warps
+    $error("WARPS is %0d, expected 1 or more", WARPS);
+  end
+  if (LANES < 2) begin : g_refuse_lanes
+    $error("LANES is %0d, expected 2 or more", LANES);
+  end
+`endif
+
   localparam logic [1:0] BRANCH = 2, EXIT = 3;
   localparam int DEPTH = 2 * LANES - 2, D_BITS = $clog2(DEPTH + 1), CELL = 64 + LANES;
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // # Warp scheduler
 // Selects one of the warps that are ready to issue. Greedy-then-oldest keeps issuing the warp issued last
 // while it is ready, else takes the one launched first. An age matrix, with one row of "is older" bits per
@@ -26,6 +27,12 @@ module ws_sm_warp_scheduler #(
     output logic [5:0]       pick_o,
     input  logic [WARPS-1:0] launch_i
 );
+`ifndef __ICARUS__  // Icarus 11 has no elaboration tasks.
+  if (WARPS < 1 || WARPS > 64) begin : g_refuse_warps
+    $error("WARPS is %0d, expected 1 to 64", WARPS);
+  end
+`endif
+
   logic [5:0]       last_q;
   logic             greedy_q;
   // Bit v of row w: warp v is older than warp w.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // # DWT-CS coordinator
 // Detects from the counts of all cores that the L1Ds thrash, and finds the best limit on warps by sampling
 // (khairy2015 section 4.2). Each core tries a different limit. All cores then get the limit of the core that
@@ -42,6 +43,30 @@ module ws_throttle_coordinator #(
     input  logic                load_valid_i,
     input  logic [15:0]         load_key_i
 );
+`ifndef __ICARUS__  // Icarus 11 has no elaboration tasks.
+  if (CORES < 1) begin : g_refuse_cores
+    $error("CORES is %0d, expected 1 or more", CORES);
+  end
+  if (MOST < 1 || MOST > 127) begin : g_refuse_most
+    $error("MOST is %0d, expected 1 to 127", MOST);
+  end
+  if (MPKI < 1 || MPKI > 1000) begin : g_refuse_mpki
+    $error("MPKI is %0d, expected 1 to 1000", MPKI);
+  end
+  if (ABOVE < 1 || ABOVE > 7) begin : g_refuse_above
+    $error("ABOVE is %0d, expected 1 to 7", ABOVE);
+  end
+  if (TRIGGER < 0 || TRIGGER > 2) begin : g_refuse_trigger
+    $error("TRIGGER is %0d, expected 0 (all cores), 1 (any core) or 2 (one core)", TRIGGER);
+  end
+  if (TRIGGER == 2 && (COORDINATOR < 1 || COORDINATOR > CORES)) begin : g_refuse_coordinator
+    $error("COORDINATOR is %0d, expected 1 to CORES", COORDINATOR);
+  end
+  if (MEMO < 1 || MEMO > 64) begin : g_refuse_memo
+    $error("MEMO is %0d, expected 1 to 64", MEMO);
+  end
+`endif
+
   localparam logic [1:0] MONITOR = 0, SAMPLE = 1, FIXED = 2;
 
   (* fsm_encoding = "none" *)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // # DWT-CS monitor of a core
 // Counts misses and thread instructions and reports them at the end of every period (khairy2015 section 4.2).
 // Holds the limit on the warps that the core's schedulers may issue.
@@ -48,6 +49,21 @@ module ws_throttle_monitor #(
     input  logic        load_valid_i,
     input  logic [15:0] load_key_i
 );
+`ifndef __ICARUS__  // Icarus 11 has no elaboration tasks.
+  if (MOST < 1 || MOST > 127) begin : g_refuse_most
+    $error("MOST is %0d, expected 1 to 127", MOST);
+  end
+  if (PERIOD < 1 || PERIOD > 16383) begin : g_refuse_period
+    $error("PERIOD is %0d, expected 1 to 16383", PERIOD);
+  end
+  if (MPKI < 1 || MPKI > 1000) begin : g_refuse_mpki
+    $error("MPKI is %0d, expected 1 to 1000", MPKI);
+  end
+  if (SAMPLE < 1 || SAMPLE > 7) begin : g_refuse_sample
+    $error("SAMPLE is %0d, expected 1 to 7", SAMPLE);
+  end
+`endif
+
   localparam logic [1:0] MONITOR = 0, SAMPLING = 1, WAIT = 2, FIXED = 3;
 
   // Threshold of misses per thousand instructions as a fraction in lowest terms, which keeps the products

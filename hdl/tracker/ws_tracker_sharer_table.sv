@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // # Table of a sharing tracker
 // Records the lines of a bank that L1s hold, and which L1s hold them (anssari2012 section 3.1):
 // set-associative, LRU. Its contents are hints. It implements `rtl/tracker/table.rs`; the name differs
@@ -33,6 +34,21 @@ module ws_tracker_sharer_table #(
     output logic                 supplier_valid_o,
     output logic [SM_BITS-1:0]   supplier_o
 );
+`ifndef __ICARUS__  // Icarus 11 has no elaboration tasks.
+  if (SETS < 1 || (SETS & (SETS - 1)) != 0) begin : g_refuse_sets
+    $error("SETS is %0d, expected a power of two", SETS);
+  end
+  if (WAYS < 2) begin : g_refuse_ways
+    $error("WAYS is %0d, expected 2 or more", WAYS);
+  end
+  if (SMS < 2) begin : g_refuse_sms
+    $error("SMS is %0d, expected 2 or more", SMS);
+  end
+  if (LINE_BITS <= $clog2(SETS)) begin : g_refuse_line_bits
+    $error("LINE_BITS is %0d, expected more bits than the set index", LINE_BITS);
+  end
+`endif
+
   localparam logic [2:0] SUPPLIER = 1, ADD = 2, REMOVE = 3, FORGET = 4, CLEAR = 5;
   localparam int W_BITS = WAYS < 2 ? 1 : $clog2(WAYS);
   localparam int S_BITS = SETS < 2 ? 1 : $clog2(SETS);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // # Transfers of a sharing tracker
 // Table of in-flight loads that a bank of the tracker sent to the L2 or to another L1 (anssari2012 section
 // 3.2). An L1 that will keep the line is listed as a sharer when the reply passes, unless the line was
@@ -74,6 +75,15 @@ module ws_tracker_transfers #(
     input  logic                   open_forwarded_i,
     output logic                   is_empty_o
 );
+`ifndef __ICARUS__  // Icarus 11 has no elaboration tasks.
+  if (ROWS < 1) begin : g_refuse_rows
+    $error("ROWS is %0d, expected 1 or more", ROWS);
+  end
+  if (SMS < 2) begin : g_refuse_sms
+    $error("SMS is %0d, expected 2 or more", SMS);
+  end
+`endif
+
   logic [ROWS-1:0]        used_q, forwarded_q, refused_q;
   logic [31:0]            id_q       [ROWS];
   logic [LINE_BITS-1:0]   line_q     [ROWS];

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Drives {module} for {cycles} cycles. Each row of {file} holds the inputs of a cycle in its lowest bits,
 // then the expected outputs, then a mask of the output bits to compare.
 module bench;

@@ -65,13 +65,13 @@ impl Proof {
         super::path_of(self.bench)
     }
 
-    /// Returns the property in words, from the first line of the proof's file.
+    /// Returns the property in words, from the title of the proof's file.
     ///
     /// # Errors
-    /// If the file cannot be read, or has another first line.
+    /// If the file cannot be read, or has no title.
     pub fn property(&self) -> Result<String, Report> {
         let text = read(&self.file())?;
-        let property = text.lines().next().and_then(|line| line.strip_prefix("// # Proof: "));
+        let property = text.lines().find_map(|line| line.strip_prefix("// # Proof: "));
         property.map(str::to_owned).ok_or_else(|| miette!("{}: expected `// # Proof: ...`", self.file().display()))
     }
 

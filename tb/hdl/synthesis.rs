@@ -135,7 +135,6 @@ impl Block {
         let lists = text.split(END).take(bits as usize);
         Ok(lists.map(|list| list.lines().filter(|line| line.contains('/')).count()).collect())
     }
-
 }
 
 /// Returns the number of cells of a module by name, as counted by Yosys. Caches the count if `name` is given.

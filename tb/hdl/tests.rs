@@ -206,6 +206,126 @@ fn vectors_pass_in_a_plain_bench_and_do_not_backwards() {
     assert!(!passed && out.contains("expected"), "{out}");
 }
 
+/// Parameters without sense, by module. The first one of each text is refused; others are set for it.
+const REFUSED: &[(&str, &[&str])] = &[
+    ("cells/atomic", &["LINE_BYTES=12", "OPERAND_BYTES=24"]),
+    ("cells/streaming", &["PERIOD=99999", "MISS_PERCENT=101", "MIN_ACCESSES=99999"]),
+    (
+        "dram/bank",
+        &["ROW_BITS=0", "RCD_RD=-1", "RCD_WR=-1", "RAS=-1", "RC=-1", "RTP=-1", "WR_TO_PRE=-1", "RP=-1", "RFC=-1"],
+    ),
+    ("dram/refresh", &["ENTRIES=0", "BANKS=0", "REFI=0"]),
+    ("dram/scheduler", &["ENTRIES=0", "BANKS=0"]),
+    (
+        "dram/timing",
+        &[
+            "GROUPS=0",
+            "BANKS_PER_GROUP=0",
+            "RRD_S=-1",
+            "RRD_L=-1",
+            "FAW=-1",
+            "AW32=-1",
+            "RC=-1",
+            "CCD_S=-1",
+            "CCD_L=-1",
+            "RD_TO_WR=-1",
+            "WR_TO_RD_S=-1",
+            "WR_TO_RD_L=-1",
+            "PPD=-1",
+            "RP=-1",
+            "RFC=-1",
+        ],
+    ),
+    ("index/i_poly", &["INDEX_BITS=0", "POLYNOMIAL=69"]),
+    ("index/xor_index", &["LINE_BITS=0", "INDEX_BITS=0"]),
+    ("l1/bypass/contention", &["LINES=0", "LANES=0", "WARPS=0"]),
+    ("l1/bypass/pdp", &["SETS=0", "WAYS=1", "DISTANCE=256"]),
+    ("l1/coalescer", &["LINE_LOG2=8"]),
+    ("l1/decoupled", &["SETS=0", "WAYS=1", "TAGS=1", "THRESHOLD=64"]),
+    ("l1/dueling", &["NUM_SMS=1", "INTERVAL=0", "MARGIN=101", "MIN_ACCESSES=99999"]),
+    ("l1/miss_queue", &["DEPTH=1", "LINE_BYTES=0"]),
+    ("l1/mshr", &["ENTRIES=0", "MERGES=0"]),
+    ("l1/tags", &["SETS=0", "WAYS=1", "POLICY=9"]),
+    ("l2/atomic_buffer", &["SETS=0", "WAYS=0", "LINE_BYTES=0"]),
+    ("l2/frc", &["SETS=0", "WAYS=0", "BANK_SETS=0", "BANK_WAYS=0", "L1S=0"]),
+    ("sm/scoreboard", &["WARPS=0"]),
+    ("sm/simt_stack", &["WARPS=0", "LANES=1"]),
+    ("sm/warp_scheduler", &["WARPS=65"]),
+    ("throttle/ccws/scores", &["WARPS=0", "BASE=262144", "K=0"]),
+    ("throttle/ccws/victims", &["SETS=0", "WAYS=0", "WARPS=0", "VICTIM_SETS=0", "VICTIM_WAYS=1"]),
+    (
+        "throttle/coordinator",
+        &["CORES=0", "MOST=128", "MPKI=0", "ABOVE=8", "TRIGGER=3", "COORDINATOR=0 TRIGGER=2", "MEMO=65"],
+    ),
+    ("throttle/monitor", &["MOST=128", "PERIOD=99999", "MPKI=0", "SAMPLE=8"]),
+    ("tracker/sharer_table", &["SETS=3", "WAYS=1", "SMS=1", "LINE_BITS=7"]),
+    ("tracker/transfers", &["ROWS=0", "SMS=1"]),
+];
+
+#[test]
+#[cfg_attr(not(has_verilator), ignore = "verilator or g++ is not installed")]
+fn every_refusal_of_a_parameter_happens() {
+    for block in blocks() {
+        let refused = REFUSED.iter().find(|(path, _)| *path == block.path()).map_or(&[][..], |(_, refused)| refused);
+        let text = fs::read_to_string(block.file()).unwrap();
+        let refusals = text.split("$error(\"").skip(1).filter_map(|message| message.split(' ').next());
+        let names = refused.iter().filter_map(|sizes| sizes.split('=').next());
+        assert!(refusals.eq(names), "{}: each refusal needs a case, in the same order", block.path());
+        for sizes in refused {
+            let mut verilator = Command::new("verilator");
+            verilator.args(["--lint-only", "-y"]).arg(block.file().with_file_name("")).arg(block.file());
+            let output = verilator.args(sizes.split(' ').map(|size| format!("-G{size}"))).output().unwrap();
+            let told = String::from_utf8_lossy(&output.stderr);
+            let expected = sizes.split(' ').next().unwrap().replace('=', " is ") + ", expected ";
+            assert!(!output.status.success() && told.contains(&expected), "{} with {sizes}: {told}", block.path());
+        }
+    }
+}
+
+/// Returns the lists of all modules for tools: the name in `hdl/` and the text of each file.
+fn lists() -> [(&'static str, String); 3] {
+    let files = |indent: &str| -> String {
+        let name = |block: &&Block| block.file().strip_prefix(hdl_folder()).unwrap().display().to_string();
+        blocks().iter().map(|block| format!("{indent}{}\n", name(block))).collect()
+    };
+    let [license, version] = [env!("CARGO_PKG_LICENSE"), env!("CARGO_PKG_VERSION")];
+    let spdx = format!("# SPDX-License-Identifier: {license}\n");
+    [
+        ("files.f", files("")),
+        ("Bender.yml", format!("{spdx}package:\n  name: warpsieve\n\nsources:\n{}", files("  - "))),
+        (
+            "warpsieve.core",
+            format!(
+                "CAPI=2:\n{spdx}name: warpsieve:hdl:modules:{version}\n\
+                 description: Components of GPU caches, schedulers and DRAM channels\n\n\
+                 filesets:\n  rtl:\n    files:\n{}    file_type: systemVerilogSource\n\n\
+                 targets:\n  default:\n    filesets: [rtl]\n",
+                files("      - ")
+            ),
+        ),
+    ]
+}
+
+#[test]
+fn the_lists_for_tools_name_every_module() {
+    for (name, text) in lists() {
+        let file = hdl_folder().join(name);
+        if std::env::var_os("UPDATE_LISTS").is_some() {
+            fs::write(&file, &text).unwrap();
+        }
+        let is_same = fs::read_to_string(&file).is_ok_and(|present| present == text);
+        assert!(is_same, "hdl/{name} is out of date: UPDATE_LISTS=1 cargo test -p hdl lists writes it");
+    }
+}
+
+#[test]
+fn every_file_names_its_license() {
+    for file in modules(&hdl_folder()) {
+        let expected = format!("// SPDX-License-Identifier: {}\n", env!("CARGO_PKG_LICENSE"));
+        assert!(fs::read_to_string(&file).unwrap().starts_with(&expected), "{}", file.display());
+    }
+}
+
 /// Plays vectors on a module in Icarus Verilog, which simulates unknown values. Returns true if all outputs
 /// agree, and what the bench prints.
 fn play_in_icarus(block: &Block, module: &str, Vectors { bench, rows }: &Vectors) -> (bool, String) {
@@ -232,7 +352,8 @@ fn play_in_icarus(block: &Block, module: &str, Vectors { bench, rows }: &Vectors
 fn every_module_agrees_in_four_states_from_reset_on() {
     let sizes = if is_thorough() { &[(Size::Small, 2000), (Size::Fermi, 100)][..] } else { &[(Size::Small, 300)] };
     for (block, (size, cycles)) in blocks().into_iter().flat_map(|block| sizes.iter().map(move |size| (block, *size))) {
-        let (passed, out) = play_in_icarus(block, &fs::read_to_string(block.file()).unwrap(), &block.vectors(size, 1, cycles));
+        let (passed, out) =
+            play_in_icarus(block, &fs::read_to_string(block.file()).unwrap(), &block.vectors(size, 1, cycles));
         assert!(passed && out.contains(&format!("{cycles} cycles agree")), "{} {size:?}: {out}", block.path());
     }
 }

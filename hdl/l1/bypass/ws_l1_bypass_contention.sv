@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // # Contention test
 // Detects load instructions that touch too many lines for the L1D. An instruction contends if it touches at
 // least as many lines as the cache has per resident warp (anssari2012 section 3.3).
@@ -26,6 +27,18 @@ module ws_l1_bypass_contention #(
     output logic [T_BITS-1:0]          touched_o,
     output logic                       contends_o
 );
+`ifndef __ICARUS__  // Icarus 11 has no elaboration tasks.
+  if (LINES < 1) begin : g_refuse_lines
+    $error("LINES is %0d, expected 1 or more", LINES);
+  end
+  if (LANES < 1) begin : g_refuse_lanes
+    $error("LANES is %0d, expected 1 or more", LANES);
+  end
+  if (WARPS < 1) begin : g_refuse_warps
+    $error("WARPS is %0d, expected 1 or more", WARPS);
+  end
+`endif
+
   // A lane counts if no lower active lane is in the same line.
   logic [LANES-1:0] first;
   logic             is_repeated;

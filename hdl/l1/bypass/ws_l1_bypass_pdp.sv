@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // # Protecting distances of the L1D
 // Protects each line for DISTANCE accesses to its set after its last access. A miss evicts a line whose
 // protection has expired; if there is none, the load bypasses the cache (li2015 section 3.1).
@@ -27,6 +28,18 @@ module ws_l1_bypass_pdp #(
     input  logic [W_BITS-1:0] way_i,
     input  logic              clear_i
 );
+`ifndef __ICARUS__  // Icarus 11 has no elaboration tasks.
+  if (SETS < 1) begin : g_refuse_sets
+    $error("SETS is %0d, expected 1 or more", SETS);
+  end
+  if (WAYS < 2) begin : g_refuse_ways
+    $error("WAYS is %0d, expected 2 or more", WAYS);
+  end
+  if (DISTANCE < 1 || DISTANCE > 255) begin : g_refuse_distance
+    $error("DISTANCE is %0d, expected 1 to 255", DISTANCE);
+  end
+`endif
+
   logic [WAYS*8-1:0] left_q [SETS];
 
   wire [WAYS*8-1:0]  row = left_q[set_index_i];

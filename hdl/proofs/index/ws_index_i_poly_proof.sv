@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // # Proof: the index is the remainder of a long division
 // Holds for every line address. The division works as on paper: from the top bit down, wherever the leading
 // bit of the rest is set, the polynomial is subtracted. The proof computes no masks and no powers of x. `clk_i`

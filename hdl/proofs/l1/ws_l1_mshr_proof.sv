@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // # Proof: every waiter of the MSHR leaves once, after the fill of its line
 // The proof tracks one request among all others, accepted in an arbitrary cycle: its slot is 1, that of all
 // others is 0. The solver chooses the inputs of every port in every cycle.

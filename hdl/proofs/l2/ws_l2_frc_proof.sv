@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // # Proof: no line is lost or doubled between FRC and bank
 // The proof tracks one line and one byte of it among all others: tag `FOLLOWED` and the lowest byte. The FRC
 // is connected to a bank of one set, which has fetches, stores, swaps, recalls and writebacks in any cycle

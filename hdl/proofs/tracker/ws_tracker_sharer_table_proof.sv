@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // # Proof: no L1 is listed whose copy may be older than what the tracker has seen written
 // The proof tracks one line, chosen arbitrarily, among loads, writes and notices of all lines. The table is
 // connected to `transfers`, which has a row for each load in flight. Through its row, the L1 is listed when

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // # CCWS scores of a core
 // Temporarily reserves the L1D for the warps that lose locality (khairy2015 section 5, Table 4). The scores
 // of these warps rise, and warps whose scores no longer fit below a cutoff may not load. The scheme is Rogers
@@ -39,6 +40,18 @@ module ws_throttle_ccws_scores #(
     output logic [WARPS-1:0]    admitted_o,
     output logic [WARPS*18-1:0] now_scores_o
 );
+`ifndef __ICARUS__  // Icarus 11 has no elaboration tasks.
+  if (WARPS < 1) begin : g_refuse_warps
+    $error("WARPS is %0d, expected 1 or more", WARPS);
+  end
+  if (BASE < 1 || BASE >= 1 << 18) begin : g_refuse_base
+    $error("BASE is %0d, expected 1 to 2^18 - 1", BASE);
+  end
+  if (K < 1) begin : g_refuse_k
+    $error("K is %0d, expected 1 or more", K);
+  end
+`endif
+
   localparam int COUNT = $clog2(WARPS + 1), SUM = 32 + COUNT, TOTAL = 18 + COUNT;
   // Width of the factor by which hits are multiplied, for all warps; and width of the dividend.
   localparam int WEIGHT = $clog2(K * BASE * WARPS + 1), WORTH = SUM + WEIGHT;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // # CCWS victim tags of an L1D
 // Records the evicted lines of each warp. If a warp misses a line that it fetched before, it has lost
 // locality (khairy2015 section 5, Table 4).
@@ -42,6 +43,24 @@ module ws_throttle_ccws_victims #(
     input  logic                 stored_valid_i,
     input  logic                 clear_i
 );
+`ifndef __ICARUS__  // Icarus 11 has no elaboration tasks.
+  if (SETS < 1) begin : g_refuse_sets
+    $error("SETS is %0d, expected 1 or more", SETS);
+  end
+  if (WAYS < 1) begin : g_refuse_ways
+    $error("WAYS is %0d, expected 1 or more", WAYS);
+  end
+  if (WARPS < 1) begin : g_refuse_warps
+    $error("WARPS is %0d, expected 1 or more", WARPS);
+  end
+  if (VICTIM_SETS < 1) begin : g_refuse_victim_sets
+    $error("VICTIM_SETS is %0d, expected 1 or more", VICTIM_SETS);
+  end
+  if (VICTIM_WAYS < 2) begin : g_refuse_victim_ways
+    $error("VICTIM_WAYS is %0d, expected 2 or more", VICTIM_WAYS);
+  end
+`endif
+
   localparam int LRU = $clog2(VICTIM_WAYS), CELL = 1 + LINE_BITS + LRU, ROW = VICTIM_WAYS * CELL;
   localparam int ROWS = WARPS * VICTIM_SETS, R_BITS = ROWS < 2 ? 1 : $clog2(ROWS);
 
