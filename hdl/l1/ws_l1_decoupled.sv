@@ -229,7 +229,7 @@ module ws_l1_decoupled #(
   wire [5:0] steps = AGE_TWICE && claims && victim_holds_o ? 6'd2 : 6'd1;
 
   logic [TAGS*CELL-1:0] row_next;
-  logic [WAYS*LINE-1:0] lines_next;
+  logic [WAYS*LINE-1:0] lines_d;
   logic [TAGS-1:0]      winner, front;   // tag of the line after the access, and the same if it becomes MRU
   logic [T_BITS-1:0]    last;
   logic [W_BITS-1:0]    used_way;
@@ -259,16 +259,16 @@ module ws_l1_decoupled #(
       end
     end
     used_way = claims ? victim_way_o : way_o;
-    lines_next = row_lines;
+    lines_d = row_lines;
     for (int w = 0; w < WAYS; w++)
       if (touches || claims) begin
         if (used_way == W_BITS'(w)) begin
-          lines_next[w*LINE+RANK+:W_BITS] = '0;
-          if (claims) lines_next[w*LINE] = 0;
-        end else if (rank[w] < rank[used_way]) lines_next[w*LINE+RANK+:W_BITS] = rank[w] + 1'b1;
-      end else if (overtakes && used_way == W_BITS'(w)) lines_next[w*LINE] = 1;
+          lines_d[w*LINE+RANK+:W_BITS] = '0;
+          if (claims) lines_d[w*LINE] = 0;
+        end else if (rank[w] < rank[used_way]) lines_d[w*LINE+RANK+:W_BITS] = rank[w] + 1'b1;
+      end else if (overtakes && used_way == W_BITS'(w)) lines_d[w*LINE] = 1;
   end
-  wire [F_BITS-1:0] free_next = row_free - F_BITS'(claims && !victim_holds_o) + F_BITS'(drops);
+  wire [F_BITS-1:0] free_d = row_free - F_BITS'(claims && !victim_holds_o) + F_BITS'(drops);
 
   always_ff @(posedge clk_i or negedge rst_ni)
     if (!rst_ni) original_q <= 0;
@@ -284,8 +284,8 @@ module ws_l1_decoupled #(
         free_q[s] <= F_BITS'(WAYS);
       end else if (set_index_i == S_BITS'(s)) begin
         entries_q[s] <= row_next;
-        lines_q[s] <= lines_next;
-        free_q[s] <= free_next;
+        lines_q[s] <= lines_d;
+        free_q[s] <= free_d;
       end else begin
         entries_q[s] <= forgets ? forgotten(kept) : kept;
         if (fills) free_q[s] <= fill_free;

@@ -102,20 +102,20 @@ module ws_sm_simt_stack #(
   wire [CELL-1:0] not_taken = {next_pc, reconverge_i, now_lanes_o & ~lanes_i};
   wire [D_BITS-1:0] level_1 = level + D_BITS'(meets);
 
-  logic [31:0]       pc_next, rpc_next;
-  logic [LANES-1:0]  active_next;
-  logic [D_BITS-1:0] below_next;
+  logic [31:0]       pc_d, rpc_d;
+  logic [LANES-1:0]  active_d;
+  logic [D_BITS-1:0] below_d;
   always_comb begin
-    {pc_next, rpc_next, active_next} = {exit_all_o ? now_pc_o : to, own_rpc, left};
-    below_next = exit_all_o ? '0 : level;
+    {pc_d, rpc_d, active_d} = {exit_all_o ? now_pc_o : to, own_rpc, left};
+    below_d = exit_all_o ? '0 : level;
     if (pops) begin
-      {pc_next, rpc_next, active_next} = uncovered;
-      active_next &= alive_1;
-      below_next = found;
+      {pc_d, rpc_d, active_d} = uncovered;
+      active_d &= alive_1;
+      below_d = found;
     end
     if (splits) begin
-      {pc_next, rpc_next, active_next} = falls ? not_taken : {target_i, reconverge_i, lanes_i};
-      below_next = level_1 + D_BITS'(both);
+      {pc_d, rpc_d, active_d} = falls ? not_taken : {target_i, reconverge_i, lanes_i};
+      below_d = level_1 + D_BITS'(both);
     end
   end
 
@@ -135,10 +135,10 @@ module ws_sm_simt_stack #(
         below_q[w] <= '0;
         alive_q[w] <= start_lanes_i;
       end else if (op_i != '0 && warp_i == W_BITS'(w)) begin
-        pc_q[w] <= pc_next;
-        rpc_q[w] <= rpc_next;
-        active_q[w] <= active_next;
-        below_q[w] <= below_next;
+        pc_q[w] <= pc_d;
+        rpc_q[w] <= rpc_d;
+        active_q[w] <= active_d;
+        below_q[w] <= below_d;
         alive_q[w] <= alive_1;
         for (int d = 0; d < DEPTH; d++)
           if (both && level_1 == D_BITS'(d)) entries_q[w][d*CELL+:CELL] <= not_taken;

@@ -145,11 +145,11 @@ module ws_throttle_coordinator #(
   logic       is_known;
   logic [6:0] known;
   wire        samples = goes_on || thrashes && !is_known;
-  wire [6:0]  base_next = goes_on ? highest : thrashes ? (is_known ? known : '0) : found ? best_limit_1 : 7'(MOST);
+  wire [6:0]  base_d = goes_on ? highest : thrashes ? (is_known ? known : '0) : found ? best_limit_1 : 7'(MOST);
   assign order_valid_o = ends_sample || thrashes;
   assign order_fixed_o = !samples;
   always_comb
-    for (int c = 0; c < CORES; c++) order_limits_o[c*7+:7] = samples ? limit_in(c, base_next) : base_next;
+    for (int c = 0; c < CORES; c++) order_limits_o[c*7+:7] = samples ? limit_in(c, base_d) : base_d;
 
   // 3: arrival of a kernel.
   wire forgets = load_valid_i && (!PERSISTS || load_key_i != key_q);
@@ -161,7 +161,7 @@ module ws_throttle_coordinator #(
       phase_q <= MONITOR;
       {got_q, misses_q, instructions_q, hot_q, streak_q, base_q, best_count_q, best_limit_q} <= '0;
     end else begin
-      if (order_valid_o) {phase_q, base_q} <= {samples ? SAMPLE : FIXED, base_next};
+      if (order_valid_o) {phase_q, base_q} <= {samples ? SAMPLE : FIXED, base_d};
       got_q <= all ? '0 : got_1;
       {misses_q, instructions_q, hot_q} <= all ? '0 : {misses_1, instructions_1, hot_1};
       if (ends_period) streak_q <= thrashes ? '0 : streak_1;

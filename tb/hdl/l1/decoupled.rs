@@ -36,7 +36,7 @@ block! {
         Mistake::new("(found != '0 || !(&committed)) && row_free != 0", "row_free != 0"),
         Mistake::new("!victim_valid_o || rank[w] >= top", "!victim_valid_o || rank[w] <= top"),
         Mistake::new("claims && victim_holds_o ? 6'd2", "claims ? 6'd2"),
-        Mistake::new("if (claims) lines_next[w*LINE] = 0;", ""),
+        Mistake::new("if (claims) lines_d[w*LINE] = 0;", ""),
         Mistake::new("wire drops = op_i[1] && go_i && !stores && present_o;", "wire drops = op_i[1] && go_i && !stores && has_place;"),
         Mistake::new("entries_q[s] <= forgets ? forgotten(kept) : kept;", "entries_q[s] <= kept;"),
         Mistake::equivalent(

@@ -26,8 +26,8 @@ block! {
         Mistake::new("meets = splits && reconverge_i != own_rpc", "meets = splits"),
         Mistake::new("both = splits && next_pc != reconverge_i && target_i", "both = splits && target_i"),
         Mistake::new("level + D_BITS'(meets)", "level"),
-        Mistake::new("active_next &= alive_1;", ""),
-        Mistake::new("below_next = found;", "below_next = level - 1'b1;"),
+        Mistake::new("active_d &= alive_1;", ""),
+        Mistake::new("below_d = found;", "below_d = level - 1'b1;"),
         Mistake::new("falls ? not_taken : {target_i", "{target_i"),
         Mistake::new("rpc_q[w] <= '1;", "rpc_q[w] <= '0;"),
         Mistake::equivalent(
