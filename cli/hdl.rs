@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use ::area::Technology;
 use ::hdl::{
-    Block, CounterExample, Gates, Invariant, Lockstep, Mistake, Proof, Size, Synthesis, blocks, hdl_folder, proofs,
+    Block, CounterExample, Gates, Invariant, Lockstep, Mistake, Proof, Size, Synthesis, blocks, proofs,
 };
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
@@ -34,7 +34,7 @@ impl TrafficArguments {
 
 fn list() -> Result<Exit, Report> {
     let row = |block: &&Block| {
-        let file = hdl_folder().join(block.path()).with_extension("sv");
+        let file = block.file();
         let text = fs::read_to_string(&file).into_diagnostic().wrap_err_with(|| file.display().to_string())?;
         let (parameters, bits) = block.shape(Size::Fermi);
         let noticed = block.mistakes.iter().filter(|mistake| mistake.equivalent.is_none()).count();
@@ -119,7 +119,7 @@ fn told(block: &Block, synthesis: &Synthesis) -> String {
     let piece =
         |(name, (number, um2)): (&String, &(u32, f64))| vec![name.clone(), number.to_string(), format!("{um2:.1}")];
     let pieces = columns(&["DESCRIBED LOGIC", "PIECES", "um2"], &pieces.iter().map(piece).collect::<Vec<_>>());
-    format!("{}.sv: {}\n{table}\ncells: {}\n\n{pieces}", block.path(), parameters.join(" "), cells.join(", "))
+    format!("{}: {}\n{table}\ncells: {}\n\n{pieces}", block.path(), parameters.join(" "), cells.join(", "))
 }
 
 fn prove(arguments: &ProveArguments) -> Result<Exit, Report> {

@@ -1,11 +1,12 @@
-// Drives hdl/{path}.sv for {cycles} cycles. Each row of {file} holds the inputs of a cycle in its lowest bits,
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// Drives {module} for {cycles} cycles. Each row of {file} holds the inputs of a cycle in its lowest bits,
 // then the expected outputs, then a mask of the output bits to compare.
 module bench;
   logic [{in}+2*{out}-1:0] rows [{cycles}];
   logic [{in}-1:0]  in = '0;
   wire  [{out}-1:0] out;
   logic [{out}-1:0] expected, looked_at;
-  logic clk = 0, rst = 1;
+  logic clk = 0, rst_n = 0;
   int   cycle = 0, wrong = 0;
 
   {module} #(
@@ -24,9 +25,10 @@ module bench;
 
   initial begin
     $readmemh("{file}", rows);
+    if (^rows[0] === 1'bx) $fatal(1, "{file} cannot be read");
     #5 clk = 1;
     #5 clk = 0;
-    rst = 0;
+    rst_n = 1;
     for (cycle = 0; cycle < {cycles}; cycle++) begin
       {looked_at, expected, in} = rows[cycle];
       #5;

@@ -1,5 +1,5 @@
 //! Reruns the build when a bench is added, because the crate lists its folders at compile time. Detects
-//! Verilator and Yosys, so that tests which need a missing tool are ignored.
+//! Verilator, Icarus and Yosys, so that tests which need a missing tool are ignored.
 
 use std::env;
 use std::path::PathBuf;
@@ -7,11 +7,14 @@ use std::path::PathBuf;
 fn main() {
     println!("cargo:rerun-if-changed=.");
     println!("cargo:rerun-if-env-changed=PATH");
-    println!("cargo:rustc-check-cfg=cfg(has_verilator, has_yosys)");
+    println!("cargo:rustc-check-cfg=cfg(has_verilator, has_icarus, has_yosys)");
     let folders: Vec<PathBuf> = env::split_paths(&env::var_os("PATH").unwrap_or_default()).collect();
     let has = |tool: &str| folders.iter().any(|folder| folder.join(tool).exists());
     if has("verilator") && has("g++") {
         println!("cargo:rustc-cfg=has_verilator");
+    }
+    if has("iverilog") && has("vvp") {
+        println!("cargo:rustc-cfg=has_icarus");
     }
     if has("yosys") && has("yosys-abc") {
         println!("cargo:rustc-cfg=has_yosys");

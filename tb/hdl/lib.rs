@@ -1,6 +1,6 @@
 //! # Lockstep with SystemVerilog
-//! `hdl/PATH.sv` implements a block of `rtl` in synthesizable SystemVerilog. `tb/hdl/PATH.rs` drives the Rust
-//! block, the module, and the golden twin if there is one, with the same random legal traffic. It compares
+//! A module of `hdl` implements a block of `rtl` in synthesizable SystemVerilog: `hdl/l1/ws_l1_mshr.sv` that of
+//! the path `l1/mshr`. `tb/hdl/PATH.rs` drives the Rust block, the module, and the golden twin if there is one, with the same random legal traffic. It compares
 //! every output and every register in every cycle. Verilator compiles the module into a program that reads
 //! rows of inputs and writes rows of outputs and registers. All comparisons are made here.
 //!
@@ -73,6 +73,8 @@ mod throttle;
 mod tracker;
 mod vectors;
 mod waves;
+
+use std::path::PathBuf;
 
 use rtl::kernel::{Describe, Edge};
 
@@ -187,10 +189,15 @@ impl Block {
         (cfg!(test) && size != Size::Any).then(|| format!("{}-{size:?}-{made}", self.path().replace('/', ".")))
     }
 
-    /// Returns the name of the module, which is also the name of its file.
+    /// Returns the file of the module, which has the name of the module.
     #[must_use]
-    pub fn module(&self) -> &'static str {
-        module_of(self.bench)
+    pub fn file(&self) -> PathBuf {
+        file_of(&self.path())
+    }
+
+    /// Returns the name of the component, which is the last name of its path.
+    fn component(&self) -> &'static str {
+        self.bench.rsplit("::").next().unwrap_or(self.bench)
     }
 }
 
@@ -200,9 +207,14 @@ fn path_of(bench: &str) -> String {
     path.replace("::", "/")
 }
 
-/// Returns the name of the module of a bench.
-fn module_of(bench: &'static str) -> &'static str {
-    bench.rsplit("::").next().unwrap_or(bench)
+/// Returns the name of the module of a path: a prefix, then the path with `_` for `/`.
+fn module_of(path: &str) -> String {
+    format!("ws_{}", path.replace('/', "_"))
+}
+
+/// Returns the file of the module of a path.
+fn file_of(path: &str) -> PathBuf {
+    hdl_folder().join(path).with_file_name(module_of(path) + ".sv")
 }
 
 /// Returns all blocks, sorted by path.

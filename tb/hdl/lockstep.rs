@@ -11,7 +11,7 @@ use rtl::kernel::{Edge, Wake};
 use super::ports::{Ports, Signal, words};
 use super::program::{Program, Shape};
 use super::registers::{Register, Values, registers};
-use super::{Bench, Block, Mistake, Random, Size};
+use super::{Bench, Block, Mistake, Random, Size, module_of};
 
 /// Number of cycles transferred through the pipe at once.
 const BATCH: u64 = 64;
@@ -67,18 +67,18 @@ impl Lockstep {
     /// # Errors
     /// If a tool is missing or refuses the module, or if a mistake's text does not occur exactly once.
     pub fn new(block: &'static Block, size: Size, seed: u64, mistakes: &[Mistake]) -> Result<Self, Report> {
-        let path = hdl_folder().join(block.path()).with_extension("sv");
+        let path = block.file();
         let text = fs::read_to_string(&path).into_diagnostic().wrap_err_with(|| path.display().to_string())?;
         let wrong = mistakes.iter().map(|mistake| with_mistake(&text, mistake));
         let texts = [Ok(text.clone())].into_iter().chain(wrong).collect::<Result<Vec<_>, _>>()?;
-        let module = block.module();
+        let module = module_of(&block.path());
         let modules: Vec<_> = (0..texts.len()).map(|k| format!("{module}_{k}")).collect();
         let renamed =
             |(text, name): (&String, &String)| text.replace(&format!("module {module} "), &format!("module {name} "));
         let texts: Vec<_> = texts.iter().zip(&modules).map(renamed).collect();
 
         let mut bench = (block.build)(size, Random::new(seed));
-        let registers = registers(module, &*bench);
+        let registers = registers(block.component(), &*bench);
         let mut ports = Ports::default();
         bench.cycle(&Edge::new(1, 1, &mut Wake::new(&[1])), &mut ports);
         let shape = Shape {
@@ -170,9 +170,9 @@ impl Lockstep {
         (&self.inputs, registers, outputs)
     }
 
-    /// Returns path and name of the module.
+    /// Returns path and name of the component.
     pub(super) fn named(&self) -> (String, &'static str) {
-        (self.block.path(), self.block.module())
+        (self.block.path(), self.block.component())
     }
 
     /// Describes the difference at word `at` of a batch.

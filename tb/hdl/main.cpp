@@ -19,9 +19,9 @@ int main(int, char** argv) {
     };
     // A rising edge needs a low clock before it.
     top.eval();
-    top.rst = 1;
+    top.rst_n = 0;
     tick();
-    top.rst = 0;
+    top.rst_n = 1;
 
     uint32_t rows;
     std::vector<char> from, to;

@@ -1,6 +1,6 @@
 //! Ports of one cycle. The first cycle also defines their names and widths.
 
-/// Port or register, with its width in bits.
+/// Port or register, with its width in bits. The name of a port has no ending here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Signal {
     pub name: String,
@@ -64,6 +64,19 @@ impl Ports {
         self.looked += u64::from(bytes.is_some());
     }
 }
+
+/// Returns the name of an input in the module.
+pub(super) fn input_pin(name: &str) -> String {
+    format!("{name}_i")
+}
+
+/// Returns the name of an output in the module.
+pub(super) fn output_pin(name: &str) -> String {
+    format!("{name}_o")
+}
+
+/// Connections of clock and reset, in modules with registers.
+pub(super) const CLOCK: [&str; 2] = [".clk_i(clk)", ".rst_ni(rst_n)"];
 
 /// Returns the number of row words of a signal. Each signal begins with a new word.
 pub(super) fn words(width: u32) -> usize {

@@ -15,7 +15,7 @@ use rustix::process::{self, Pid, kill_process};
 use waves::part_file::Scratch;
 
 use super::kept::{kept, texts};
-use super::ports::{Signal, words};
+use super::ports::{CLOCK, Signal, input_pin, output_pin, words};
 use super::registers::Register;
 
 /// C++ main program around the modules.
@@ -166,14 +166,13 @@ fn top(shape: &Shape<'_>) -> String {
         registers.iter().map(|register| register.signal.width).chain(outputs.iter().map(|signal| signal.width));
     let row_out = widths.map(words).sum::<usize>() * 32;
     let outs: String = (0..modules.len()).map(|k| format!(", output logic [{}:0] out{k}", row_out - 1)).collect();
-    let mut text = format!("module top(input logic clk, rst, input logic [{}:0] in{outs});\n", row_in - 1);
+    let mut text = format!("module top(input logic clk, rst_n, input logic [{}:0] in{outs});\n", row_in - 1);
     let parameters: Vec<_> = parameters.iter().map(|(name, value)| format!(".{name}({value})")).collect();
     for (k, module) in modules.iter().enumerate() {
-        let mut pins =
-            if registers.is_empty() { Vec::new() } else { vec![".clk(clk)".to_owned(), ".rst(rst)".to_owned()] };
+        let mut pins = if registers.is_empty() { Vec::new() } else { CLOCK.map(str::to_owned).to_vec() };
         let mut at = 0;
         for Signal { name, width } in *inputs {
-            pins.push(format!(".{name}(in[{at}+:{width}])"));
+            pins.push(format!(".{}(in[{at}+:{width}])", input_pin(name)));
             at += words(*width) * 32;
         }
         at = 0;
@@ -184,7 +183,7 @@ fn top(shape: &Shape<'_>) -> String {
         }
         for Signal { name, width } in *outputs {
             let (bits, own) = (words(*width) * 32, *width as usize);
-            pins.push(format!(".{name}(out{k}[{at}+:{own}])"));
+            pins.push(format!(".{}(out{k}[{at}+:{own}])", output_pin(name)));
             if bits > own {
                 let _ = writeln!(text, "  assign out{k}[{}+:{}] = '0;", at + own, bits - own);
             }

@@ -1,5 +1,5 @@
 //! # Formal proofs
-//! `hdl/proofs/PATH.sv` wraps the module `hdl/PATH.sv`, assumes the contract of its inputs, and asserts a
+//! A file in `hdl/proofs` wraps the module of the same path, assumes the contract of its inputs, and asserts a
 //! property. Yosys translates both into gates. ABC, which comes with Yosys, searches for an inductive
 //! invariant (`pdr`), or for the shortest counterexample (`bmc3`), which is shown as a waveform.
 //!
@@ -14,7 +14,7 @@ use waves::part_file::Scratch;
 
 use super::lockstep::with_mistake;
 use super::program::{run_tool, yosys};
-use super::{Mistake, hdl_folder};
+use super::{Mistake, file_of, hdl_folder, module_of};
 
 /// Property of a module, at sizes small enough to be proven.
 pub struct Proof {
@@ -65,13 +65,13 @@ impl Proof {
         super::path_of(self.bench)
     }
 
-    /// Returns the property in words, from the first line of the proof's file.
+    /// Returns the property in words, from the title of the proof's file.
     ///
     /// # Errors
-    /// If the file cannot be read, or has another first line.
+    /// If the file cannot be read, or has no title.
     pub fn property(&self) -> Result<String, Report> {
         let text = read(&self.file())?;
-        let property = text.lines().next().and_then(|line| line.strip_prefix("// # Proof: "));
+        let property = text.lines().find_map(|line| line.strip_prefix("// # Proof: "));
         property.map(str::to_owned).ok_or_else(|| miette!("{}: expected `// # Proof: ...`", self.file().display()))
     }
 
@@ -88,8 +88,13 @@ impl Proof {
         Ok(labels)
     }
 
+    /// Returns the name of the wrapper.
+    fn top(&self) -> String {
+        module_of(&self.path()) + "_proof"
+    }
+
     fn file(&self) -> PathBuf {
-        hdl_folder().join("proofs").join(self.path()).with_extension("sv")
+        hdl_folder().join("proofs").join(self.path()).with_file_name(self.top() + ".sv")
     }
 
     /// Proves the property at a size or returns a counterexample, for the original module or with a mistake.
@@ -116,7 +121,7 @@ impl Proof {
     /// Writes the gates of module and property to a folder: `proof.aig`, the names of its inputs, and the
     /// design before mapping.
     fn gates(&self, size: &str, mistake: Option<&Mistake>, folder: &Path) -> Result<(), Report> {
-        let module = hdl_folder().join(self.path()).with_extension("sv");
+        let module = file_of(&self.path());
         let texts = [read(&self.file())?, read(&module)?];
         // The text of a mistake occurs in either of the two files.
         let stands_in = |text: &String| mistake.is_some_and(|mistake| text.contains(mistake.instead_of));
@@ -130,7 +135,7 @@ impl Proof {
             };
             fs::write(folder.join(name), text).into_diagnostic()?;
         }
-        let top = format!("{}_proof", super::module_of(self.bench));
+        let top = self.top();
         let sizes = size.split_whitespace().filter_map(|one| one.split_once('='));
         let sizes = sizes.map(|(name, value)| format!("chparam -set {name} {value} {top}"));
         let commands = ["read_verilog -formal -sv proof.sv module.sv".to_owned()].into_iter().chain(sizes).chain([
@@ -169,9 +174,9 @@ fn played(folder: &Path) -> Result<(Vec<String>, String), Report> {
     fs::write(folder.join("steps.aiw"), steps.replace("# DONE", "\n")).into_diagnostic()?;
     let told = yosys(
         folder,
-        "read_rtlil design.il\nsim -clock clk -r steps.aiw -map inputs.aim -vcd steps.vcd -timescale 1ns",
+        "read_rtlil design.il\nsim -clock clk_i -r steps.aiw -map inputs.aim -vcd steps.vcd -timescale 1ns",
     )?;
-    // Example: Warning: Assert mshr_proof.filled (...) failed.
+    // Example: Warning: Assert ws_l1_mshr_proof.filled (...) failed.
     let labels = told.split("Assert ").skip(1).filter_map(|rest| rest.split_whitespace().next()?.rsplit('.').next());
     let mut broken: Vec<_> = labels.map(str::to_owned).collect();
     broken.sort();

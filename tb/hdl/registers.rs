@@ -1,16 +1,15 @@
 //! # Registers by name
-//! A module has one register for each that `describe` lists, under the same name:
+//! A module has one register for each that `describe` lists, under the same name with the ending `_q`:
 //!
 //! | in the description                                                               | in the module |
 //! |----------------------------------------------------------------------------------|-----|
-//! | field `head`                                                                     | `head` |
-//! | field `type`, or another keyword of SystemVerilog                                | `type_` |
-//! | field `line` of the numbered scope `entry[3]`                                    | `line[3]` |
-//! | field `entries` of the numbered scope `used[1]`, for a mask of more than 64 bits | `used[64+:64]` |
-//! | field `slot`, the second of five in that scope                                   | `slot[3*5+1]` |
-//! | field `count` of the component `fifo`                                            | `fifo.count`, in an instance of that name; the component with the module's own name is the module |
-//! | field `line` of the numbered scope `slot[3]`, if the bench packs the scope       | bits of the word `slot[3]`, as in a memory cell |
-//! | memory `tags` with 8 cells per row, field `status` of cell 2 of row 3            | bits of the word `tags[3]`: cell 0 lowest, the first field of a cell highest |
+//! | field `head`                                                                     | `head_q` |
+//! | field `line` of the numbered scope `entry[3]`                                    | `line_q[3]` |
+//! | field `entries` of the numbered scope `used[1]`, for a mask of more than 64 bits | `used_q[64+:64]` |
+//! | field `slot`, the second of five in that scope                                   | `slot_q[3*5+1]` |
+//! | field `count` of the component `fifo`                                            | `fifo.count_q`, in an instance of that name; the component with the module's own name is the module |
+//! | field `line` of the numbered scope `slot[3]`, if the bench packs the scope       | bits of the word `slot_q[3]`, as in a memory cell |
+//! | memory `tags` with 8 cells per row, field `status` of cell 2 of row 3            | bits of the word `tags_q[3]`: cell 0 lowest, the first field of a cell highest |
 
 use std::collections::BTreeMap;
 
@@ -21,8 +20,6 @@ use super::ports::{Signal, push};
 
 /// Name of a field that is a word of a mask. The numbered scope around it has the name of the mask.
 const PART_OF_MASK: &str = "entries";
-/// Register names that are keywords of SystemVerilog.
-const KEYWORDS: [&str; 2] = ["function", "type"];
 
 /// Register, with its name in the description and its expression in the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,12 +54,9 @@ pub(super) fn registers(module: &'static str, bench: &dyn Bench) -> Vec<Register
             Some((word, bits)) => (format!("{instance}{word}{bits}"), format!("{scope}{name}")),
             None if name == PART_OF_MASK && index.is_some() => {
                 let first = u64::BITS * index.unwrap_or(0);
-                (format!("{instance}{numbered}[{first}+:{width}]"), format!("{scope}{name}"))
+                (format!("{instance}{numbered}_q[{first}+:{width}]"), format!("{scope}{name}"))
             }
-            None => {
-                let end = if KEYWORDS.contains(&name) { "_" } else { "" };
-                (format!("{instance}{name}{end}{at}"), format!("{scope}{name}{told}"))
-            }
+            None => (format!("{instance}{name}_q{at}"), format!("{scope}{name}{told}")),
         };
         Register { signal: Signal { name, width }, expression }
     };
@@ -78,7 +72,7 @@ fn pack(found: &mut [Found]) {
         if field.scope != scope {
             (scope, low) = (field.scope.clone(), 0);
         }
-        let word = format!("{}[{}]", field.numbered, field.index.unwrap_or(0));
+        let word = format!("{}_q[{}]", field.numbered, field.index.unwrap_or(0));
         field.bits = Some((word, format!("[{low}+:{}]", field.width)));
         low += field.width;
     }
@@ -184,7 +178,7 @@ impl Describe for Names {
             for field in names.found {
                 top -= field.width;
                 let scope = format!("{}{name}[{row}][{column}].", self.scope());
-                let bits = Some((format!("{name}[{row}]"), format!("[{top}+:{}]", field.width)));
+                let bits = Some((format!("{name}_q[{row}]"), format!("[{top}+:{}]", field.width)));
                 self.found.push(Found { scope, instance: self.instance(), bits, ..field });
             }
         }

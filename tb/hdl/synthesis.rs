@@ -1,11 +1,12 @@
 //! # Gates of a module
 //! Yosys maps a module to the cells of `area/technology.toml`, for comparison with the estimate that `area`
 //! makes of the described structures. A register with an enable is a flip-flop behind a multiplexer, and one
-//! with a reset is a flip-flop behind a gate. Multiplexer and gate count as logic.
+//! with a reset is a flip-flop behind a gate, also if the reset is asynchronous. Multiplexer and gate count as
+//! logic.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use area::{Kind, Memory, Node, Technology};
@@ -16,11 +17,15 @@ use warpsieve::readers::Counts;
 use waves::part_file::Scratch;
 
 use super::kept::{kept, texts};
+use super::ports::{input_pin, output_pin};
 use super::program::{run_tool, yosys};
-use super::{Bench, Block, Random, Size, hdl_folder};
+use super::{Bench, Block, Random, Size, module_of};
 
 /// Marks the end of a list in the output of Yosys.
 const END: &str = "end of list";
+
+/// Maps flip-flops with a reset to flip-flops behind a gate, since the library has only plain flip-flops.
+const RESETS: &str = include_str!("resets.v");
 
 /// Number of flip-flops, and areas at 45 nm in um2.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -81,7 +86,7 @@ impl Block {
         let bench = (self.build)(size, Random::new(1));
         let parameters = bench.parameters();
         let name = self.kept_name(size, "cells");
-        let cells = cells(&self.file(), self.module(), &parameters, technology, name.as_deref())?;
+        let cells = cells(&self.file(), &module_of(&self.path()), &parameters, technology, name.as_deref())?;
         let synthesised = Gates::of(&cells, technology);
         let (estimated, pieces) = estimate(&*bench, technology);
         Ok(Synthesis { parameters, cells, synthesised, estimated, pieces })
@@ -99,7 +104,8 @@ impl Block {
     /// If Yosys is missing or refuses the module.
     pub fn flip_flops(&self, parameters: &[(&str, u32)], technology: &Technology) -> Result<u64, Report> {
         let parameters: Vec<_> = parameters.iter().map(|(name, value)| (*name, value.to_string())).collect();
-        Ok(Gates::of(&cells(&self.file(), self.module(), &parameters, technology, None)?, technology).flip_flops)
+        let cells = cells(&self.file(), &module_of(&self.path()), &parameters, technology, None)?;
+        Ok(Gates::of(&cells, technology).flip_flops)
     }
 
     /// Returns the number of input bits that each output bit depends on, beginning with the lowest output
@@ -114,8 +120,9 @@ impl Block {
         (output, bits): (&str, u32),
     ) -> Result<Vec<usize>, Report> {
         let parameters: Vec<_> = parameters.iter().map(|(name, value)| (*name, value.to_string())).collect();
-        let wires =
-            ["opt_clean -purge".to_owned(), "splitnets -ports -format _".to_owned(), format!("cd {}", self.module())];
+        let module = module_of(&self.path());
+        let wires = ["opt_clean -purge".to_owned(), "splitnets -ports -format _".to_owned(), format!("cd {module}")];
+        let (input, output) = (input_pin(input), output_pin(output));
         // Lists the inputs of the logic cone of each bit, followed by a line that marks the end of the list.
         let cones = (0..bits).flat_map(|bit| {
             [
@@ -123,14 +130,10 @@ impl Block {
                 format!("tee -q -a out.txt log {END}"),
             ]
         });
-        let script = script(&self.file(), self.module(), &parameters, wires.into_iter().chain(cones));
+        let script = script(&self.file(), &module, &parameters, wires.into_iter().chain(cones));
         let text = written(&script, "")?;
         let lists = text.split(END).take(bits as usize);
         Ok(lists.map(|list| list.lines().filter(|line| line.contains('/')).count()).collect())
-    }
-
-    fn file(&self) -> PathBuf {
-        hdl_folder().join(self.path()).with_extension("sv")
     }
 }
 
@@ -143,7 +146,9 @@ pub(super) fn cells(
     name: Option<&str>,
 ) -> Result<BTreeMap<String, u64>, Report> {
     let commands = [
-        "dfflegalize -cell $_DFF_P_ x",
+        "dfflegalize -cell $_DFF_P_ x -cell $_DFF_PN0_ x -cell $_DFF_PN1_ x",
+        "techmap -map resets.v",
+        "simplemap",
         "opt_merge",
         "dfflibmap -liberty cells.lib",
         "abc -liberty cells.lib",
@@ -155,7 +160,7 @@ pub(super) fn cells(
     let text = match name {
         Some(name) => {
             let version = run_tool(Command::new("yosys").arg("-V"))?;
-            let from = [&script, &liberty, &version, &texts(&file.with_file_name(""))?];
+            let from = [&script, RESETS, &liberty, &version, &texts(&file.with_file_name(""))?];
             let kept = kept(name, &from, |to| fs::write(to, written(&script, &liberty)?).into_diagnostic())?;
             fs::read_to_string(kept).into_diagnostic()?
         }
@@ -190,6 +195,7 @@ fn written(script: &str, liberty: &str) -> Result<String, Report> {
     let folder = Scratch::new().into_diagnostic()?;
     let folder = folder.path();
     fs::write(folder.join("cells.lib"), liberty).into_diagnostic()?;
+    fs::write(folder.join("resets.v"), RESETS).into_diagnostic()?;
     yosys(folder, script)?;
     fs::read_to_string(folder.join("out.txt")).into_diagnostic()
 }

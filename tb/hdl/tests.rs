@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use area::Node;
@@ -42,15 +42,14 @@ pub(super) fn check(bench: &str) {
     assert!(problems.is_empty(), "{}:\n{}", block.path(), problems.join("\n"));
 }
 
-/// Returns the paths of all modules below a folder, without their endings.
-fn modules(folder: &Path) -> BTreeSet<String> {
+/// Returns the files of all modules below a folder.
+fn modules(folder: &Path) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
         if entry.path().is_dir() {
             found.extend(modules(&entry.path()));
         } else if entry.path().extension().is_some_and(|ending| ending == "sv") {
-            let path = entry.path().with_extension("");
-            found.insert(path.strip_prefix(hdl_folder()).unwrap().to_str().unwrap().to_owned());
+            found.insert(entry.path());
         }
     }
     found
@@ -58,16 +57,15 @@ fn modules(folder: &Path) -> BTreeSet<String> {
 
 #[test]
 fn every_module_has_a_bench_and_every_bench_a_module() {
-    let benches: BTreeSet<_> = blocks().iter().map(|block| block.path()).collect();
-    let is_module = |path: &String| !path.starts_with("proofs/");
+    let benches: BTreeSet<_> = blocks().iter().map(|block| block.file()).collect();
+    let is_module = |file: &PathBuf| !file.starts_with(hdl_folder().join("proofs"));
     assert_eq!(modules(&hdl_folder()).into_iter().filter(is_module).collect::<BTreeSet<_>>(), benches);
 }
 
 #[test]
 fn every_file_of_a_property_is_proven() {
-    let paths: BTreeSet<_> = proofs().iter().map(|proof| format!("proofs/{}", proof.path())).collect();
-    let is_property = |path: &String| path.starts_with("proofs/");
-    assert_eq!(modules(&hdl_folder()).into_iter().filter(is_property).collect::<BTreeSet<_>>(), paths);
+    let files: BTreeSet<_> = proofs().iter().map(|proof| proof.file()).collect();
+    assert_eq!(modules(&hdl_folder().join("proofs")), files);
     proofs().iter().for_each(|proof| assert!(!proof.property().unwrap().is_empty()));
 }
 
@@ -107,7 +105,7 @@ fn every_bench_has_ten_mistakes_to_notice() {
 #[cfg_attr(not(has_verilator), ignore = "verilator or g++ is not installed")]
 fn no_module_has_a_warning_of_verilator() {
     for block in sampled(blocks(), 3) {
-        let file = hdl_folder().join(block.path()).with_extension("sv");
+        let file = block.file();
         let mut verilator = Command::new("verilator");
         let command = verilator.args(["--lint-only", "-Wall", "-y"]).arg(file.with_file_name("")).arg(&file);
         let output = command.output().unwrap();
@@ -188,7 +186,7 @@ fn vectors_pass_in_a_plain_bench_and_do_not_backwards() {
     let block = blocks().into_iter().find(|block| block.path() == "l1/mshr").unwrap();
     let folder = tempfile::tempdir().unwrap();
     let Vectors { bench, rows } = block.vectors(Size::Small, 1, 1000);
-    let file = hdl_folder().join("l1/mshr.sv");
+    let file = block.file();
     fs::write(folder.path().join(&bench.0), &bench.1).unwrap();
     let arguments = ["--binary", "-Wno-lint", "-Wno-style", "--top-module", "bench", "-CFLAGS", "-O0", "--Mdir", "."];
     let mut verilator = Command::new("verilator");
@@ -206,6 +204,173 @@ fn vectors_pass_in_a_plain_bench_and_do_not_backwards() {
     let wrong = wrong.join("\n");
     let (passed, out) = played(&wrong);
     assert!(!passed && out.contains("expected"), "{out}");
+}
+
+/// Parameters without sense, by module. The first one of each text is refused; others are set for it.
+const REFUSED: &[(&str, &[&str])] = &[
+    ("cells/atomic", &["LINE_BYTES=12", "OPERAND_BYTES=24"]),
+    ("cells/streaming", &["PERIOD=99999", "MISS_PERCENT=101", "MIN_ACCESSES=99999"]),
+    (
+        "dram/bank",
+        &["ROW_BITS=0", "RCD_RD=-1", "RCD_WR=-1", "RAS=-1", "RC=-1", "RTP=-1", "WR_TO_PRE=-1", "RP=-1", "RFC=-1"],
+    ),
+    ("dram/refresh", &["ENTRIES=0", "BANKS=0", "REFI=0"]),
+    ("dram/scheduler", &["ENTRIES=0", "BANKS=0"]),
+    (
+        "dram/timing",
+        &[
+            "GROUPS=0",
+            "BANKS_PER_GROUP=0",
+            "RRD_S=-1",
+            "RRD_L=-1",
+            "FAW=-1",
+            "AW32=-1",
+            "RC=-1",
+            "CCD_S=-1",
+            "CCD_L=-1",
+            "RD_TO_WR=-1",
+            "WR_TO_RD_S=-1",
+            "WR_TO_RD_L=-1",
+            "PPD=-1",
+            "RP=-1",
+            "RFC=-1",
+        ],
+    ),
+    ("index/i_poly", &["INDEX_BITS=0", "POLYNOMIAL=69"]),
+    ("index/xor_index", &["LINE_BITS=0", "INDEX_BITS=0"]),
+    ("l1/bypass/contention", &["LINES=0", "LANES=0", "WARPS=0"]),
+    ("l1/bypass/pdp", &["SETS=0", "WAYS=1", "DISTANCE=256"]),
+    ("l1/coalescer", &["LINE_LOG2=8"]),
+    ("l1/decoupled", &["SETS=0", "WAYS=1", "TAGS=1", "THRESHOLD=64"]),
+    ("l1/dueling", &["NUM_SMS=1", "INTERVAL=0", "MARGIN=101", "MIN_ACCESSES=99999"]),
+    ("l1/miss_queue", &["DEPTH=1", "LINE_BYTES=0"]),
+    ("l1/mshr", &["ENTRIES=0", "MERGES=0"]),
+    ("l1/tags", &["SETS=0", "WAYS=1", "POLICY=9"]),
+    ("l2/atomic_buffer", &["SETS=0", "WAYS=0", "LINE_BYTES=0"]),
+    ("l2/frc", &["SETS=0", "WAYS=0", "BANK_SETS=0", "BANK_WAYS=0", "L1S=0"]),
+    ("sm/scoreboard", &["WARPS=0"]),
+    ("sm/simt_stack", &["WARPS=0", "LANES=1"]),
+    ("sm/warp_scheduler", &["WARPS=65"]),
+    ("throttle/ccws/scores", &["WARPS=0", "BASE=262144", "K=0"]),
+    ("throttle/ccws/victims", &["SETS=0", "WAYS=0", "WARPS=0", "VICTIM_SETS=0", "VICTIM_WAYS=1"]),
+    (
+        "throttle/coordinator",
+        &["CORES=0", "MOST=128", "MPKI=0", "ABOVE=8", "TRIGGER=3", "COORDINATOR=0 TRIGGER=2", "MEMO=65"],
+    ),
+    ("throttle/monitor", &["MOST=128", "PERIOD=99999", "MPKI=0", "SAMPLE=8"]),
+    ("tracker/sharer_table", &["SETS=3", "WAYS=1", "SMS=1", "LINE_BITS=7"]),
+    ("tracker/transfers", &["ROWS=0", "SMS=1"]),
+];
+
+#[test]
+#[cfg_attr(not(has_verilator), ignore = "verilator or g++ is not installed")]
+fn every_refusal_of_a_parameter_happens() {
+    for block in blocks() {
+        let refused = REFUSED.iter().find(|(path, _)| *path == block.path()).map_or(&[][..], |(_, refused)| refused);
+        let text = fs::read_to_string(block.file()).unwrap();
+        let refusals = text.split("$error(\"").skip(1).filter_map(|message| message.split(' ').next());
+        let names = refused.iter().filter_map(|sizes| sizes.split('=').next());
+        assert!(refusals.eq(names), "{}: each refusal needs a case, in the same order", block.path());
+        for sizes in refused {
+            let mut verilator = Command::new("verilator");
+            verilator.args(["--lint-only", "-y"]).arg(block.file().with_file_name("")).arg(block.file());
+            let output = verilator.args(sizes.split(' ').map(|size| format!("-G{size}"))).output().unwrap();
+            let told = String::from_utf8_lossy(&output.stderr);
+            let expected = sizes.split(' ').next().unwrap().replace('=', " is ") + ", expected ";
+            assert!(!output.status.success() && told.contains(&expected), "{} with {sizes}: {told}", block.path());
+        }
+    }
+}
+
+/// Returns the lists of all modules for tools: the name in `hdl/` and the text of each file.
+fn lists() -> [(&'static str, String); 3] {
+    let files = |indent: &str| -> String {
+        let name = |block: &&Block| block.file().strip_prefix(hdl_folder()).unwrap().display().to_string();
+        blocks().iter().map(|block| format!("{indent}{}\n", name(block))).collect()
+    };
+    let [license, version] = [env!("CARGO_PKG_LICENSE"), env!("CARGO_PKG_VERSION")];
+    let spdx = format!("# SPDX-License-Identifier: {license}\n");
+    [
+        ("files.f", files("")),
+        ("Bender.yml", format!("{spdx}package:\n  name: warpsieve\n\nsources:\n{}", files("  - "))),
+        (
+            "warpsieve.core",
+            format!(
+                "CAPI=2:\n{spdx}name: warpsieve:hdl:modules:{version}\n\
+                 description: Components of GPU caches, schedulers and DRAM channels\n\n\
+                 filesets:\n  rtl:\n    files:\n{}    file_type: systemVerilogSource\n\n\
+                 targets:\n  default:\n    filesets: [rtl]\n",
+                files("      - ")
+            ),
+        ),
+    ]
+}
+
+#[test]
+fn the_lists_for_tools_name_every_module() {
+    for (name, text) in lists() {
+        let file = hdl_folder().join(name);
+        if std::env::var_os("UPDATE_LISTS").is_some() {
+            fs::write(&file, &text).unwrap();
+        }
+        let is_same = fs::read_to_string(&file).is_ok_and(|present| present == text);
+        assert!(is_same, "hdl/{name} is out of date: UPDATE_LISTS=1 cargo test -p hdl lists writes it");
+    }
+}
+
+#[test]
+fn every_file_names_its_license() {
+    for file in modules(&hdl_folder()) {
+        let expected = format!("// SPDX-License-Identifier: {}\n", env!("CARGO_PKG_LICENSE"));
+        assert!(fs::read_to_string(&file).unwrap().starts_with(&expected), "{}", file.display());
+    }
+}
+
+/// Plays vectors on a module in Icarus Verilog, which simulates unknown values. Returns true if all outputs
+/// agree, and what the bench prints.
+fn play_in_icarus(block: &Block, module: &str, Vectors { bench, rows }: &Vectors) -> (bool, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let library = block.file().with_file_name("");
+    for (name, text) in [(bench.0.as_str(), bench.1.as_str()), (&rows.0, &rows.1), ("module.sv", module)] {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    let run = |command: &mut Command| {
+        let output = command.current_dir(folder.path()).output().unwrap();
+        let [out, err] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+        (output.status.success(), out + &err)
+    };
+    let mut iverilog = Command::new("iverilog");
+    iverilog.args(["-g2012", "-s", "bench", "-Y", ".sv", "-o", "program", "-y"]).arg(library);
+    let (is_built, told) = run(iverilog.args([&bench.0, "module.sv"]));
+    assert!(is_built, "{}: {told}", block.path());
+    // Without `-n`, the program would wait for commands after an error.
+    run(Command::new("vvp").args(["-n", "program"]))
+}
+
+#[test]
+#[cfg_attr(not(has_icarus), ignore = "iverilog is not installed")]
+fn every_module_agrees_in_four_states_from_reset_on() {
+    let sizes = if is_thorough() { &[(Size::Small, 2000), (Size::Fermi, 100)][..] } else { &[(Size::Small, 300)] };
+    for (block, (size, cycles)) in blocks().into_iter().flat_map(|block| sizes.iter().map(move |size| (block, *size))) {
+        let (passed, out) =
+            play_in_icarus(block, &fs::read_to_string(block.file()).unwrap(), &block.vectors(size, 1, cycles));
+        assert!(passed && out.contains(&format!("{cycles} cycles agree")), "{} {size:?}: {out}", block.path());
+    }
+}
+
+#[test]
+#[cfg_attr(not(has_icarus), ignore = "iverilog is not installed")]
+fn a_register_without_its_reset_and_rows_that_are_missing_are_noticed_in_four_states() {
+    let block = blocks().into_iter().find(|block| block.path() == "l1/mshr").unwrap();
+    let vectors = block.vectors(Size::Small, 1, 100);
+    let text = fs::read_to_string(block.file()).unwrap();
+    let without = text.replacen("used_q <= '0;", "", 1);
+    assert_ne!(text, without);
+    let (passed, out) = play_in_icarus(block, &without, &vectors);
+    assert!(!passed && out.contains(" is x, expected "), "{out}");
+    let rows = (format!("other-{}", vectors.rows.0), vectors.rows.1.clone());
+    let (passed, out) = play_in_icarus(block, &text, &Vectors { rows, ..vectors });
+    assert!(!passed && out.contains("cannot be read"), "{out}");
 }
 
 /// Returns the first seed whose random MSHR size satisfies a condition on the number of entries.

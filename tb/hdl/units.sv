@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
 // Logic units that blocks list in their descriptions, one module per unit, to measure their area when mapped to cells.
 module xor_tree #(parameter int N = 10) (input logic [N-1:0] a, output logic y);
   assign y = ^a;

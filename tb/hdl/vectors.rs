@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 
 use super::lockstep::Batch;
-use super::ports::{Signal, words};
-use super::{Block, Ports, Random, Size};
+use super::ports::{CLOCK, Signal, input_pin, output_pin, words};
+use super::{Block, Ports, Random, Size, module_of};
 use rtl::kernel::{Edge, Wake};
 
 /// Bench and rows, to be written to the same folder.
@@ -43,14 +43,15 @@ impl Block {
             rows.extend(row.iter().rev().map(|word| format!("{word:08x}")));
             rows.push('\n');
         }
-        let mut pins = if is_clocked { vec![".clk(clk)".to_owned(), ".rst(rst)".to_owned()] } else { Vec::new() };
+        let mut pins = if is_clocked { CLOCK.map(str::to_owned).to_vec() } else { Vec::new() };
         let mut checks = String::new();
-        for (signals, row) in [(&ports.inputs, "in"), (&ports.outputs, "out")] {
+        let sides = [(&ports.inputs, "in", input_pin as fn(&str) -> String), (&ports.outputs, "out", output_pin)];
+        for (signals, row, pin) in sides {
             let mut at = 0;
             for Signal { name, width } in signals {
-                pins.push(format!(".{name}({row}[{at}+:{width}])"));
+                pins.push(format!(".{}({row}[{at}+:{width}])", pin(name)));
                 if row == "out" {
-                    let _ = writeln!(checks, "      check(\"{name}\", {at}, {width});");
+                    let _ = writeln!(checks, "      check(\"{}\", {at}, {width});", pin(name));
                 }
                 at += words(*width) * 32;
             }
@@ -58,12 +59,11 @@ impl Block {
         let name = self.path().replace('/', "_");
         let file = format!("{name}_rows.hex");
         let fields = [
-            ("path", self.path()),
+            ("module", module_of(&self.path())),
             ("file", file.clone()),
             ("cycles", cycles.to_string()),
             ("in", (inputs * 32).to_string()),
             ("out", (outputs * 32).to_string()),
-            ("module", self.module().to_owned()),
             ("parameters", parameters.join(", ")),
             ("pins", pins.join(",\n      ")),
             ("checks", checks.trim_end().to_owned()),

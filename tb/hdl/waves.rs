@@ -144,10 +144,10 @@ mod tests {
     fn every_part_has_names_that_a_waveform_takes() {
         for block in blocks() {
             let (mut bench, mut ports) = ((block.build)(Size::Fermi, Random::new(1)), Ports::default());
-            let found = registers(block.module(), &*bench);
+            let found = registers(block.component(), &*bench);
             let found: Vec<_> = found.into_iter().map(|Register { signal, .. }| signal).collect();
             bench.cycle(&Edge::new(1, 1, &mut Wake::new(&[1])), &mut ports);
-            let (tree, ids) = tree(block.module(), &ports.inputs, &found, &ports.outputs);
+            let (tree, ids) = tree(block.component(), &ports.inputs, &found, &ports.outputs);
             assert_eq!(tree.len(), ids.len(), "{}", block.path());
         }
     }

@@ -18,9 +18,9 @@ use crate::{Bench, Mistake, Ports, Random, Size};
 block! {
     |size, random| Box::new(Unit::new(size, random)),
     [
-        Mistake::new("wire wide = ty[0];", "wire wide = ty[1];"),
-        Mistake::new("ty[3:2] == 2'd1 && (f", "ty[2] && (f != MIN"),
-        Mistake::new("(f == MIN || f == MAX)", "(f == MIN)"),
+        Mistake::new("wire wide = ty_i[0];", "wire wide = ty_i[1];"),
+        Mistake::new("ty_i[3:2] == 2'd1 && (f_i", "ty_i[2] && (f_i != MIN"),
+        Mistake::new("(f_i == MIN || f_i == MAX)", "(f_i == MIN)"),
         Mistake::new("wide ? 64'd1 : {32'd1, 32'd1}", "64'd1"),
         Mistake::new("32'(wide && low_sum[32])", "32'(low_sum[32])"),
         Mistake::new("is_signed && !wide, 31'd0", "is_signed, 31'd0"),
@@ -30,7 +30,7 @@ block! {
         Mistake::new("wide ? {2{&equal}} : equal", "equal"),
         Mistake::new("(p*8)^(OPERAND_BYTES/2)", "(p*8)^0"),
         Mistake::new("is_zero[h] || !is_below[h] && !is_same[h] ? by", "is_zero[h] || !is_below[h] ? by"),
-        Mistake::new("byte_mask[p*8+(h==0?0:4)]", "byte_mask[p*8]"),
+        Mistake::new("byte_mask_i[p*8+(h==0?0:4)]", "byte_mask_i[p*8]"),
         Mistake::new("INCREMENT: result = is_below[h] ?", "INCREMENT: result = is_below[h] || is_same[h] ?"),
         Mistake::equivalent(
             "MIN: result = is_below[h] ? was : by",

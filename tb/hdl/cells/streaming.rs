@@ -17,19 +17,19 @@ use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 block! {
     |size, random| Box::new(Unit::new(size, random)),
     [
-        Mistake::new("may_close_1 && (accesses", "(accesses"),
-        Mistake::new("accesses < 14'(MIN_ACCESSES)", "accesses <= 14'(MIN_ACCESSES)"),
-        Mistake::new("? closed : closed ?", "? 1'b0 : closed ?"),
-        Mistake::new("closed ? rate >= bound", "closed ? rate > bound"),
+        Mistake::new("may_close_1 && (accesses_q", "(accesses_q"),
+        Mistake::new("accesses_q < 14'(MIN_ACCESSES)", "accesses_q <= 14'(MIN_ACCESSES)"),
+        Mistake::new("? closed_q : closed_q ?", "? 1'b0 : closed_q ?"),
+        Mistake::new("closed_q ? rate >= bound", "closed_q ? rate > bound"),
         Mistake::new(": rate > bound", ": rate >= bound"),
-        Mistake::new("21'(misses) * 21'd100", "21'(misses) * 21'd99"),
-        Mistake::new("assign is_closed = end_1 ? decided : closed;", "assign is_closed = closed;"),
-        Mistake::new("opens = closed && !is_closed", "opens = closed && !decided"),
-        Mistake::new("accesses_1 = end_1 ? '0 : accesses", "accesses_1 = accesses"),
-        Mistake::new("misses_1 = end_1 ? '0 : misses", "misses_1 = misses"),
-        Mistake::new("count && accesses_1 != '1", "count"),
-        Mistake::new("14'(counts && missed)", "14'(counts)"),
-        Mistake::equivalent("count && accesses_1 != '1", "count && accesses != '1 || count && end_1", "no count at a period end"),
+        Mistake::new("21'(misses_q) * 21'd100", "21'(misses_q) * 21'd99"),
+        Mistake::new("assign is_closed_o = end_1 ? decided : closed_q;", "assign is_closed_o = closed_q;"),
+        Mistake::new("opens_o = closed_q && !is_closed_o", "opens_o = closed_q && !decided"),
+        Mistake::new("accesses_1 = end_1 ? '0 : accesses_q", "accesses_1 = accesses_q"),
+        Mistake::new("misses_1 = end_1 ? '0 : misses_q", "misses_1 = misses_q"),
+        Mistake::new("count_i && accesses_1 != '1", "count_i"),
+        Mistake::new("14'(counts && missed_i)", "14'(counts)"),
+        Mistake::equivalent("count_i && accesses_1 != '1", "count_i && accesses_q != '1 || count_i && end_1", "no count at a period end"),
     ]
 }
 

@@ -26,20 +26,20 @@ use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 block! {
     |size, random| Box::new(Unit::new(size, random)),
     [
-        Mistake::new("(older[s*ENTRIES+:ENTRIES] & set) == '0", "(older[s*ENTRIES+:ENTRIES] & occupied) == '0"),
-        Mistake::new("in_turn = occupied & turn", "in_turn = occupied"),
-        Mistake::new("banks_of(slots & hits)", "banks_of(occupied & hits)"),
-        Mistake::new("rows ? capped & hit_banks : '0", "capped & hit_banks"),
-        Mistake::new("& ~slots_in(stopped)", ""),
+        Mistake::new("(ages[s*ENTRIES+:ENTRIES] & set) == '0", "(ages[s*ENTRIES+:ENTRIES] & occupied_i) == '0"),
+        Mistake::new("in_turn = occupied_i & turn_i", "in_turn = occupied_i"),
+        Mistake::new("banks_of(slots & hits_i, bank_i)", "banks_of(occupied_i & hits_i, bank_i)"),
+        Mistake::new("rows_i ? capped_i & hit_banks : '0", "capped_i & hit_banks"),
+        Mistake::new("& ~slots_in(stopped, bank_i)", ""),
         Mistake::new("~(hit_banks & ~stopped)", "~hit_banks"),
-        Mistake::new("& columns & ~blocked", "& ~blocked"),
-        Mistake::new("& columns & ~blocked", "& columns"),
-        Mistake::new("(reads ? '1 : writes)", "(reads ? '1 : ~writes)"),
-        Mistake::new("& col_legal", ""),
-        Mistake::new("wanted & row_legal", "wanted"),
-        Mistake::new("row_valid = rows && may_row", "row_valid = may_row"),
-        Mistake::new("(DUAL || !col_valid)", "1"),
-        Mistake::equivalent("stopped = rows ? capped & hit_banks", "stopped = rows ? capped", "a bank without hits serves none"),
+        Mistake::new("& columns_i & ~blocked_i", "& ~blocked_i"),
+        Mistake::new("& columns_i & ~blocked_i", "& columns_i"),
+        Mistake::new("(reads_i ? '1 : writes_i)", "(reads_i ? '1 : ~writes_i)"),
+        Mistake::new("& col_legal_i", ""),
+        Mistake::new("wanted & row_legal_i", "wanted"),
+        Mistake::new("row_valid_o = rows_i && may_row", "row_valid_o = may_row"),
+        Mistake::new("(DUAL || !col_valid_o)", "1"),
+        Mistake::equivalent("stopped = rows_i ? capped_i & hit_banks", "stopped = rows_i ? capped_i", "a bank without hits serves none"),
     ]
 }
 

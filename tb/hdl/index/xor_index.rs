@@ -19,16 +19,16 @@ use crate::{Bench, Mistake, Ports, Random, Size};
 block! {
     |size, random| Box::new(Unit::new(size, random)),
     [
-        Mistake::new("^(line & H", "~^(line & H"),
-        Mistake::new("^(line & H", "|(line & H"),
-        Mistake::new("^(line & H", "&(line & H"),
-        Mistake::new("^(line & H", "^(line | H"),
-        Mistake::new("^(line & H", "^(line ^ H"),
-        Mistake::new("^(line & H", "^(line & ~H"),
+        Mistake::new("^(line_i & H", "~^(line_i & H"),
+        Mistake::new("^(line_i & H", "|(line_i & H"),
+        Mistake::new("^(line_i & H", "&(line_i & H"),
+        Mistake::new("^(line_i & H", "^(line_i | H"),
+        Mistake::new("^(line_i & H", "^(line_i ^ H"),
+        Mistake::new("^(line_i & H", "^(line_i & ~H"),
         Mistake::new("H[j*LINE_BITS+:LINE_BITS]", "H[(INDEX_BITS-1-j)*LINE_BITS+:LINE_BITS]"),
         Mistake::new("H[j*LINE_BITS+:LINE_BITS]", "{1'b0, H[j*LINE_BITS+:LINE_BITS-1]}"),
         Mistake::new("H[j*LINE_BITS+:LINE_BITS]", "{H[j*LINE_BITS+:LINE_BITS-1], 1'b0}"),
-        Mistake::new("assign index[j]", "assign index[INDEX_BITS-1-j]"),
+        Mistake::new("assign index_o[j]", "assign index_o[INDEX_BITS-1-j]"),
     ]
 }
 

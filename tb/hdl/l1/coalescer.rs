@@ -24,16 +24,16 @@ use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 block! {
     |size, random| Box::new(Unit::new(size, random)),
     [
-        Mistake::new("for (int l = LANES - 1; l >= 0; l--) if (waiting[l])", "for (int l = 0; l < LANES; l++) if (waiting[l])"),
-        Mistake::new("differs[ADDR_BITS-1:2] == 0", "differs[ADDR_BITS-1:3] == 0"),
-        Mistake::new("&& !(swaps && differs[LINE_LOG2-1])", ""),
-        Mistake::new("&& lanes[j]) lanes[l] = 0;", ") lanes[l] = 0;"),
-        Mistake::new("<< address[l][2:0]", "<< {address[l][2:1], 1'b0}"),
+        Mistake::new("for (int l = LANES - 1; l >= 0; l--) if (waiting_q[l])", "for (int l = 0; l < LANES; l++) if (waiting_q[l])"),
+        Mistake::new("differs[l][ADDR_BITS-1:2] == 0", "differs[l][ADDR_BITS-1:3] == 0"),
+        Mistake::new("&& !(swaps && differs[l][LINE_LOG2-1])", ""),
+        Mistake::new("&& joins[j]) joins[l] = 0;", ") joins[l] = 0;"),
+        Mistake::new("<< address_q[l][2:0]", "<< {address_q[l][2:1], 1'b0}"),
         Mistake::new("word = word & ~bits[l] | operand[l]", "word = word | operand[l]"),
         Mistake::new("stores[l] && swaps && at[l]", "stores[l] && is_atomic && at[l]"),
-        Mistake::new("emit_sectors[s] |= BY_SECTOR && lanes[l]", "emit_sectors[s] |= BY_SECTOR && waiting[l]"),
-        Mistake::new("emits ? waiting & ~lanes : waiting", "emits ? waiting & (waiting - 1'b1) : waiting"),
-        Mistake::new("takes && take_kind != LOAD", "takes"),
+        Mistake::new("if (BY_SECTOR && lanes[l]", "if (BY_SECTOR && waiting_q[l]"),
+        Mistake::new("emits ? waiting_q & ~lanes : waiting_q", "emits ? waiting_q & (waiting_q - 1'b1) : waiting_q"),
+        Mistake::new("takes && take_kind_i != LOAD", "takes"),
     ]
 }
 

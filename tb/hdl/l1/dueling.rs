@@ -17,20 +17,20 @@ use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 block! {
     |size, random| Box::new(Unit::new(size, random)),
     [
-        Mistake::new("end_1 = timer == 0", "end_1 = timer == 1"),
-        Mistake::new("P_BITS'(new_misses) * P_BITS'(original_accesses)", "P_BITS'(new_misses) * P_BITS'(new_accesses)"),
-        Mistake::new("P_BITS'(original_misses) * P_BITS'(new_accesses)", "P_BITS'(original_misses) * P_BITS'(original_accesses)"),
+        Mistake::new("end_1 = timer_q == 0", "end_1 = timer_q == 1"),
+        Mistake::new("P_BITS'(new_misses_q) * P_BITS'(original_accesses_q)", "P_BITS'(new_misses_q) * P_BITS'(new_accesses_q)"),
+        Mistake::new("P_BITS'(original_misses_q) * P_BITS'(new_accesses_q)", "P_BITS'(original_misses_q) * P_BITS'(original_accesses_q)"),
         Mistake::new("(IN_POINTS ? a0_a1 : m1_a0)", "(IN_POINTS ? m1_a0 : a0_a1)"),
         Mistake::new("P_BITS'(100) * m1_a0 + margin;", "P_BITS'(100) * m1_a0;"),
         Mistake::new("m0_a1 > P_BITS'(100)", "m0_a1 >= P_BITS'(100)"),
-        Mistake::new("&& original_accesses >= C_BITS'(MIN_ACCESSES)", ""),
-        Mistake::new("new_accesses >= C_BITS'(MIN_ACCESSES) &&", "new_accesses > C_BITS'(MIN_ACCESSES) &&"),
-        Mistake::new("decides && original != wins", "decides"),
+        Mistake::new("&& original_accesses_q >= C_BITS'(MIN_ACCESSES)", ""),
+        Mistake::new("new_accesses_q >= C_BITS'(MIN_ACCESSES) &&", "new_accesses_q > C_BITS'(MIN_ACCESSES) &&"),
+        Mistake::new("decides && original_q != wins", "decides"),
         Mistake::new("(end_1 ? '0 : count)", "count"),
-        Mistake::new("seen_valid[1] && seen_missed[1]", "seen_valid[1] && seen_missed[0]"),
-        Mistake::new("if (decides) original <= wins;", "if (end_1) original <= wins;"),
-        Mistake::new("original <= 1;", "original <= 0;"),
-        Mistake::equivalent("decided <= decided || decides && JOIN_ONCE", "decided <= 0", "no SM joins at the small size"),
+        Mistake::new("seen_valid_i[1] && seen_missed_i[1]", "seen_valid_i[1] && seen_missed_i[0]"),
+        Mistake::new("if (decides) original_q <= wins;", "if (end_1) original_q <= wins;"),
+        Mistake::new("original_q <= 1;", "original_q <= 0;"),
+        Mistake::equivalent("decided_q <= decided_q || decides && JOIN_ONCE", "decided_q <= 0", "no SM joins at the small size"),
     ]
 }
 

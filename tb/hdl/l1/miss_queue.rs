@@ -19,17 +19,17 @@ block! {
     |size, random| Box::new(Unit::new(size, random)),
     [
         Mistake::new("!= READ &&", "!= 1 &&"),
-        Mistake::new("&& slot[s][BITS-1-:3] != NOTICE", ""),
-        Mistake::new("slot[s][LINE+:LINE_BITS] == search_line", "slot[s][LINE+1+:LINE_BITS-1] == search_line[LINE_BITS-1:1]"),
-        Mistake::new("holds_write = |writes", "holds_write = |writes[DEPTH-1:1]"),
-        Mistake::new("head_valid = level != 0", "head_valid = level != DEPTH"),
-        Mistake::new("level_2 = level - L_BITS'(pop)", "level_2 = level"),
-        Mistake::new("L_BITS'(DEPTH) - level_2;", "L_BITS'(DEPTH) - level;"),
-        Mistake::new("+ L_BITS'(push && push_second)", "+ L_BITS'(push_second)"),
+        Mistake::new("&& slot_q[s][BITS-1-:3] != NOTICE", ""),
+        Mistake::new("slot_q[s][LINE+:LINE_BITS] == search_line_i", "slot_q[s][LINE+1+:LINE_BITS-1] == search_line_i[LINE_BITS-1:1]"),
+        Mistake::new("holds_write_o = |writes", "holds_write_o = |writes[DEPTH-1:1]"),
+        Mistake::new("head_valid_o = level_q != 0", "head_valid_o = level_q != DEPTH"),
+        Mistake::new("level_2 = level_q - L_BITS'(pop_i)", "level_2 = level_q"),
+        Mistake::new("L_BITS'(DEPTH) - level_2;", "L_BITS'(DEPTH) - level_q;"),
+        Mistake::new("+ L_BITS'(push_i && push_second_i)", "+ L_BITS'(push_second_i)"),
         Mistake::new("assign behind = EMPTY;", "assign behind = '0;"),
-        Mistake::new("if (push && level_2 == L_BITS'(s))", "if (level_2 == L_BITS'(s))"),
-        Mistake::new("level_2 + 1'b1 == L_BITS'(s)", "level + 1'b1 == L_BITS'(s)"),
-        Mistake::new("else if (pop) slot[s] <= behind;", "else slot[s] <= behind;"),
+        Mistake::new("if (push_i && level_2 == L_BITS'(s))", "if (level_2 == L_BITS'(s))"),
+        Mistake::new("level_2 + 1'b1 == L_BITS'(s)", "level_q + 1'b1 == L_BITS'(s)"),
+        Mistake::new("else if (pop_i) slot_q[s] <= behind;", "else slot_q[s] <= behind;"),
     ]
 }
 

@@ -17,18 +17,18 @@ use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 block! {
     |size, random| Box::new(Unit::new(size, random)),
     [
-        Mistake::new("reserve_warp == W_BITS'(w)", "show_warp == W_BITS'(w)"),
-        Mistake::new("on_their_way[w] | (reserves ? reserve_writes : '0)", "reserves ? reserve_writes : on_their_way[w]"),
-        Mistake::new("reserves && reserve_memory ? reserve_writes", "reserves ? reserve_writes"),
-        Mistake::new("all_1 & ~(releases ? release_writes : '0)", "all_1"),
-        Mistake::new("releases && release_memory ? release_writes", "releases ? {32'd0, release_writes[255:0]}"),
-        Mistake::new("uses = shows ? show_uses : release_uses", "uses = releases ? release_uses : show_uses"),
+        Mistake::new("reserve_warp_i == W_BITS'(w)", "show_warp_i == W_BITS'(w)"),
+        Mistake::new("on_their_way[w] | (reserves ? reserve_writes_i : '0)", "reserves ? reserve_writes_i : on_their_way[w]"),
+        Mistake::new("reserves && reserve_memory_i ? reserve_writes_i", "reserves ? reserve_writes_i"),
+        Mistake::new("all_1 & ~(releases ? release_writes_i : '0)", "all_1"),
+        Mistake::new("releases && release_memory_i ? release_writes_i", "releases ? {32'd0, release_writes_i[255:0]}"),
+        Mistake::new("uses = shows ? show_uses_i : release_uses_i", "uses = releases ? release_uses_i : show_uses_i"),
         Mistake::new("waits = (on_their_way_2[w] & uses)", "waits = (on_their_way[w] & uses)"),
         Mistake::new("waits = (on_their_way_2[w] & uses)", "waits = (all_1 & uses)"),
         Mistake::new("waits_for_memory = (of_memory_2[w] & uses)", "waits_for_memory = (memory_1 & uses)"),
-        Mistake::new("hazard[w] <= hazard[w] && waits;", "hazard[w] <= waits;"),
-        Mistake::new("hazard_memory[w] <= hazard_memory[w] && waits_for_memory;", ""),
-        Mistake::new("is_clear[w] = on_their_way[w] == '0", "is_clear[w] = of_memory[w] == '0"),
+        Mistake::new("hazard_q[w] <= hazard_q[w] && waits;", "hazard_q[w] <= waits;"),
+        Mistake::new("hazard_memory_q[w] <= hazard_memory_q[w] && waits_for_memory;", ""),
+        Mistake::new("is_clear_o[w] = on_their_way[w] == '0", "is_clear_o[w] = of_memory[w] == '0"),
         Mistake::equivalent("waits && waits_for_memory", "waits_for_memory", "a wait for memory is a hazard"),
     ]
 }

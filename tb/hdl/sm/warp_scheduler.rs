@@ -16,19 +16,19 @@ use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
 block! {
     |size, random| Box::new(Unit::new(size, random)),
     [
-        Mistake::new("if (greedy && (ready", "if ((ready"),
-        Mistake::new("(ready & WARPS'(1) << last) != '0) first", "ready != '0) first"),
-        Mistake::new("else first[w] = ready[w] && (older", "else first[w] = (older"),
-        Mistake::new("(older[w] & ready) == '0", "(older[w] & ~ready) == '0"),
-        Mistake::new("issued = pick_valid && issues", "issued = issues"),
-        Mistake::new("last_1 = issued ? pick : last", "last_1 = pick_valid ? pick : last"),
-        Mistake::new("greedy_1 = issued || greedy", "greedy_1 = issued"),
-        Mistake::new("WARPS'(1) << last_1) == '0", "WARPS'(1) << last) == '0"),
-        Mistake::new("greedy <= greedy_1 && (launch & WARPS'(1) << last_1) == '0", "greedy <= greedy_1"),
-        Mistake::new("OTHERS & ~(launch & ABOVE)", "OTHERS"),
-        Mistake::new("OTHERS & ~(launch & ABOVE)", "OTHERS & ~launch"),
-        Mistake::new("older[w] <= older[w] & ~launch;", "older[w] <= older[w];"),
-        Mistake::equivalent("issued = pick_valid && issues", "issued = ready != '0 && issues", "exactly then a pick is valid"),
+        Mistake::new("if (greedy_q && (ready_i", "if ((ready_i"),
+        Mistake::new("(ready_i & WARPS'(1) << last_q) != '0) first", "ready_i != '0) first"),
+        Mistake::new("else first[w] = ready_i[w] && (older_q", "else first[w] = (older_q"),
+        Mistake::new("(older_q[w] & ready_i) == '0", "(older_q[w] & ~ready_i) == '0"),
+        Mistake::new("issued = pick_valid_o && issues_i", "issued = issues_i"),
+        Mistake::new("last_1 = issued ? pick_o : last_q", "last_1 = pick_valid_o ? pick_o : last_q"),
+        Mistake::new("greedy_1 = issued || greedy_q", "greedy_1 = issued"),
+        Mistake::new("WARPS'(1) << last_1) == '0", "WARPS'(1) << last_q) == '0"),
+        Mistake::new("greedy_q <= greedy_1 && (launch_i & WARPS'(1) << last_1) == '0", "greedy_q <= greedy_1"),
+        Mistake::new("OTHERS & ~(launch_i & ABOVE)", "OTHERS"),
+        Mistake::new("OTHERS & ~(launch_i & ABOVE)", "OTHERS & ~launch_i"),
+        Mistake::new("older_q[w] <= older_q[w] & ~launch_i;", "older_q[w] <= older_q[w];"),
+        Mistake::equivalent("issued = pick_valid_o && issues_i", "issued = ready_i != '0 && issues_i", "exactly then a pick is valid"),
     ]
 }
 

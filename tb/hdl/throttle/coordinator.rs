@@ -25,24 +25,24 @@ block! {
     [
         Mistake::new("up <= MOST && (core + 1 < CORES || CORES == 1)", "up <= MOST"),
         Mistake::new("41'(m) > 41'(PER_I", "41'(m) >= 41'(PER_I"),
-        Mistake::new("report_valid[c] && report_sample[c] == (phase == SAMPLE)", "report_valid[c]"),
-        Mistake::new("&& limit_in(c, base) < best_limit_1", ""),
-        Mistake::new("misses_1 = misses_1 + 27'(report", "misses_1 = misses + 27'(report"),
+        Mistake::new("report_valid_i[c] && report_sample_i[c] == (phase_q == SAMPLE)", "report_valid_i[c]"),
+        Mistake::new("&& limit_in(c, base_q) < best_limit_1", ""),
+        Mistake::new("misses_1 = misses_1 + 27'(report", "misses_1 = misses_q + 27'(report"),
         Mistake::new("found && best_limit_1 == highest && highest", "found && highest"),
         Mistake::new("&& highest < 7'(MOST)", ""),
         Mistake::new("streak_1 >= 3'(ABOVE)", "streak_1 > 3'(ABOVE)"),
         Mistake::new("thrashes && !is_known", "thrashes"),
-        Mistake::new("above ? streak + 1'b1 : '0", "streak + 3'(above)"),
-        Mistake::new("got <= all ? '0 : got_1", "got <= got_1"),
+        Mistake::new("above ? streak_q + 1'b1 : '0", "streak_q + 3'(above)"),
+        Mistake::new("got_q <= all ? '0 : got_1", "got_q <= got_1"),
         Mistake::new("samples && CORES > 1 ? '0", "samples && CORES < 1 ? '0"),
-        Mistake::new("32'(next) == MEMO - 1 ? '0", "32'(next) == MEMO ? '0"),
-        Mistake::new("valid[e] && key[e] == noted_key", "valid[e]"),
+        Mistake::new("32'(next_q) == MEMO - 1 ? '0", "32'(next_q) == MEMO ? '0"),
+        Mistake::new("valid_q[e] && key_q[e] == noted_key", "valid_q[e]"),
         Mistake::equivalent(
             "core + 1 < MOST ? 7'(core + 1) : 7'(MOST)",
             "7'(core + 1)",
             "at the small size there are fewer cores than warps",
         ),
-        Mistake::equivalent("(!PERSISTS || load_key != key)", "1", "at the small size nothing persists"),
+        Mistake::equivalent("(!PERSISTS || load_key_i != key_q)", "1", "at the small size nothing persists"),
     ]
 }
 

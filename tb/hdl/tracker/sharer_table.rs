@@ -25,14 +25,14 @@ block! {
         Mistake::new("others = sharers & ~self", "others = sharers"),
         Mistake::new("behind != '0 ? behind : others", "others"),
         Mistake::new("{SMS{1'b1}} << turn", "{SMS{1'b1}} << turn << 1"),
-        Mistake::new("supplier_valid = hit && others != '0", "supplier_valid = hit"),
-        Mistake::new("32'(supplier) == SMS - 1 ? '0 : supplier", "supplier"),
-        Mistake::new("if (!hit) next = '0;", ""),
+        Mistake::new("supplier_valid_o = hit && others != '0", "supplier_valid_o = hit"),
+        Mistake::new("32'(supplier_o) == SMS - 1 ? '0 : supplier_o", "supplier_o"),
+        Mistake::new("op_i == ADD && !hit ? '0 : entry", "entry"),
         Mistake::new("next[VALID] = left != '0;", ""),
         Mistake::new("FORGET: next[VALID] = 0;", "FORGET: next = '0;"),
-        Mistake::new("touches = op == ADD || hit && op == SUPPLIER", "touches = hit && (op == ADD || op == SUPPLIER)"),
+        Mistake::new("touches = op_i == ADD || hit && op_i == SUPPLIER", "touches = hit && (op_i == ADD || op_i == SUPPLIER)"),
         Mistake::new("if (used[p] == way) before_way = 0;", "if (used[p] == hit_way) before_way = 0;"),
-        Mistake::new("if (op == CLEAR)", "if (op == CLEAR && s == 0)"),
+        Mistake::new("if (op_i == CLEAR)", "if (op_i == CLEAR && s == 0)"),
         Mistake::equivalent(
             "behind = others & (",
             "behind = sharers & ~self & (",
@@ -50,11 +50,11 @@ proof! {
     ].map(String::from).into(),
     3 in tests,
     [
-        Mistake::new(".poison_valid(writes)", ".poison_valid(1'b0)"),
+        Mistake::new(".poison_valid_i(writes)", ".poison_valid_i(1'b0)"),
         Mistake::new("FORGET: next[VALID] = 0;", "FORGET: ;"),
         Mistake::new("row[w*CELL+VALID] && row", "row"),
         Mistake::new("others = sharers & ~self", "others = sharers"),
-        Mistake::new("if (!hit) next = '0;", ""),
+        Mistake::new("op_i == ADD && !hit ? '0 : entry", "entry"),
     ]
 }
 

@@ -18,12 +18,12 @@ use crate::{Bench, Mistake, Ports, Random, Size};
 block! {
     |size, random| Box::new(Unit::new(size, random)),
     [
-        Mistake::new("first[i] = mask[i];", "first[i] = 1;"),
+        Mistake::new("mask_i[i] && !is_repeated", "!is_repeated"),
         Mistake::new("j < i;", "j + 1 < i;"),
-        Mistake::new("if (mask[j] && line", "if (line"),
-        Mistake::new("== line[j*LINE_BITS+:LINE_BITS]", "== line[j*LINE_BITS+:LINE_BITS] ^ LINE_BITS'(mask[i])"),
-        Mistake::new("line[i*LINE_BITS+:LINE_BITS] ==", "line[i*LINE_BITS+:LINE_BITS] >="),
-        Mistake::new("touched += T_BITS'(first[i])", "touched += T_BITS'(mask[i])"),
+        Mistake::new("if (mask_i[j] && line_i", "if (line_i"),
+        Mistake::new("== line_i[j*LINE_BITS+:LINE_BITS]", "== line_i[j*LINE_BITS+:LINE_BITS] ^ LINE_BITS'(mask_i[i])"),
+        Mistake::new("line_i[i*LINE_BITS+:LINE_BITS] ==", "line_i[i*LINE_BITS+:LINE_BITS] >="),
+        Mistake::new("touched_o += T_BITS'(first[i])", "touched_o += T_BITS'(mask_i[i])"),
         Mistake::new("w < WARPS; w++", "w < WARPS - 1; w++"),
         Mistake::new("t <= LANES; t++", "t < LANES; t++"),
         Mistake::new(": W_BITS'(LINES / (t + 1))", ": W_BITS'(LINES / t)"),

@@ -22,14 +22,14 @@ block! {
         Mistake::new("row[w*8+:8] <= 1;", "row[w*8+:8] == 0;"),
         Mistake::new("row[w*8+:8] <= 1;", "row[w*8+:8] <= 2;"),
         Mistake::new("row[w*8+:8] <= 1;", "row[w*8+:8] == 1;"),
-        Mistake::new("if (way_valid && way ==", "if (way =="),
+        Mistake::new("if (way_valid_i && way_i ==", "if (way_i =="),
         Mistake::new("8'(DISTANCE)", "8'(DISTANCE - 1)"),
         Mistake::new("row[w*8+:8] == 0 ? '0 :", ""),
         Mistake::new("row[w*8+:8] - 1'b1", "row[w*8+:8]"),
-        Mistake::new("if (rst || clear)", "if (rst)"),
-        Mistake::new("if (rst || clear)", "if (rst || clear && set_index == S_BITS'(s))"),
-        Mistake::new("else if (age_valid && set_index", "else if (set_index"),
-        Mistake::new("else if (age_valid && set_index == S_BITS'(s))", "else if (age_valid)"),
+        Mistake::new("if (clear_i)", "if (0)"),
+        Mistake::new("if (clear_i)", "if (clear_i && set_index_i == S_BITS'(s))"),
+        Mistake::new("else if (age_valid_i && set_index_i", "else if (set_index_i"),
+        Mistake::new("else if (age_valid_i && set_index_i == S_BITS'(s))", "else if (age_valid_i)"),
     ]
 }
 
