@@ -8,6 +8,7 @@
 //! | [`index`]         | index unit: polynomial division, bit by bit                                    |
 //! | [`l1`]            | coalescer, L1D and MSHR: lines of an instruction, and the outcome of each      |
 //! | [`sm`]            | instruction cache                                                              |
+//! | [`replacement`]   | replacement policies of caches and L2 banks                                    |
 //! | [`noc`]           | crossbar: no packet is lost, duplicated, changed or reordered                  |
 //! | [`l2`]            | L2 bank: hits, victims, writebacks, bytes                                      |
 //! | [`throttle`]      | warp throttle: limits found by search, lost locality, warps that may load      |
@@ -27,6 +28,7 @@ pub mod memory;
 pub mod mix;
 pub mod noc;
 pub mod reference;
+pub mod replacement;
 pub mod sm;
 pub mod throttle;
 pub mod untimed;

@@ -9,9 +9,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::kernel::name::Name;
+
 /// Cache that a scheme is instantiated for.
 #[derive(Clone, Copy, Debug)]
 pub struct CacheGeometry<'a> {
+    /// Group of fields that configures the cache: `l1`.
+    pub group: Name,
     /// Hierarchical path of the cache: `sm3.l1`.
     pub path: &'a str,
     /// Number of sets.

@@ -16,6 +16,7 @@
 //! | [`dram`]    | GDDR5 or HBM channel                                                   |
 //! | [`cells`]   | FIFO, arbiter, LRU, atomic unit                                        |
 //! | [`index`]   | set index functions as XOR trees                                       |
+//! | [`replacement`] | replacement policies of all set-associative stores                  |
 //! | [`kernel`]  | clocks, registers, arrays, channels, `describe`, the evaluation loop   |
 //! | [`machine`] | top level: wiring of all blocks, and the interface for the host        |
 //! | [`recorded`]| values of memory for traces, which record addresses only               |
@@ -37,6 +38,7 @@ pub mod l2;
 pub mod machine;
 pub mod noc;
 pub mod recorded;
+pub mod replacement;
 pub mod sm;
 pub mod throttle;
 pub mod tracker;

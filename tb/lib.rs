@@ -17,6 +17,7 @@ mod l1;
 pub mod l2;
 pub mod litmus;
 mod noc;
+mod replacement;
 mod sm;
 pub mod soak;
 mod throttle;

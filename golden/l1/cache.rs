@@ -29,9 +29,9 @@ use super::event::{
     WriteOutcome,
 };
 use super::mshr::{Mshr, NotPending, Verdict, Waits};
-use super::replacement::lru::Lru;
-use super::replacement::{InsertedLine, Replacement};
 use crate::index::SetIndex;
+use crate::replacement::lru::Lru;
+use crate::replacement::{InsertedLine, Replacement};
 
 /// Geometry and policies of the cache.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,6 @@ pub mod dueling;
 pub mod event;
 pub mod mrpb;
 pub mod mshr;
-pub mod replacement;
 pub mod reuse;
 pub mod streaming;
 pub mod unified;

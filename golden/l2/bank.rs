@@ -1,6 +1,7 @@
 //! # L2 bank as a map
-//! Models a write-back, write-allocate bank with LRU sets, as in li2015 and khairy2015. Predicts hit, miss,
-//! victim and every byte read, given accesses and fills in the order in which the bank accepted them.
+//! Models a write-back, write-allocate bank under LRU, as in li2015 and khairy2015, or another policy.
+//! Predicts hit, miss, victim and every byte read, given accesses and fills in the order in which the bank
+//! accepted them.
 //!
 //! An access to a line in flight is appended to the list of that line. The list takes effect in order when
 //! the line arrives, so a read sees exactly the writes accepted before it. Timing, queues and the limit on
@@ -13,6 +14,8 @@ use isa::lanes::{AtomicFn, global_atomic};
 use isa::types::Type;
 
 use crate::index::SetIndex;
+use crate::replacement::Replacement;
+use crate::replacement::order::LineSets;
 
 /// Contents of one line.
 pub type Line = Vec<u8>;
@@ -114,13 +117,10 @@ enum Entry<R> {
 }
 
 /// Reference model of one bank. Line numbers are local to the bank, see [`Banks`].
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Bank<R> {
-    index: SetIndex,
-    ways: usize,
     lines: BTreeMap<u64, Entry<R>>,
-    /// Lines of each set, from least to most recently used.
-    order: Vec<Vec<u64>>,
+    sets: LineSets,
 }
 
 /// Interleaving of lines across banks.
@@ -144,12 +144,16 @@ impl Banks {
 impl<R: Clone> Bank<R> {
     /// Creates an empty bank with `ways` lines per set.
     pub fn new(index: SetIndex, ways: usize) -> Self {
-        Bank { index, ways, lines: BTreeMap::new(), order: vec![Vec::new(); index.sets()] }
+        Bank { lines: BTreeMap::new(), sets: LineSets::new(index, ways) }
     }
 
-    /// Performs an access to `line` and makes the line the most recently used of its set.
+    /// Sets the replacement policy; the default is LRU.
+    pub fn replace_by(&mut self, policy: Box<dyn Replacement>) {
+        self.sets.replace_by(policy);
+    }
+
+    /// Performs an access to `line`.
     pub fn access(&mut self, line: u64, access: Access<R>) -> Outcome {
-        let set = self.index.set_of_line(line);
         let outcome = match self.lines.get_mut(&line) {
             Some(Entry::Pending(waiting)) => {
                 waiting.push(access);
@@ -173,18 +177,19 @@ impl<R: Clone> Bank<R> {
                 Outcome::Hit(seen)
             }
             None => {
-                let Some(victim) = self.evict_if_full(set) else { return Outcome::Refused };
+                let here = |other| matches!(self.lines.get(&other), Some(Entry::Here { .. }));
+                let Ok(victim) = self.sets.insert(line, here) else { return Outcome::Refused };
+                let victim = victim.map(|victim| self.evict(victim));
                 self.lines.insert(line, Entry::Pending(vec![access]));
-                Outcome::Miss { victim }
+                return Outcome::Miss { victim };
             }
         };
-        self.order[set].retain(|other| *other != line);
-        self.order[set].push(line);
+        self.sets.on_hit(line);
         outcome
     }
 
     /// Fills `line` with bytes from memory. Waiting accesses take effect in order; each reader is returned
-    /// with the bytes that it sees. A fill does not update the LRU order.
+    /// with the bytes that it sees. A fill is no use of the line.
     ///
     /// # Errors
     /// Returns an error if the line is not in flight.
@@ -226,20 +231,13 @@ impl<R: Clone> Bank<R> {
         self.lines.iter().filter(pending).map(|(line, _)| *line)
     }
 
-    /// Evicts the least recently used resident line of a full set. Returns `None` if all its lines are in
-    /// flight, and `Some(None)` if the set has a free way.
-    fn evict_if_full(&mut self, set: usize) -> Option<Option<Victim>> {
-        if self.order[set].len() < self.ways {
-            return Some(None);
-        }
-        let here = |line: &&u64| matches!(self.lines.get(line), Some(Entry::Here { .. }));
-        let line = *self.order[set].iter().find(here)?;
-        self.order[set].retain(|other| *other != line);
+    /// Removes the contents of a line that was replaced.
+    fn evict(&mut self, line: u64) -> Victim {
         let write_back = match self.lines.remove(&line) {
             Some(Entry::Here { bytes, dirty: true }) => Some(bytes),
             _ => None,
         };
-        Some(Some(Victim { line, write_back }))
+        Victim { line, write_back }
     }
 }
 

@@ -1,11 +1,13 @@
 //! # L2 bank with byte masks, as a map of bytes
-//! Models a write-back bank with LRU sets in which a write miss fetches nothing. For each line the model
-//! tracks which bytes are newer than memory, and whether the others are present too. It processes one access
-//! at a time and holds no data.
+//! Models a write-back bank, under LRU or another policy, in which a write miss fetches nothing. For each
+//! line the model tracks which bytes are newer than memory, and whether the others are present too. It
+//! processes one access at a time and holds no data.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::index::SetIndex;
+use crate::replacement::Replacement;
+use crate::replacement::order::LineSets;
 
 /// Set of byte offsets within a line.
 pub type Bytes = BTreeSet<u32>;
@@ -40,28 +42,32 @@ struct Line {
 }
 
 /// Reference model of one bank. Line numbers are local to the bank.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Bank {
-    index: SetIndex,
-    ways: usize,
     line_bytes: u32,
     lines: BTreeMap<u64, Line>,
-    /// Lines of each set, from least to most recently used.
-    order: Vec<Vec<u64>>,
+    sets: LineSets,
 }
 
 impl Bank {
     /// Creates an empty bank with `ways` lines per set.
     pub fn new(index: SetIndex, ways: usize, line_bytes: u32) -> Self {
-        Self { index, ways, line_bytes, lines: BTreeMap::new(), order: vec![Vec::new(); index.sets()] }
+        Self { line_bytes, lines: BTreeMap::new(), sets: LineSets::new(index, ways) }
+    }
+
+    /// Sets the replacement policy; the default is LRU.
+    pub fn replace_by(&mut self, policy: Box<dyn Replacement>) {
+        self.sets.replace_by(policy);
     }
 
     /// Performs an access to a line.
     pub fn access(&mut self, line: u64, access: &Access) -> Outcome {
         let mut outcome = Outcome::default();
         let known = self.lines.contains_key(&line);
-        if !known {
-            outcome.written_back = self.evict_if_full(self.index.set_of_line(line));
+        if known {
+            self.sets.on_hit(line);
+        } else if let Ok(Some(victim)) = self.sets.insert(line, |_| true) {
+            outcome.written_back = self.evict(victim);
         }
         let all = 0..self.line_bytes;
         let held = self.lines.entry(line).or_default();
@@ -77,17 +83,10 @@ impl Bank {
             held.newer.extend(bytes);
         }
         held.whole |= outcome.fetched || all.into_iter().all(|byte| held.newer.contains(&byte));
-        let order = &mut self.order[self.index.set_of_line(line)];
-        order.retain(|other| *other != line);
-        order.push(line);
         outcome
     }
 
-    fn evict_if_full(&mut self, set: usize) -> Option<(u64, Bytes)> {
-        if self.order[set].len() < self.ways {
-            return None;
-        }
-        let line = self.order[set].remove(0);
+    fn evict(&mut self, line: u64) -> Option<(u64, Bytes)> {
         let Line { newer, whole } = self.lines.remove(&line)?;
         // A line that is completely present is written back as a whole.
         let written = if whole { (0..self.line_bytes).collect() } else { newer.clone() };

@@ -1,13 +1,15 @@
 //! # Sectored L2 bank, as bytes with an origin
-//! Models a write-back bank with LRU sets that fetches sectors. For each byte present in a line, the model
-//! tracks whether memory delivered it or an access wrote it.
-//! Missing sectors of an access are fetched in whole DRAM bursts. A victim is written back byte by byte. The
-//! model processes one access at a time and holds no data.
+//! Models a write-back bank, under LRU or another policy, that fetches sectors. For each byte present in a
+//! line, the model tracks whether memory delivered it or an access wrote it. Missing sectors of an access
+//! are fetched in whole DRAM bursts. A victim is written back byte by byte. The model processes one access
+//! at a time and holds no data.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::masked::{Access, Bytes};
 use crate::index::SetIndex;
+use crate::replacement::Replacement;
+use crate::replacement::order::LineSets;
 
 /// Granularity of reads: an access reads whole sectors of this size in bytes.
 const SECTOR_BYTES: u32 = 32;
@@ -38,35 +40,36 @@ impl Outcome {
 }
 
 /// Reference model of one bank. Line numbers are local to the bank.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Bank {
-    index: SetIndex,
-    ways: usize,
     burst_bytes: u32,
-    /// Lines of each set with their bytes, from least to most recently used.
-    sets: Vec<Vec<(u64, BTreeMap<u32, Origin>)>>,
+    /// Bytes of each line that are present.
+    lines: BTreeMap<u64, BTreeMap<u32, Origin>>,
+    sets: LineSets,
 }
 
 impl Bank {
     /// Creates an empty bank with `ways` lines per set.
     pub fn new(index: SetIndex, ways: usize, burst_bytes: u32) -> Self {
-        Self { index, ways, burst_bytes, sets: vec![Vec::new(); index.sets()] }
+        Self { burst_bytes, lines: BTreeMap::new(), sets: LineSets::new(index, ways) }
+    }
+
+    /// Sets the replacement policy; the default is LRU.
+    pub fn replace_by(&mut self, policy: Box<dyn Replacement>) {
+        self.sets.replace_by(policy);
     }
 
     /// Performs an access to a line.
     pub fn access(&mut self, line: u64, access: &Access) -> Outcome {
-        let set = &mut self.sets[self.index.set_of_line(line)];
-        let place = set.iter().position(|(other, _)| *other == line);
-        let mut outcome = Outcome { known: place.is_some(), ..Outcome::default() };
-        let (_, mut held) = match place {
-            Some(place) => set.remove(place),
-            None => (line, BTreeMap::new()),
-        };
-        if set.len() == self.ways {
-            let (line, bytes) = set.remove(0);
+        let mut outcome = Outcome { known: self.lines.contains_key(&line), ..Outcome::default() };
+        if outcome.known {
+            self.sets.on_hit(line);
+        } else if let Ok(Some(victim)) = self.sets.insert(line, |_| true) {
+            let bytes = self.lines.remove(&victim).unwrap_or_default();
             let written: Bytes = bytes.iter().filter(|(_, o)| **o == Origin::Access).map(|(byte, _)| *byte).collect();
-            outcome.written_back = (!written.is_empty()).then_some((line, written));
+            outcome.written_back = (!written.is_empty()).then_some((victim, written));
         }
+        let held = self.lines.entry(line).or_default();
         let (wanted, written) = match access {
             Access::Read(bytes) => (sectors_of(bytes), None),
             Access::Write(bytes) => (Bytes::new(), Some(bytes)),
@@ -78,7 +81,6 @@ impl Bank {
             held.entry(byte).or_insert(Origin::Memory);
         }
         held.extend(written.into_iter().flatten().map(|byte| (*byte, Origin::Access)));
-        set.push((line, held));
         outcome
     }
 }

@@ -117,11 +117,12 @@ pub fn kinds(input: TokenStream) -> TokenStream {
     ports::kinds(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Applies to the trait of a slot's hooks; the argument is the configuration key of the slot. Generates
-/// `Watched`, a wrapper that records every call of a hook (`rtl::hook`) and forwards it. The cycle of a call
-/// is taken from its argument `at` or `seen`, or is its argument `cycle`.
+/// Applies to the trait of a slot's hooks; the argument is the configuration key of the slot, which is
+/// passed to `Watched::of` if there is none. Generates `Watched`, a wrapper that records every call of a
+/// hook (`rtl::hook`) and forwards it. The cycle of a call is taken from its argument `at` or `seen`, or is
+/// its argument `cycle`.
 #[proc_macro_attribute]
 pub fn watched(slot: TokenStream, hooks: TokenStream) -> TokenStream {
-    let (slot, hooks) = (parse_macro_input!(slot as LitStr), parse_macro_input!(hooks as ItemTrait));
-    watched::implement(&slot, &hooks).unwrap_or_else(syn::Error::into_compile_error).into()
+    let (slot, hooks) = (parse_macro_input!(slot as Option<LitStr>), parse_macro_input!(hooks as ItemTrait));
+    watched::implement(slot.as_ref(), &hooks).unwrap_or_else(syn::Error::into_compile_error).into()
 }

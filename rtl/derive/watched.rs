@@ -1,4 +1,5 @@
-//! Attribute macro `#[watched]`: records each call of the hooks of a slot.
+//! Attribute macro `#[watched]`: records each call of the hooks of a slot. Without an argument, the wrapper
+//! of a scheme is told the slot, for hooks that several slots share.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -14,7 +15,7 @@ fn name(argument: &FnArg) -> Result<Option<Ident>> {
 }
 
 /// Returns a method that forwards one hook and records the call, with the cycle if an argument contains it.
-fn passed_on(slot: &LitStr, number: usize, hook: &Signature) -> Result<TokenStream> {
+fn passed_on(number: usize, hook: &Signature) -> Result<TokenStream> {
     let mut signature = hook.clone();
     let mut names = Vec::new();
     for argument in &mut signature.inputs {
@@ -32,22 +33,26 @@ fn passed_on(slot: &LitStr, number: usize, hook: &Signature) -> Result<TokenStre
     let (called, cycle) = (&hook.ident, cycle.unwrap_or_else(|| quote!(None)));
     Ok(quote! {
         #signature {
-            let Self { scheme, numbers, hooks } = self;
-            numbers.call((#slot, scheme, &Self::NAMES), #number, #cycle, || hooks.#called(#(#names),*))
+            let Self { slot, scheme, numbers, hooks } = self;
+            numbers.call((slot, scheme, &Self::NAMES), #number, #cycle, || hooks.#called(#(#names),*))
         }
     })
 }
 
-pub fn implement(slot: &LitStr, hooks: &ItemTrait) -> Result<TokenStream> {
+pub fn implement(slot: Option<&LitStr>, hooks: &ItemTrait) -> Result<TokenStream> {
     let signatures = hooks.items.iter().map(|item| match item {
         TraitItem::Fn(hook) => Ok(&hook.sig),
         _ => Err(Error::new(item.span(), "hooks are methods")),
     });
     let signatures = signatures.collect::<Result<Vec<_>>>()?;
     let names = signatures.iter().map(|hook| hook.ident.to_string());
-    let passed_on = signatures.iter().enumerate().map(|(number, hook)| passed_on(slot, number, hook));
+    let passed_on = signatures.iter().enumerate().map(|(number, hook)| passed_on(number, hook));
     let passed_on = passed_on.collect::<Result<Vec<_>>>()?;
     let (count, of) = (signatures.len(), &hooks.ident);
+    let (given, slot) = match slot {
+        Some(slot) => (None, quote!(slot: #slot)),
+        None => (Some(quote!(slot: crate::kernel::name::Name,)), quote!(slot)),
+    };
     Ok(quote! {
         #hooks
 
@@ -55,6 +60,8 @@ pub fn implement(slot: &LitStr, hooks: &ItemTrait) -> Result<TokenStream> {
         /// can be named.
         #[derive(Debug, ::serde::Serialize, ::serde::Deserialize)]
         struct Watched {
+            #[serde(with = "crate::kernel::name")]
+            slot: crate::kernel::name::Name,
             #[serde(with = "crate::kernel::name")]
             scheme: crate::kernel::name::Name,
             #[serde(skip)]
@@ -66,8 +73,8 @@ pub fn implement(slot: &LitStr, hooks: &ItemTrait) -> Result<TokenStream> {
             /// Names of the hooks, in the order of their numbers.
             const NAMES: [&'static str; #count] = [#(#names),*];
 
-            fn of(scheme: crate::kernel::name::Name, hooks: Box<dyn #of>) -> Box<dyn #of> {
-                Box::new(Self { scheme, numbers: crate::hook::Numbers::default(), hooks })
+            fn of(#given scheme: crate::kernel::name::Name, hooks: Box<dyn #of>) -> Box<dyn #of> {
+                Box::new(Self { #slot, scheme, numbers: crate::hook::Numbers::default(), hooks })
             }
         }
 

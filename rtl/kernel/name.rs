@@ -27,15 +27,20 @@ pub fn serialize<S: Serializer>(name: &str, serializer: S) -> Result<S::Ok, S::E
 /// # Errors
 /// Errors of the deserializer.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Name, D::Error> {
-    let name = String::deserialize(deserializer)?;
+    Ok(intern(String::deserialize(deserializer)?))
+}
+
+/// Returns the shared copy of a name that is composed at run time.
+#[must_use]
+pub fn intern(name: String) -> Name {
     // A panic while the lock is held cannot leave the set inconsistent, so a poisoned lock is ignored.
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    Ok(match known.get(&*name) {
+    match known.get(&*name) {
         Some(name) => name,
         None => {
             let name: Name = name.leak();
             known.insert(name);
             name
         }
-    })
+    }
 }

@@ -40,7 +40,6 @@ use super::lsu::LsuPlace;
 use super::miss_queue::{MissKind, MissQueue};
 use super::mshr::{Lookup, Mshr, MshrShape, WHOLE, Waiter};
 use super::pending::Pending;
-use super::replacement::Source;
 use super::sectors::{SectorStore, Sectors};
 use super::stats::{L1Features, L1Stats};
 use super::tag_store::TagStore;
@@ -53,6 +52,7 @@ use crate::choice::CacheGeometry;
 use crate::index::IndexUnit;
 use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Counted, Describe, DescribeExt, Logic, Storage};
 use crate::noc::packet::Reply;
+use crate::replacement::Source;
 use crate::throttle::Losses;
 use crate::tracker::ForwardResult;
 
@@ -135,7 +135,7 @@ impl Cache {
         // Recalls and supplies need the same extra ports, since both look lines up in parallel with the
         // accesses of the SM. A machine has at most one of the two.
         let is_recalled = is_recalled || is_tracked;
-        let &CacheConfig { sets, ways, mshr_entries, mshr_merges, ref index } = config;
+        let &CacheConfig { sets, ways, mshr_entries, mshr_merges, ref index, ref replacement } = config;
         let line_bytes = l1.line_bytes;
         let lines = sets * ways;
         let data = ArraySpec {
@@ -151,7 +151,9 @@ impl Cache {
         let tags = match id {
             CacheId::L1d => TagStore::of_l1d(&path, l1, index, line_bits, is_recalled),
             CacheId::Const | CacheId::Texture => {
-                TagStore::plain(&CacheGeometry { path: &path, sets, ways }, index, line_bits, is_recalled)
+                let group = if id == CacheId::Const { "const_cache" } else { "texture_cache" };
+                let place = CacheGeometry { group, path: &path, sets, ways };
+                TagStore::plain(&place, replacement, index, line_bits, is_recalled)
             }
         };
         let schemes = match id {

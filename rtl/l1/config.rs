@@ -6,12 +6,12 @@ use super::bypass::BypassConfig;
 use super::decoupled::DecoupledConfig;
 use super::dueling::{DuelingConfig, Leaders};
 use super::mrpb::{MrpbConfig, StallBypass};
-use super::replacement::ReplacementConfig;
 use super::watch::Fail;
 use crate::cells::line::SECTOR_BYTES;
 use crate::choice::CacheGeometry;
 use crate::config::Rules;
 use crate::index::IndexConfig;
+use crate::replacement::{ReplacementConfig, StoreInfo};
 
 /// Largest number of ways of a cache of an SM.
 pub(crate) const MAX_WAYS: u32 = 256;
@@ -122,13 +122,13 @@ impl L1Config {
     /// Returns the fields that the L1D shares with the read-only caches.
     #[must_use]
     pub fn cache(&self) -> CacheConfig {
-        let &Self { sets, ways, mshr_entries, mshr_merges, ref index, .. } = self;
-        CacheConfig { sets, ways, mshr_entries, mshr_merges, index: index.clone() }
+        let &Self { sets, ways, mshr_entries, mshr_merges, ref index, ref replacement, .. } = self;
+        CacheConfig { sets, ways, mshr_entries, mshr_merges, index: index.clone(), replacement: replacement.clone() }
     }
 
     /// Returns the location and the size of the cache for its schemes.
     pub(super) fn place<'a>(&self, path: &'a str) -> CacheGeometry<'a> {
-        CacheGeometry { path, sets: self.sets, ways: self.ways }
+        CacheGeometry { group: "l1", path, sets: self.sets, ways: self.ways }
     }
 
     /// True if probing the tags takes one more cycle.
@@ -168,7 +168,6 @@ impl L1Config {
         // With one entry, a set full of modified local lines would refuse every miss forever.
         let why = "a miss that evicts a modified line enqueues write-back and read together";
         rules.range("miss_queue", u64::from(self.miss_queue), 2..=64, why);
-        rules.group("replacement", |rules| self.replacement.validate(self.sets, rules));
         rules.group("decoupled", |rules| self.decoupled.validate(rules));
         if self.organisation == Organisation::Decoupled {
             let tags = self.decoupled.tag_ways;
@@ -200,6 +199,7 @@ impl L1Config {
             "the data array has one bank per sector of a line",
         );
         let of_kind = format!("1 with an l1.bypass of kind {}", self.bypass.typetag_name());
+        let of_policy = format!("1 with an l1.replacement of kind {}", self.replacement.typetag_name());
         let single = [
             (
                 self.fetch == Fetch::Line,
@@ -212,11 +212,7 @@ impl L1Config {
                 "a set counts one access per cycle",
             ),
             (self.mrpb.queues > 0, "1 with l1.mrpb.queues above 0", "one request per cycle enters the queues"),
-            (
-                self.replacement.learns(),
-                "1 with an l1.replacement that learns",
-                "its table has a port for one use per cycle",
-            ),
+            (self.replacement.learns(), &of_policy, "its table has a port for one use per cycle"),
             (!self.bypass.gets_multiple_lookups(self), &of_kind, "the scheme observes one load per cycle"),
         ];
         for (_, legal, why) in single.into_iter().filter(|(is_single, ..)| *is_single && lookups > 1) {
@@ -240,6 +236,8 @@ pub struct CacheConfig {
     pub mshr_merges: u32,
     /// Set index function.
     pub index: IndexConfig,
+    /// Replacement policy.
+    pub replacement: ReplacementConfig,
 }
 
 impl CacheConfig {
@@ -254,6 +252,8 @@ impl CacheConfig {
         if self.sets.is_power_of_two() {
             rules.group("index", |rules| self.index.validate(self.sets, line_bytes, rules));
         }
+        let store = StoreInfo { sets: self.sets, ways: self.ways, has_pc: true };
+        rules.group("replacement", |rules| self.replacement.validate(&store, rules));
     }
 }
 

@@ -46,13 +46,13 @@ mod entry;
 
 use serde::{Deserialize, Serialize};
 
-use super::replacement::{InsertedLine, Replacement, ReplacementConfig, Source, describe_ranks};
 use super::tags::{LineUse, Probe, Victim};
 use crate::choice::CacheGeometry;
 use crate::index::IndexUnit;
 use crate::kernel::{
     Array, ArraySpec, ArrayView, Collide, Describe, DescribeExt, Edge, FieldsExt, Logic, Storage, bits_of,
 };
+use crate::replacement::{InsertedLine, Replacement, ReplacementConfig, Source, describe_ranks};
 
 pub use config::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use entry::{Count, Free, Line, Status, Tag, TagShape, age, next, promote};
@@ -94,7 +94,7 @@ impl Decoupled {
         line_bits: u32,
         is_recalled: bool,
     ) -> Self {
-        let &CacheGeometry { path, sets, ways } = place;
+        let &CacheGeometry { path, sets, ways, .. } = place;
         let spec = |name: &str, columns| ArraySpec {
             path: format!("{path}.tags.{name}"),
             storage: Storage::Sram,
@@ -114,7 +114,7 @@ impl Decoupled {
             tags: Array::new(spec("entries", config.tag_ways), shape),
             lines: Array::new(spec("lines", ways), policy.rank(ways)),
             free: Array::new(spec("free", 1), u32::BITS - ways.leading_zeros()),
-            replacement: Replacement::new(policy, place),
+            replacement: Replacement::new(policy, &CacheGeometry { path: &format!("{path}.tags"), ..*place }),
             index,
             line_bits,
             in_use: None,

@@ -14,7 +14,6 @@ pub mod miss_queue;
 pub mod mrpb;
 pub mod mshr;
 pub mod pending;
-pub mod replacement;
 mod sectors;
 pub mod stages;
 pub mod stats;

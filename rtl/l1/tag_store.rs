@@ -6,12 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::config::{L1Config, Organisation};
 use super::decoupled::{Decoupled, Moves};
-use super::replacement::Source;
-use super::replacement::lru::Lru;
 use super::tags::{LineUse, Probe, Status, Tags, Victim};
 use crate::choice::CacheGeometry;
 use crate::index::IndexUnit;
 use crate::kernel::{AnyEdge, Describe};
+use crate::replacement::{ReplacementConfig, Source};
 
 /// Tag store of a cache.
 #[derive(Debug, Serialize, Deserialize)]
@@ -25,8 +24,14 @@ pub enum TagStore {
 
 impl TagStore {
     /// Creates the tags of a read-only cache at `path`.
-    pub(super) fn plain(place: &CacheGeometry<'_>, index: IndexUnit, line_bits: u32, is_recalled: bool) -> Self {
-        Self::Plain(Tags::new(place, (&Lru {}.into(), false), index, line_bits, (1, is_recalled)))
+    pub(super) fn plain(
+        place: &CacheGeometry<'_>,
+        policy: &ReplacementConfig,
+        index: IndexUnit,
+        line_bits: u32,
+        is_recalled: bool,
+    ) -> Self {
+        Self::Plain(Tags::new(place, (policy, false), index, line_bits, (1, is_recalled)))
     }
 
     /// Creates the tags of the L1D at `path`.

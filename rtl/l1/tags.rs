@@ -21,13 +21,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::replacement::{HasRank, InsertedLine, RankShape, Replacement, ReplacementConfig, Source, describe_ranks};
 use crate::choice::CacheGeometry;
 use crate::index::IndexUnit;
 use crate::kernel::{
     AnyEdge, Array, ArraySpec, ArrayView, Collide, Describe, DescribeExt, Encoding, Fields, FieldsExt, Logic, Payload,
     Storage,
 };
+use crate::replacement::{InsertedLine, RankShape, Ranked, Replacement, ReplacementConfig, Source, describe_ranks};
 
 /// State of a way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -168,7 +168,7 @@ impl Tags {
         line_bits: u32,
         (lookups, is_recalled): (u32, bool),
     ) -> Self {
-        let &CacheGeometry { path, sets, ways } = place;
+        let &CacheGeometry { path, sets, ways, .. } = place;
         let spec = ArraySpec {
             path: format!("{path}.tags"),
             storage: Storage::Sram,
@@ -179,7 +179,7 @@ impl Tags {
             collide: Collide::New,
         };
         let shape = TagShape { tag_bits: line_bits - sets.ilog2(), rank: policy.rank(ways), hollow };
-        let replacement = Replacement::new(policy, place);
+        let replacement = Replacement::new(policy, &CacheGeometry { path: &format!("{path}.tags"), ..*place });
         let mut tags = Self { entries: Array::new(spec, shape), replacement, index, line_bits, in_use: None, lookups };
         tags.clear();
         tags

@@ -1,8 +1,8 @@
 //! # L2 bank
 //! One slice of the L2 cache: write-back, write-allocate, true LRU (li2015 section 2, khairy2015 Table 1;
-//! Fermi's L2). The partition interleave decides which lines a bank holds; the bank numbers them within the
-//! partition. If its lines are shorter than those of the L1s, `split` turns one request into several and
-//! gathers their replies.
+//! Fermi's L2) or another replacement policy. The partition interleave decides which lines a bank holds; the
+//! bank numbers them within the partition. If its lines are shorter than those of the L1s, `split` turns one
+//! request into several and gathers their replies.
 //!
 //! | port       | dir | payload       | contract                                                     |
 //! |------------|-----|---------------|--------------------------------------------------------------|

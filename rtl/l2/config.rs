@@ -14,6 +14,7 @@ use crate::dram::message::BURST_BYTES;
 use crate::index::IndexConfig;
 use crate::noc::interleave::Interleave;
 use crate::noc::packet::PacketShape;
+use crate::replacement::{ReplacementConfig, StoreInfo};
 
 /// Maximum size of the data of a bank in bytes: 64 banks of this size hold 1 GB.
 const MAX_BYTES: u64 = 16 << 20;
@@ -56,6 +57,8 @@ pub struct L2Config {
     /// Function that maps the line number within the bank to a set (linear in every paper but khairy2015
     /// section 6).
     pub index: IndexConfig,
+    /// Replacement policy.
+    pub replacement: ReplacementConfig,
     /// Cycles from accepting a request to its tag match; the pipeline accepts one request per cycle.
     pub lookup_latency: u32,
     /// Number of lines in flight from memory (khairy2015 Table 1: 32). In the transient flow, ways and FRC
@@ -211,6 +214,15 @@ impl L2Config {
             "a bypassed line needs a buffer outside its set, which that flow lacks",
         );
         rules.group("bypass", |rules| Scheme::validate(&*self.bypass, rules));
+        rules.expect(
+            self.replacement.selects_lru() || !self.is_transient(),
+            "replacement",
+            self.replacement.typetag_name(),
+            "lru with flow.kind = \"transient\"; another with flow.kind = \"overlapped\"",
+            "a swap and a lookup of that flow update the order of a set in the same cycle",
+        );
+        let store = StoreInfo { sets: self.sets, ways: self.ways, has_pc: false };
+        rules.group("replacement", |rules| self.replacement.validate(&store, rules));
         rules.group("flow", |rules| match &self.flow {
             FlowConfig::Overlapped(flow) => flow.validate(rules),
             FlowConfig::Transient(flow) => flow.validate(self.sets, rules),

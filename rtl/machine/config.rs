@@ -239,8 +239,9 @@ impl MachineConfig {
             "off with l1.organisation = \"decoupled\"",
             why,
         );
-        let why = "its table learns from hits of its own SM and has no port for those of other SMs";
-        rules.expect(!l1.replacement.learns(), "scheme", "not off", "off with l1.replacement = \"ship\"", why);
+        let why = "its table records hits of its own SM and has no port for those of other SMs";
+        let legal = format!("off with l1.replacement = \"{}\"", l1.replacement.typetag_name());
+        rules.expect(!l1.replacement.learns(), "scheme", "not off", &legal, why);
     }
 
     /// Returns the routers of each network and their connections; `None` for crossbars.

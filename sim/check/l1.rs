@@ -16,7 +16,7 @@ use golden::l1::event::{
     Outcome as TwinOutcome, RecallOutcome, Sectors, Space, Victim, WriteOutcome,
 };
 use golden::l1::mshr::{Replay, Waits};
-use golden::l1::replacement::{self, Replacement};
+use golden::replacement::{self, Replacement};
 use rtl::cells::line::SECTOR_BYTES;
 use rtl::index::IndexConfig;
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
@@ -26,6 +26,7 @@ use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use rtl::l1::mrpb::StallBypass;
 use rtl::l1::mshr::Waiter;
 use rtl::l1::watch::{Access, Fail, Outcome, RecallEffect, Watch};
+use rtl::replacement::ReplacementConfig;
 
 use super::twin::twin;
 
@@ -94,7 +95,8 @@ impl Lockstep {
     /// cache. `own_periods`: the streaming monitor times its periods itself.
     ///
     /// # Errors
-    /// Fails if the index function of a read-only cache has no twin or does not fit the geometry.
+    /// Fails if the index function or the replacement policy of a read-only cache has no twin, or if the
+    /// function does not fit the geometry.
     pub fn new(
         path: &str,
         sm: u8,
@@ -122,12 +124,17 @@ impl Lockstep {
         };
         let index_of = |cache: &CacheConfig| set_index(&cache.index, cache.sets, l1.line_bytes);
         let [constants, texels] = read_only;
-        let texels = twin(texels, index_of(texels)?, None);
-        let constants = twin(constants, index_of(constants)?, None);
+        let read_only = |cache: &CacheConfig| {
+            let mut read_only = twin(cache, index_of(cache)?, None);
+            read_only.replace_by(policy(&cache.replacement, cache.sets, cache.ways)?);
+            Ok::<_, String>(read_only)
+        };
+        let texels = read_only(texels).map_err(|reason| format!("texture_cache: {reason}"))?;
+        let constants = read_only(constants).map_err(|reason| format!("const_cache: {reason}"))?;
         // An L1D with a scheme that has no twin is not checked.
         let l1d = index_of(&l1.cache()).map_err(|reason| format!("l1.index: {reason}")).and_then(|index| {
             let mut l1d = twin(&l1.cache(), index, filter);
-            l1d.replace_by(policy(l1)?);
+            l1d.replace_by(policy(&l1.replacement, l1.sets, l1.ways).map_err(|reason| format!("l1.{reason}"))?);
             schemes(l1, own_periods)?.into_iter().for_each(|scheme| l1d.bypass(scheme));
             Ok(l1d)
         });
@@ -352,10 +359,13 @@ impl Lockstep {
     }
 }
 
-/// Creates the twin of the L1D's replacement policy.
-fn policy(l1: &L1Config) -> Result<Box<dyn Replacement>, String> {
-    let scheme: Box<dyn replacement::Scheme> = twin(&l1.replacement).map_err(|r| format!("l1.replacement: {r}"))?;
-    Ok(scheme.twin(l1.sets as usize))
+/// Creates the twin of the replacement policy of a store of `sets` sets of `ways` ways.
+///
+/// # Errors
+/// Fails if the policy has no twin.
+pub fn policy(config: &ReplacementConfig, sets: u32, ways: u32) -> Result<Box<dyn Replacement>, String> {
+    let scheme: Box<dyn replacement::Scheme> = twin(config).map_err(|reason| format!("replacement: {reason}"))?;
+    Ok(scheme.twin(sets as usize, ways as usize))
 }
 
 /// Creates the twins of the L1D's bypass schemes. Decoupled tags are excluded, since the cache's twin

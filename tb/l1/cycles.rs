@@ -36,6 +36,7 @@ use rtl::l1::config::{CacheConfig, FailOrder, L1Config, LsuConfig};
 use rtl::l1::lsu::Lsu;
 use rtl::l1::watch::{Access, Fail, Outcome, Watch};
 use rtl::noc::packet::{Reply, ReplyKind, Request, RequestKind};
+use rtl::replacement::lru::Lru;
 
 use super::rig::{self, Links, l1};
 use crate::kit::{CycleTable, assert_table};
@@ -76,7 +77,14 @@ use Act::{
 
 /// Read-only cache with one set of one way, and one MSHR entry with two waiters.
 fn read_only() -> CacheConfig {
-    CacheConfig { sets: 1, ways: 1, mshr_entries: 1, mshr_merges: 2, index: Linear {}.into() }
+    CacheConfig {
+        sets: 1,
+        ways: 1,
+        mshr_entries: 1,
+        mshr_merges: 2,
+        index: Linear {}.into(),
+        replacement: Lru {}.into(),
+    }
 }
 
 pub(super) const LSU: LsuConfig = LsuConfig { slots: 16, access_queue: 8, request_latency: 1, reply_latency: 1 };

@@ -41,17 +41,15 @@ use rtl::l1::cache::CacheId;
 use rtl::l1::config::{CacheConfig, FailOrder, Fetch, L1Config, LsuConfig, Organisation, StoreHit};
 use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use rtl::l1::mrpb::{DrainOrder, MrpbConfig, StallBypass};
-use rtl::l1::replacement::brrip::Brrip;
-use rtl::l1::replacement::drrip::Drrip;
-use rtl::l1::replacement::lru::Lru;
-use rtl::l1::replacement::ship::{ShipConfig, Signature};
-use rtl::l1::replacement::srrip::Srrip;
 use rtl::l1::stats::L1Stats;
 use rtl::l1::watch::{Access, Fail, Outcome, RecallEffect, Watch};
+use rtl::replacement::lru::Lru;
+use rtl::replacement::srrip::Srrip;
 
 use super::rig::{self, Rig, RigBehavior, Stalls, mix};
 use super::scoreboard::Scoreboard;
 use crate::kit::coverage::{Axis, Cross, collect, hit};
+use crate::replacement;
 use warpsieve::check::l1::Lockstep;
 
 /// First line of local memory. Global memory lies below.
@@ -122,6 +120,7 @@ fn case(seed: u64, length: usize) -> Case {
             mshr_entries: pick(2, 1, 3),
             mshr_merges: pick(3, 1, 3),
             index: Linear {}.into(),
+            replacement: if pick(4, 0, 1) == 0 { Srrip {}.into() } else { Lru {}.into() },
         }
     });
     Case { l1, read_only, lsu, seed, length }
@@ -152,17 +151,13 @@ fn decoupled_case(seed: u64, length: usize) -> Case {
         1 | 2 => PdpConfig { distance: 1 + pick(13, 5) as u32 }.into(),
         _ => NoScheme {}.into(),
     };
-    let signature = if pick(1, 1) == 0 { Signature::Pc } else { Signature::Region };
-    l1.replacement = match pick(2, 5) {
-        0 => Srrip {}.into(),
-        1 => Brrip {}.into(),
-        2 => ShipConfig { signature, bits: 1 + pick(3, 7) as u32 }.into(),
-        3 => {
+    if pick(2, 1) == 0 {
+        let policies = replacement::policies(8, true);
+        l1.replacement = policies[pick(3, policies.len() as u64 - 1) as usize].clone();
+        if ["drrip", "dip"].contains(&l1.replacement.typetag_name()) {
             (l1.sets, l1.index) = (8, Linear {}.into());
-            Drrip {}.into()
         }
-        _ => Lru {}.into(),
-    };
+    }
     let is_decoupled = pick(4, 3) != 0;
     if l1.bypass.needs_lru() && (is_decoupled || l1.replacement != Lru {}.into()) {
         l1.bypass = NoScheme {}.into();

@@ -20,10 +20,10 @@ use rtl::l1::decoupled::DecoupledConfig;
 use rtl::l1::dueling::{self, DuelingConfig};
 use rtl::l1::lsu::{DuelIo, Lsu, LsuIo, LsuPlace};
 use rtl::l1::mrpb::MrpbConfig;
-use rtl::l1::replacement::lru::Lru;
 use rtl::l2::{Invalidate, InvalidateAck, RecallIo, RecallShape, RecalledIo};
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{PacketShape, Reply, ReplyKind, Request, RequestKind};
+use rtl::replacement::lru::Lru;
 
 use crate::kit::{BenchSimulator, link};
 

@@ -20,12 +20,8 @@ use rtl::l1::bypass::contention::Warps;
 use rtl::l1::config::{CacheConfig, Fetch, L1Config, LsuConfig, Organisation, StoreHit};
 use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use rtl::l1::dueling::Leaders;
-use rtl::l1::replacement::brrip::Brrip;
-use rtl::l1::replacement::drrip::Drrip;
-use rtl::l1::replacement::lru::Lru;
-use rtl::l1::replacement::ship::{ShipConfig, Signature};
-use rtl::l1::replacement::srrip::Srrip;
 use rtl::l1::stats::L1Stats;
+use rtl::replacement::lru::Lru;
 
 use super::rig::{self, Rig, RigBehavior, Stalls};
 use super::schemes::Scheme;
@@ -33,6 +29,7 @@ use super::scoreboard::Scoreboard;
 use super::statuses;
 use crate::kit::Random;
 use crate::kit::coverage::is_collecting;
+use crate::replacement;
 use warpsieve::check::l1::Lockstep;
 
 /// First line of local memory. Global memory lies below.
@@ -41,7 +38,14 @@ const FIRST_LOCAL: u64 = 1 << 24;
 const FIRST_COLD: u64 = 1 << 12;
 /// Configuration of the constant and texture caches, which the streams do not use.
 fn read_only() -> CacheConfig {
-    CacheConfig { sets: 1, ways: 1, mshr_entries: 1, mshr_merges: 1, index: Linear {}.into() }
+    CacheConfig {
+        sets: 1,
+        ways: 1,
+        mshr_entries: 1,
+        mshr_merges: 1,
+        index: Linear {}.into(),
+        replacement: Lru {}.into(),
+    }
 }
 /// Limit of cycles per instruction, beyond which a run counts as hung.
 const MAX_CYCLES: u64 = 100_000;
@@ -167,14 +171,7 @@ impl Stream {
 
 fn l1(random: &mut Random) -> L1Config {
     let sets = 8 << random.below(3);
-    let signature = if random.percent(50) { Signature::Pc } else { Signature::Region };
-    let replacement = match random.below(8) {
-        0 => Srrip {}.into(),
-        1 => Brrip {}.into(),
-        2 => Drrip {}.into(),
-        3 => ShipConfig { signature, bits: 8 }.into(),
-        _ => Lru {}.into(),
-    };
+    let replacement = replacement::draw(random, sets, true);
     L1Config {
         sets,
         ways: [1, 2, 4, 4, 8][random.below(5) as usize],

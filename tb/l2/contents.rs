@@ -8,6 +8,7 @@ use super::{
     split_place, write,
 };
 use crate::kit::{Random, Sink, Source, Stall, for_each_seed, run, run_in_all_modes};
+use crate::replacement;
 use golden::index::{Function, SetIndex};
 use golden::l2::bank::{Access, Bank, Outcome, Victim, Write};
 use rtl::cells::line::LINE_BYTES;
@@ -50,6 +51,7 @@ fn run_random(seed: u64, place: BankPlace) {
         data_ports: 1 + random.below(2) as u32,
         atomic_buffer: random.percent(50),
         bypass: schemes[random.below(4) as usize].clone(),
+        replacement: replacement::draw(&mut random, sets, false),
         ..small_config()
     };
     let lines = 2 + random.below(20);

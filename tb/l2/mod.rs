@@ -12,6 +12,7 @@
 //! | whole-line write    | allocates without a fetch, or with one if every missing write fetches                     | `contents::a_write_of_a_whole_line_*` |
 //! | byte masks          | fetches and writebacks equal the twin's if missing writes fetch nothing                   | `partial` |
 //! | sectors             | bursts fetched and written, and the sectors that each request waits for, equal the twin's | `sectors` |
+//! | replacement         | every policy evicts as its twin says, and has the state that its paper gives it           | `replacement` |
 //! | stale memory        | a line fetched right after its eviction has the bytes written back                        | `contents::a_line_fetched_*` |
 //! | stalls              | every reason to refuse a request is reached and charged                                   | `stalls` |
 //! | split lines         | with lines shorter than the L1s', a request for any sectors is answered once              | `contents::l1_lines_*` |
@@ -37,6 +38,8 @@ mod memory;
 mod partial;
 #[cfg(test)]
 mod passing;
+#[cfg(test)]
+mod replacement;
 #[cfg(test)]
 mod sectors;
 #[cfg(test)]
@@ -64,6 +67,7 @@ use rtl::l2::{
 };
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{PacketShape, Reply, Request, RequestKind};
+use rtl::replacement::lru::Lru;
 
 /// Ticks after which a run counts as hung.
 const LIMIT: u64 = 50_000_000;
@@ -119,6 +123,7 @@ fn small_config() -> L2Config {
         line_bytes: 128,
         split_requests: 4,
         index: Linear {}.into(),
+        replacement: Lru {}.into(),
         lookup_latency: 1,
         mshr_entries: 4,
         mshr_merges: 4,

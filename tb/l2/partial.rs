@@ -6,6 +6,7 @@ use super::flat::{check, on, requests};
 use super::memory::Memory;
 use super::{LIMIT, ONE_CLOCK, Rig, fermi_place, line, place, read, small_config, write};
 use crate::kit::{Random, Sink, Source, Stall, for_each_seed, run_in_all_modes};
+use crate::replacement;
 use golden::index::{Function, SetIndex};
 use golden::l2::masked::{Access, Bank, Bytes};
 use isa::lanes::AtomicFn;
@@ -113,13 +114,16 @@ pub fn bytes(mask: u128) -> Bytes {
 
 #[test]
 fn one_request_at_a_time_hits_fetches_and_writes_back_as_the_golden_bank_predicts() {
-    for_each_seed(6, |seed| {
+    for_each_seed(18, |seed| {
         let mut random = Random::new(seed);
         let place = [fermi_place(), place(64, 32), place(32, 32)][seed as usize % 3];
         let script = requests(&mut random, place, 20, 300);
-        let rig = play(&L2Config { sets: 4, ways: 3, ..config() }, place, &script);
+        let replacement = replacement::draw(&mut random, 4, false);
+        let config = L2Config { sets: 4, ways: 3, replacement, ..config() };
+        let rig = play(&config, place, &script);
         let index = SetIndex::new(Function::Linear { bits: 2 }, place.line_bytes.ilog2(), 32).unwrap();
         let mut golden = Bank::new(index, 3, place.line_bytes);
+        golden.replace_by(replacement::twin(&config.replacement, 4, 3));
         let (mut hits, mut misses, mut fetches) = ([0; 3], [0; 3], 0);
         let mut written_back = Vec::new();
         for request in &script {

@@ -5,6 +5,7 @@ use super::flat::requests;
 use super::partial::{self, APART};
 use super::{Rig, fermi_place, read, small_config, split_place, write};
 use crate::kit::Random;
+use crate::replacement;
 use golden::hybrid::{Config as HybridConfig, Hybrid, L2Config as HybridL2, Protections, SECTORS};
 use golden::index::{Function, SetIndex};
 use golden::l1::streaming::{Config as MonitorConfig, Streaming};
@@ -57,6 +58,10 @@ fn one_request_at_a_time_stays_or_goes_past_as_the_twin_of_its_scheme_says() {
     for (bypass, twin) in schemes {
         follows(&L2Config { bypass, ..config() }, twin, &script);
     }
+    for replacement in replacement::policies(4, false) {
+        let twin = Box::new(Streaming::new(monitor));
+        follows(&L2Config { replacement, ..config() }, twin, &script);
+    }
 }
 
 /// Plays requests, and checks the bank's counters against a golden bank with the same bypass scheme.
@@ -64,8 +69,9 @@ fn one_request_at_a_time_stays_or_goes_past_as_the_twin_of_its_scheme_says() {
 fn follows(config: &L2Config, twin: Box<dyn Bypass>, script: &[Request]) {
     let rig = play(config, script);
     let index = SetIndex::new(Function::Linear { bits: 2 }, 7, 32).unwrap();
-    let what = format!("{twin:?}");
+    let what = format!("{twin:?}, {:?}", config.replacement);
     let mut twin = Bank::new(index, 3, twin);
+    twin.replace_by(replacement::twin(&config.replacement, 4, 3));
     let (mut reads, mut writes, mut fetches) = ([0; 3], [0; 3], 0);
     for (n, request) in (0..).zip(script) {
         let is_read = request.kind == RequestKind::Read;

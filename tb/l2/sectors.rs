@@ -8,6 +8,7 @@ use super::memory::Memory;
 use super::partial::{access_of, bytes, play, taken};
 use super::{FERMI_CLOCKS, LIMIT, ONE_CLOCK, Rig, fermi_place, line, place, read, small_config, split_place, write};
 use crate::kit::{CycleTable, Random, Sink, Source, Stall as Hold, assert_table, for_each_seed, run_in_all_modes};
+use crate::replacement;
 use golden::index::{Function, SetIndex};
 use golden::l2::sectored::Bank;
 use isa::lanes::AtomicFn;
@@ -278,14 +279,16 @@ fn more_lines_than_a_word_has_bits_are_on_their_way() {
 
 #[test]
 fn one_request_at_a_time_fetches_and_writes_back_as_the_golden_bank_predicts() {
-    for_each_seed(12, |seed| {
+    for_each_seed(24, |seed| {
         let mut random = Random::new(seed);
         let place = [four(), fermi_place(), place(64, 32), place(128, 16)][seed as usize % 4];
         let script = requests(&mut random, place, 20, 300);
-        let config = L2Config { sets: 4, ways: 3, atomic_buffer: random.percent(50), ..config() };
+        let replacement = replacement::draw(&mut random, 4, false);
+        let config = L2Config { sets: 4, ways: 3, atomic_buffer: random.percent(50), replacement, ..config() };
         let rig = play(&config, place, &script);
         let index = SetIndex::new(Function::Linear { bits: 2 }, place.line_bytes.ilog2(), 32).unwrap();
         let mut golden = Bank::new(index, 3, place.burst_bytes);
+        golden.replace_by(replacement::twin(&config.replacement, 4, 3));
         let (mut hits, mut misses, mut in_part) = ([0; 3], [0; 3], 0);
         let (mut fetched, mut written_back) = (Vec::new(), Vec::new());
         for request in &script {

@@ -271,6 +271,7 @@ impl Draw {
             self.range(&format!("{cache}.ways"), 1, 32);
             self.range(&format!("{cache}.mshr_entries"), 1, 64);
             self.range(&format!("{cache}.mshr_merges"), 1, 64);
+            self.replacement(cache, "pc");
         }
     }
 
@@ -279,9 +280,8 @@ impl Draw {
     fn lookups(&mut self, l1_line_bytes: u32) {
         let fetches_sectors = self.has("l1.fetch=sectors") || self.is_volta && !self.has("l1.fetch=");
         let queues = self.has("l1.mrpb.queues=") && !self.has("l1.mrpb.queues=0");
-        let one_a_cycle =
-            ["l1.organisation=decoupled", "l1.replacement={ kind = \"ship\"", "l1.bypass={ kind = \"pdp\""];
-        let is_single = !fetches_sectors || queues || one_a_cycle.iter().any(|field| self.has(field));
+        let one_a_cycle = ["l1.organisation=decoupled", "l1.bypass={ kind = \"pdp\""];
+        let is_single = !fetches_sectors || queues || self.learns() || one_a_cycle.iter().any(|field| self.has(field));
         let most_log2 = if is_single { 0 } else { u64::from((l1_line_bytes / SECTOR_BYTES).ilog2()) };
         let log2 = self.number(0, most_log2).unwrap_or(most_log2);
         self.set("l1.lookups", 1 << log2);
@@ -292,11 +292,11 @@ impl Draw {
         self.sets.iter().any(|set| set.starts_with(field))
     }
 
-    /// Gives half of the machines that can have a sharing tracker one. It requires plain tags without SHiP,
-    /// and an L2 that does not recall lines from the L1s when it evicts them.
+    /// Gives half of the machines that can have a sharing tracker one. It requires plain tags
+    /// without a table of uses, and an L2 that does not recall lines from the L1s when it evicts them.
     fn tracker(&mut self, sms: u64) {
-        let learns = self.has("l1.replacement={ kind = \"ship\"") || self.has("l1.organisation=decoupled");
-        if learns || self.has("l2.flow.coherence=sharers") || self.random.percent(50) {
+        let is_refused = self.learns() || self.has("l1.organisation=decoupled");
+        if is_refused || self.has("l2.flow.coherence=sharers") || self.random.percent(50) {
             return;
         }
         self.set("tracker.scheme", "corrected");
@@ -313,14 +313,28 @@ impl Draw {
         }
     }
 
+    /// Draws the replacement policy of a cache. `signature` is one that its accesses carry. DRRIP and DIP are
+    /// left out, since they need more sets than some caches have. Tree pseudo-LRU is left out where a set may
+    /// have more ways than its tree.
+    fn replacement(&mut self, cache: &str, signature: &str) {
+        let policies = ["srrip", "brrip", "ship", "lip", "bip", "random", "tree-plru", "lru"];
+        let Some(policy) = self.number(0, policies.len() as u64 - 1).map(|drawn| policies[drawn as usize]) else {
+            return;
+        };
+        let kind = if policy == "tree-plru" && self.is_volta && cache == "l1" { "random" } else { policy };
+        let more = if kind == "ship" { format!(", signature = \"{signature}\", bits = 6") } else { String::new() };
+        self.set(&format!("{cache}.replacement"), format!("{{ kind = \"{kind}\"{more} }}"));
+    }
+
+    /// True if the L1D has a replacement policy with a table that every use of a line updates.
+    fn learns(&self) -> bool {
+        ["ship", "tree-plru"].iter().any(|kind| self.has(&format!("l1.replacement={{ kind = \"{kind}\"")))
+    }
+
     /// Draws the replacement policy, and decoupled tags for half of the L1Ds that change. True if the tags
-    /// are decoupled. DRRIP is left out, since it needs more sets than some L1Ds have.
+    /// are decoupled.
     fn decoupled(&mut self) -> bool {
-        let policies = ["srrip", "brrip", "ship", "lru"];
-        if let Some(policy) = self.number(0, policies.len() as u64 - 1).map(|drawn| policies[drawn as usize]) {
-            let more = if policy == "ship" { ", signature = \"pc\", bits = 6" } else { "" };
-            self.set("l1.replacement", format!("{{ kind = \"{policy}\"{more} }}"));
-        }
+        self.replacement("l1", "pc");
         if self.number(0, 1).is_none_or(|drawn| drawn == 0) {
             return false;
         }
@@ -382,6 +396,7 @@ impl Draw {
                 self.has("l2.flow.write_miss=byte-mask") || self.is_volta && !self.has("l2.flow.write_miss");
             let sectors = has_masks && self.random.percent(50);
             self.set("l2.flow.fetch", if sectors { "sectors" } else { "line" });
+            self.replacement("l2", "region");
             return;
         }
         self.set("l2.flow.kind", "transient");

@@ -6,6 +6,7 @@ use rtl::l1::access::{AccessKind, WarpAccess};
 use rtl::l1::config::{CacheConfig, L1Config, LsuConfig};
 use rtl::l1::lsu::Lsu;
 use rtl::noc::packet::{Reply, ReplyKind};
+use rtl::replacement::lru::Lru;
 use rtl::throttle::ThrottleConfig;
 use rtl::throttle::dwt_cs::DwtConfig;
 use rtl::throttle::message::{Miss, PeriodEnd};
@@ -31,7 +32,14 @@ impl Bench {
         let streaming = StreamingConfig { miss_percent: 90, ..rig::STREAMING };
         let l1 = L1Config { sets: 4, bypass: streaming.into(), ..rig::l1() };
         let throttle = ThrottleConfig::from(DwtConfig::KHAIRY2015);
-        let others = CacheConfig { sets: 1, ways: 2, mshr_entries: 2, mshr_merges: 2, index: l1.index.clone() };
+        let others = CacheConfig {
+            sets: 1,
+            ways: 2,
+            mshr_entries: 2,
+            mshr_merges: 2,
+            index: l1.index.clone(),
+            replacement: Lru {}.into(),
+        };
         let lsu = LsuConfig { slots: 4, access_queue: 4, request_latency: 1, reply_latency: 1 };
         let mut lsu = rig::lsu(&l1, [&others; 2], &lsu);
         lsu.set_throttle(&throttle, &l1, 48);

@@ -14,7 +14,7 @@ pub mod twin;
 use rtl::choice::CacheGeometry;
 use rtl::config::Rules;
 use rtl::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Fields, FieldsExt, Logic, Payload, Storage};
-use rtl::l1::replacement::{Hooks, InsertedLine, RankShape, Scheme, Ways};
+use rtl::replacement::{Hooks, InsertedLine, RankShape, Scheme, StoreInfo, Ways};
 use serde::{Deserialize, Serialize};
 
 use crate::fold;
@@ -41,7 +41,7 @@ impl Scheme for ReuseDistance {
 
     fn hardware(&self, place: &CacheGeometry<'_>) -> Option<Box<dyn Hooks>> {
         let spec = |name: &str, rows, columns| ArraySpec {
-            path: format!("{}.tags.reuse_distance.{name}", place.path),
+            path: format!("{}.reuse_distance.{name}", place.path),
             storage: Storage::Sram,
             rows,
             columns,
@@ -56,7 +56,7 @@ impl Scheme for ReuseDistance {
         }))
     }
 
-    fn validate(&self, _sets: u32, rules: &mut Rules) {
+    fn validate(&self, _store: &StoreInfo, rules: &mut Rules) {
         rules.range("bits", u64::from(self.bits), 1..=16, "each value of the hash has a prediction");
     }
 

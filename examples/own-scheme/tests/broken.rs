@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rtl::kernel::Edge;
 use rtl::l1::bypass::{self, CacheGeometry, LineAccess, View};
-use rtl::l1::replacement::{self, InsertedLine, RankShape, Ways};
+use rtl::replacement::{self, InsertedLine, RankShape, Ways};
 use rtl::throttle::{self, CorePlace, CycleState, IssueLimit};
 use serde::{Deserialize, Serialize};
 

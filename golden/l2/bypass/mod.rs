@@ -1,14 +1,16 @@
 //! # L2 bank with a bypass scheme, by lists
 //! Models an L2 bank with a bypass scheme, one access at a time: an access hits, allocates its line, or
 //! bypasses the bank.
-//! A set is a list of lines from least to most recently used, some of them tag-only. Each bypass scheme has
-//! its own file.
+//! A set is a list of lines, some of them tag-only. Each bypass scheme has its own file.
 
 automod::dir!(pub "l2/bypass");
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use crate::index::SetIndex;
+use crate::replacement::Replacement;
+use crate::replacement::order::LineSets;
 
 /// Type of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,38 +65,41 @@ pub trait Bypass: Debug {
 /// Reference model of one bank.
 #[derive(Debug)]
 pub struct Bank {
-    index: SetIndex,
-    ways: usize,
-    /// Lines of each set from least to most recently used, each with true if tag-only.
-    sets: Vec<Vec<(u64, bool)>>,
+    /// Lines, each with true if tag-only.
+    lines: BTreeMap<u64, bool>,
+    sets: LineSets,
     bypass: Box<dyn Bypass>,
 }
 
 impl Bank {
     /// Creates an empty bank.
     pub fn new(index: SetIndex, ways: usize, bypass: Box<dyn Bypass>) -> Self {
-        Self { index, ways, sets: vec![Vec::new(); index.sets()], bypass }
+        Self { lines: BTreeMap::new(), sets: LineSets::new(index, ways), bypass }
+    }
+
+    /// Sets the replacement policy; the default is LRU.
+    pub fn replace_by(&mut self, policy: Box<dyn Replacement>) {
+        self.sets.replace_by(policy);
     }
 
     /// Performs an access in `cycle` to completion, before the next access starts.
     pub fn access(&mut self, cycle: u64, line: u64, access: Access) -> ServedFrom {
         self.bypass.reach(cycle);
-        let set = &mut self.sets[self.index.set_of_line(line)];
-        let place = set.iter().position(|(other, _)| *other == line);
+        let known = self.lines.get(&line).copied();
         if matches!(access, Access::Read { .. }) {
-            self.bypass.note(place.is_none());
+            self.bypass.note(known.is_none());
         }
-        let is_tag = place.is_none_or(|place| set[place].1);
+        let is_tag = known.unwrap_or(true);
         let passes = is_tag && access != Access::Atomic && self.bypass.bypasses(access);
         if passes && (access == Access::Write || !self.bypass.leaves_tags()) {
             return ServedFrom::Past;
         }
-        if let Some(place) = place {
-            set.remove(place);
-        } else if set.len() == self.ways {
-            set.remove(0);
+        if known.is_some() {
+            self.sets.on_hit(line);
+        } else if let Ok(Some(victim)) = self.sets.insert(line, |_| true) {
+            self.lines.remove(&victim);
         }
-        set.push((line, passes));
+        self.lines.insert(line, passes);
         match (is_tag, passes) {
             (false, _) => ServedFrom::Here,
             (true, false) => ServedFrom::Brought,

@@ -108,7 +108,7 @@ impl BypassConfig {
             "only one scheme can decide which loads bypass the cache",
         );
         rules.expect(
-            !self.needs_lru() || l1.replacement.hardware(&l1.place("")).is_none(),
+            !self.needs_lru() || l1.replacement.selects_lru(),
             "bypass",
             kind,
             "another with an l1.replacement other than lru",

@@ -80,7 +80,7 @@ pub struct Pdp {
 impl Pdp {
     /// Creates the state of a cache at `path`; all lines start unprotected.
     #[must_use]
-    pub fn new(&CacheGeometry { path, sets, ways }: &CacheGeometry<'_>, config: &PdpConfig) -> Self {
+    pub fn new(&CacheGeometry { path, sets, ways, .. }: &CacheGeometry<'_>, config: &PdpConfig) -> Self {
         let spec = ArraySpec {
             path: format!("{path}.pdp"),
             storage: Storage::Sram,

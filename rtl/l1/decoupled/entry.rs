@@ -5,7 +5,7 @@ use arbitrary_int::u6;
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::{Encoding, Fields, FieldsExt, Payload};
-use crate::l1::replacement::{HasRank, RankShape};
+use crate::replacement::{HasRank, RankShape};
 
 /// State of a tag.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]

@@ -1,12 +1,12 @@
 use super::*;
 use crate::index::linear::Linear;
 use crate::kernel::{Wake, width_of};
-use crate::l1::replacement::lru::Lru;
+use crate::replacement::lru::Lru;
 
 /// Creates a tag store with one set of four lines.
 fn one_set(config: DecoupledConfig) -> Decoupled {
     let index = IndexUnit::new(&Linear {}.into(), 1, 128, 25);
-    let place = CacheGeometry { path: "l1", sets: 1, ways: 4 };
+    let place = CacheGeometry { group: "l1", path: "l1", sets: 1, ways: 4 };
     Decoupled::new(&place, &config, &Lru {}.into(), index, 25, false)
 }
 

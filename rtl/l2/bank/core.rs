@@ -8,12 +8,13 @@ use super::super::looking::LookupEntry;
 use super::super::mshr::{Mshr, MshrEntry, MshrShape, WaiterShape};
 use super::super::split::Split;
 use super::super::stats::{L2Features, L2Stats, Stall};
-use super::lines::Lines;
+use super::lines::{LinePlace, Lines};
 use crate::cells::arbiter::RoundRobin;
 use crate::cells::atomic::AtomicOp;
 use crate::cells::fifo::Fifo;
 use crate::cells::line::touched_sectors;
-use crate::cells::lru::{Recency, WORD_WAYS};
+use crate::cells::lru::WORD_WAYS;
+use crate::choice::CacheGeometry;
 use crate::dram::message::DramReply;
 use crate::index::IndexUnit;
 use crate::kernel::{
@@ -21,13 +22,15 @@ use crate::kernel::{
 };
 use crate::noc::interleave::Interleave;
 use crate::noc::packet::{Reply, Request, RequestKind};
+use crate::replacement::order::Order;
+use crate::replacement::{InsertedLine, Source};
 
 /// Dimensions of the memories that depend on the flow.
 pub(super) struct CoreShape {
     /// Read and write ports of the tag memory.
     pub tags: (u32, u32),
-    /// Read and write ports of the LRU memory.
-    pub recency: (u32, u32),
+    /// Read and write ports of the memory of the replacement state.
+    pub order: (u32, u32),
     /// Read and write ports of the data memory.
     pub data: (u32, u32),
     /// True if the flow needs more line states than the four that both flows have.
@@ -39,7 +42,7 @@ pub(super) struct CoreShape {
 }
 
 /// Registers and memories common to both flows.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Core {
     pub path: String,
     #[serde(with = "crate::config::text")]
@@ -50,7 +53,8 @@ pub(super) struct Core {
     pub split: Option<Box<Split>>,
     pub looking: Fifo<LookupEntry>,
     pub tags: Array<Tag>,
-    pub recency: Array<Recency>,
+    /// Replacement state of the sets.
+    pub order: Order,
     /// Data memory, atomic buffer and reply queue.
     pub lines: Lines,
     pub mshr: Mshr,
@@ -71,6 +75,7 @@ impl Core {
     /// Returns an empty bank.
     pub fn new(path: &str, config: &L2Config, place: BankPlace, shape: &CoreShape) -> Self {
         let memory = |name, columns, ports| memory(path, config, name, columns, ports);
+        let geometry = CacheGeometry { group: "l2", path, sets: config.sets, ways: config.ways };
         let tag = TagShape { tag_bits: tag_bits(config, &place), wide: shape.wide_tags };
         let mshr = MshrShape {
             entries: config.mshr_entries,
@@ -92,7 +97,7 @@ impl Core {
             split: Split::new(config.split_requests, &place).map(Box::new),
             looking: Fifo::new(config.lookup_latency, place.requests()),
             tags: Array::new(memory("tags", config.ways, shape.tags), tag),
-            recency: Array::new(memory("recency", 1, shape.recency), config.ways),
+            order: Order::new(&config.replacement, &geometry, |name, columns| memory(name, columns, shape.order)),
             lines: Lines::new(memory("data", config.ways, shape.data), config, &place),
             mshr: Mshr::new(&format!("{path}.mshr"), mshr),
             bursts: place.bursts(),
@@ -247,15 +252,24 @@ impl Core {
         self.stats.accesses += u64::from(kind == RequestKind::Read);
     }
 
-    /// Makes a way the most recently used of its set.
+    /// Updates the replacement state after an access that found the tag of its line.
     #[inline]
     pub fn touch(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
-        let recency = self.recency.read(at, set)[0].promote(way);
-        self.recency.write(at, set, 0, recency);
+        self.order.on_hit(at, set, way);
     }
 
-    /// Returns the way for a new line of the set: an empty way, else the least recently used way that may be
-    /// evicted.
+    /// Updates the replacement state for a line that takes a way. The tag of the way must still be the old
+    /// one.
+    #[inline]
+    pub fn insert(&mut self, at: &impl AnyEdge, (set, way): LinePlace, local: u64) {
+        let row = self.tags.row(set);
+        let evicts = row[way as usize].state != LineState::Invalid;
+        let newcomer = InsertedLine { set, way, evicts, source: Source { line: local, pc: 0 } };
+        self.order.on_insert(at, &newcomer, |way| row[way as usize].state.is_evictable());
+    }
+
+    /// Returns the way for a new line of the set: an empty way, else the victim of the replacement policy
+    /// among the ways that may be evicted.
     #[inline(always)]
     pub fn victim(&self, set: u32) -> Option<u32> {
         let (row, ways) = (self.tags.row(set), self.config.ways);
@@ -264,7 +278,7 @@ impl Core {
             let empty = row.iter().position(|cell| cell.state == LineState::Invalid);
             return empty.map(|way| way as u32);
         }
-        self.recency.row(set)[0].victim(ways, |way| row[way as usize].state.is_evictable())
+        self.order.victim(set, ways, |way| row[way as usize].state.is_evictable())
     }
 
     /// True if no request, line or reply is in flight in the common state; the flow may have more.
@@ -285,7 +299,7 @@ impl Core {
             split,
             looking,
             tags,
-            recency,
+            order,
             lines,
             mshr,
             bursts: _,
@@ -301,7 +315,7 @@ impl Core {
         }
         to.part("looking", |to| looking.describe(to));
         to.array("tags", tags);
-        to.array("recency", recency);
+        order.describe(to);
         to.array("data", data);
         to.part("mshr", |to| mshr.describe(to));
         flow(to);
@@ -328,7 +342,7 @@ impl Core {
         to.logic("changed", Logic::Mux { ways: 2, width: config.ways * self.tags.cell_bits() });
         to.logic("evicted", Logic::Mux { ways: config.ways, width: self.tags.cell_bits() });
         AtomicOp::describe_logic(place.line_bytes, to);
-        Recency::describe_logic(config.ways, to);
+        self.order.describe_logic(config.ways, to);
     }
 }
 

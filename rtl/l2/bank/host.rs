@@ -80,7 +80,7 @@ impl L2Bank {
     pub fn record(&mut self) {
         let core = self.core_mut();
         core.tags.record();
-        core.recency.record();
+        core.order.record();
         core.lines.data.record();
         core.mshr.record();
         match &mut self.flow {

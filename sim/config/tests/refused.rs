@@ -365,7 +365,8 @@ fn a_kind_that_is_no_text_is_refused_with_those_that_there_are() {
     for (path, kinds) in [
         ("throttle", "ccws, dwt-cs, none"),
         ("l1.bypass", "streaming"),
-        ("l1.replacement", "brrip, drrip, lru, ship, srrip"),
+        ("l1.replacement", "bip, brrip, dip, drrip, lip, lru, random, ship, srrip, tree-plru"),
+        ("l2.replacement", "bip, brrip, dip, drrip, lip, lru, random, ship, srrip, tree-plru"),
         ("l2.bypass", "streaming"),
         ("l1.index", "fermi, i-poly, linear"),
         ("sm.icache", "cache"),
@@ -623,7 +624,7 @@ fn a_policy_that_its_machine_cannot_follow_is_refused() {
     assert_eq!(
         expect_errors(&["tracker", "ship"], &[]),
         ["designs/tracker.toml:7:10: tracker.scheme is not off, expected off with l1.replacement = \"ship\": its \
-             table learns from hits of its own SM and has no port for those of other SMs"]
+             table records hits of its own SM and has no port for those of other SMs"]
     );
     assert_eq!(
         expect_errors(&[], &["l2.bypass.kind=coalesced"]),
@@ -709,7 +710,7 @@ fn several_lookups_a_cycle_are_refused_where_something_else_takes_one() {
         ("l1.mrpb.queues=1", "1 with l1.mrpb.queues above 0: one request per cycle enters the queues"),
         (
             "l1.replacement={ kind = \"ship\", signature = \"pc\", bits = 8 }",
-            "1 with an l1.replacement that learns: its table has a port for one use per cycle",
+            "1 with an l1.replacement of kind ship: its table has a port for one use per cycle",
         ),
         ("l1.bypass.kind=pdp", "1 with an l1.bypass of kind pdp: the scheme observes one load per cycle"),
     ] {

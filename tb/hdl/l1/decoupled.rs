@@ -17,9 +17,9 @@ use rtl::index::IndexUnit;
 use rtl::index::linear::Linear;
 use rtl::kernel::{Describe, Edge};
 use rtl::l1::decoupled::{AgeMode, Decoupled, DecoupledConfig};
-use rtl::l1::replacement::Source;
-use rtl::l1::replacement::lru::Lru;
 use rtl::l1::tags::{LineUse, Probe};
+use rtl::replacement::Source;
+use rtl::replacement::lru::Lru;
 
 use super::fills::{self, Reservation};
 use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
@@ -84,8 +84,14 @@ impl Unit {
         let config = DecoupledConfig { tag_ways, threshold, age_mode, ..DecoupledConfig::LI2015 };
         let line_bits = tag_bits + sets.ilog2();
         let index = IndexUnit::new(&Linear {}.into(), sets, 128, line_bits);
-        let dut =
-            Decoupled::new(&CacheGeometry { path: "l1", sets, ways }, &config, &Lru {}.into(), index, line_bits, false);
+        let dut = Decoupled::new(
+            &CacheGeometry { group: "l1", path: "l1", sets, ways },
+            &config,
+            &Lru {}.into(),
+            index,
+            line_bits,
+            false,
+        );
         let golden = Config {
             tags: tag_ways as usize,
             threshold,

@@ -8,17 +8,17 @@
 //! | sets in which every way is reserved                      | rare fills       |
 //! | the golden policy selects the same victim                | `access`         |
 
-use golden::l1::replacement as twin;
-use golden::l1::replacement::Scheme;
+use golden::replacement as twin;
+use golden::replacement::Scheme;
 use rtl::choice::CacheGeometry;
 use rtl::index::IndexUnit;
 use rtl::index::linear::Linear;
 use rtl::kernel::{Describe, Edge};
-use rtl::l1::replacement::brrip::Brrip;
-use rtl::l1::replacement::lru::Lru;
-use rtl::l1::replacement::srrip::Srrip;
-use rtl::l1::replacement::{ReplacementConfig, Source};
 use rtl::l1::tags::{LineUse, Probe, Tags};
+use rtl::replacement::brrip::Brrip;
+use rtl::replacement::lru::Lru;
+use rtl::replacement::srrip::Srrip;
+use rtl::replacement::{ReplacementConfig, Source};
 
 use super::fills::{self, Reservation};
 use crate::{Bench, Mistake, Ports, Random, Size, TrafficModes};
@@ -70,9 +70,9 @@ impl Unit {
         let line_bits = tag_bits + sets.ilog2();
         let index = IndexUnit::new(&Linear {}.into(), sets, 128, line_bits);
         let (config, golden): (ReplacementConfig, _) = match policy {
-            0 => (Lru {}.into(), twin::lru::Lru {}.twin(sets as usize)),
-            1 => (Srrip {}.into(), twin::srrip::Srrip {}.twin(sets as usize)),
-            _ => (Brrip {}.into(), twin::brrip::Brrip {}.twin(sets as usize)),
+            0 => (Lru {}.into(), twin::lru::Lru {}.twin(sets as usize, ways as usize)),
+            1 => (Srrip {}.into(), twin::srrip::Srrip {}.twin(sets as usize, ways as usize)),
+            _ => (Brrip {}.into(), twin::brrip::Brrip {}.twin(sets as usize, ways as usize)),
         };
         let tags = (0..2 * u64::from(ways)).map(|i| match i % 2 {
             0 => random.below(1 << tag_bits),
@@ -84,7 +84,13 @@ impl Unit {
             tag_bits,
             policy,
             tags: tags.collect(),
-            dut: Tags::new(&CacheGeometry { path: "l1", sets, ways }, (&config, false), index, line_bits, (1, false)),
+            dut: Tags::new(
+                &CacheGeometry { group: "l1", path: "l1", sets, ways },
+                (&config, false),
+                index,
+                line_bits,
+                (1, false),
+            ),
             golden,
             uses: vec![Vec::new(); sets as usize],
             reserved: Vec::new(),

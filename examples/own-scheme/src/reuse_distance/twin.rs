@@ -5,8 +5,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use golden::l1::replacement::places::WayMap;
-use golden::l1::replacement::{InsertedLine, Replacement, Scheme};
+use golden::replacement::places::WayMap;
+use golden::replacement::{InsertedLine, Replacement, Scheme};
 use serde::Deserialize;
 
 use crate::hash_by_division;
@@ -22,7 +22,7 @@ pub struct Keys {
 
 #[typetag::deserialize(name = "reuse-distance")]
 impl Scheme for Keys {
-    fn twin(&self, _sets: usize) -> Box<dyn Replacement> {
+    fn twin(&self, _sets: usize, _ways: usize) -> Box<dyn Replacement> {
         Box::new(Due { bits: self.bits, ..Due::default() })
     }
 }

@@ -86,7 +86,7 @@ impl Overlapped {
         let pieces = BurstMap::new(&place, by_sector);
         let shape = CoreShape {
             tags: (1, 1),
-            recency: (1, 1),
+            order: (1, 1),
             data: (1, config.data_ports),
             // With sector fetches, a partially present line has no state of its own.
             wide_tags: bypass.keeps_tags() || is_masked && !by_sector,

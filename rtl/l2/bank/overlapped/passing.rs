@@ -109,14 +109,15 @@ impl Overlapped {
     }
 
     /// Allocates a tag-only entry in a way, if one is given, for the line of the oldest request.
-    fn keep_tag(&mut self, at: &impl AnyEdge, Match { set, tag, .. }: Match, place: Option<u32>) {
+    fn keep_tag(&mut self, at: &impl AnyEdge, Match { local, set, tag, .. }: Match, place: Option<u32>) {
         let Some(way) = place else { return };
         let old = self.core.tags.row(set)[way as usize];
-        if old.state != LineState::TagOnly || old.tag != tag {
-            self.evict(at, (set, way), old, oldest(&self.core.looking).id);
-            self.core.tags.update(at, set, way, |cell| *cell = Tag { tag, state: LineState::TagOnly });
+        if old.state == LineState::TagOnly && old.tag == tag {
+            return self.core.touch(at, set, way);
         }
-        self.core.touch(at, set, way);
+        self.core.insert(at, (set, way), local);
+        self.evict(at, (set, way), old, oldest(&self.core.looking).id);
+        self.core.tags.update(at, set, way, |cell| *cell = Tag { tag, state: LineState::TagOnly });
     }
 
     /// Sends the write of the oldest request to memory without allocating its line.

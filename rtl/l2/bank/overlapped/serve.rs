@@ -77,8 +77,7 @@ impl Overlapped {
         }
         let matched = self.match_tags(at, line);
         if self.passing.is_none() || !self.serve_bypass(at, matched)? {
-            let way = self.serve(at, line, matched, can_write)?;
-            self.core.touch(at, matched.set, way);
+            self.serve(at, line, matched, can_write)?;
         }
         if let Some(passing) = &mut self.passing
             && kind == RequestKind::Read
@@ -91,19 +90,20 @@ impl Overlapped {
         Ok(true)
     }
 
-    /// Serves the oldest request or defers it until its line arrives. Returns the way of the line.
+    /// Serves the oldest request or defers it until its line arrives.
     #[inline(always)]
-    fn serve(&mut self, at: &impl AnyEdge, line: u64, matched: Match, can_write: bool) -> Result<u32, Stall> {
+    fn serve(&mut self, at: &impl AnyEdge, line: u64, matched: Match, can_write: bool) -> Result<(), Stall> {
         let set = matched.set;
         let Some(way) = matched.way else { return self.miss(at, matched, can_write) };
         match self.core.tags.row(set)[way as usize].state {
             LineState::Reserved => self.wait(at, line, matched.local)?,
             LineState::Partial => self.serve_partial(at, matched, way, can_write)?,
-            LineState::TagOnly => return self.miss(at, matched, can_write),
+            LineState::TagOnly => self.miss(at, matched, can_write)?,
             state if self.core.by_sector => self.serve_by_sector(at, matched, (set, way), state, can_write)?,
             state => self.hit(at, (set, way), state, can_write)?,
         }
-        Ok(way)
+        self.core.touch(at, set, way);
+        Ok(())
     }
 
     /// Matches the line of the oldest request against the tags, or returns the cached match.
@@ -175,14 +175,14 @@ impl Overlapped {
     }
 
     /// Serves a miss: evicts a victim and fetches the line, unless the bytes of a write make the fetch
-    /// unnecessary. Returns the way.
-    fn miss(&mut self, at: &impl AnyEdge, matched: Match, can_write: bool) -> Result<u32, Stall> {
-        let Match { local, set, tag, way } = matched;
+    /// unnecessary.
+    fn miss(&mut self, at: &impl AnyEdge, matched: Match, can_write: bool) -> Result<(), Stall> {
+        let Match { local, set, tag, way: known } = matched;
         let core = &self.core;
         let request = oldest(&core.looking);
         let (kind, id) = (request.kind, request.id);
         let kept = self.state_without_fetch(request);
-        let way = way.or_else(|| core.victim(set)).ok_or(Stall::LineAlloc)?;
+        let way = known.or_else(|| core.victim(set)).ok_or(Stall::LineAlloc)?;
         let entry = core.mshr.free();
         if kept.is_some() {
             if !can_write {
@@ -198,6 +198,9 @@ impl Overlapped {
         }
         core.room_for_ack(request)?;
 
+        if known.is_none() {
+            self.core.insert(at, (set, way), local);
+        }
         self.evict(at, (set, way), victim, id);
         let tag = Tag { tag, state: kept.unwrap_or(LineState::Reserved) };
         self.core.tags.update(at, set, way, |cell| *cell = tag);
@@ -211,7 +214,7 @@ impl Overlapped {
             self.fetch(at, local, (set, way), (entry, self.needs()), id);
         }
         self.core.stats.count(kind, LookupResult::Nowhere);
-        Ok(way)
+        Ok(())
     }
 
     /// Returns the state of the new line if a request needs no fetch, because of the bytes that it writes.

@@ -48,7 +48,7 @@ use pending::Pending;
 use swap::Swap;
 
 /// A bank with the transient flow. Way numbers beyond those of a set denote ways of the FRC.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Transient {
     pub core: Core,
     /// True if reads can hit a line in its way until its eviction is over.
@@ -77,7 +77,7 @@ fn shape(config: &L2Config, place: &BankPlace, frc_ways: u32, swap: u32) -> Core
         // Tag reads: lookup, choice of a swap. Tag writes: access, end of the recalls of a line, end of a
         // writeback per channel.
         tags: (2 + swap, 2 + channels + swap),
-        recency: (2 + swap, 1 + swap),
+        order: (2 + swap, 1 + swap),
         // Data reads: access, one burst per channel.
         data: (1 + channels + swap, config.data_ports + swap),
         wide_tags: true,

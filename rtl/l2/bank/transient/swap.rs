@@ -60,7 +60,7 @@ impl Transient {
         }
         let &FrcEntry { set, bound, .. } = frc.entry(entry);
         core.tags.take_reads(at, 1);
-        core.recency.take_reads(at, 1);
+        core.order.take_reads(at, 1);
         let may_go = |state: LineState| state == LineState::Invalid || state.is_here();
         let way = match bound {
             Some(way) => Some(u32::from(way)).filter(|&way| may_go(core.tags.row(set)[way as usize].state)),

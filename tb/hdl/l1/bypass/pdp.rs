@@ -51,7 +51,7 @@ impl Unit {
             Size::Synthesised => (1, 4, 16),
             Size::Any => (1 << random.below(4), 2 + random.below(15) as u32, 1 + random.below(255) as u32),
         };
-        let dut = Pdp::new(&CacheGeometry { path: "l1", sets, ways }, &PdpConfig { distance });
+        let dut = Pdp::new(&CacheGeometry { group: "l1", path: "l1", sets, ways }, &PdpConfig { distance });
         let golden = twin::Pdp::new(distance.into());
         Self { sets, ways, distance, dut, golden, moods: TrafficModes::default(), random }
     }

@@ -1,17 +1,17 @@
 //! # Replacement policies by lines
-//! Select the victim of a set, for the policies that li2015 section 4.2 names for the data store. Their state
-//! is kept per line, never per way.
+//! Select the victim of a set. The state of a policy is kept per line, never per way; only policies whose
+//! papers use way numbers track the way of each line.
 //! The `kind` key of the configuration selects a policy, with the same names as in the hardware.
 
-automod::dir!(pub "l1/replacement");
+automod::dir!(pub "replacement");
 
 use std::fmt::Debug;
 
 /// Configuration of a policy, from which the reference model is created.
 #[typetag::deserialize(tag = "kind")]
 pub trait Scheme: Debug + Send {
-    /// Creates the reference model for a cache of `sets` sets.
-    fn twin(&self, sets: usize) -> Box<dyn Replacement>;
+    /// Creates the reference model for a store of `sets` sets of `ways` ways.
+    fn twin(&self, sets: usize, ways: usize) -> Box<dyn Replacement>;
 }
 
 /// Line that a fill request inserts.

@@ -1,32 +1,41 @@
-//! # Replacement policy of a cache of the LSU
-//! Selects the victim of a set, by LRU (li2015 section 2.2) or a policy that li2015 section 4.2 names for the
-//! data store. These policies are static, bimodal and dynamic re-reference interval prediction (RRIP), and
-//! signature-based hit prediction (SHiP) on top of static RRIP. Each policy is one file here, with its
-//! configuration, its state and its updates of the ranks.
+//! # Replacement policy of a set-associative store
+//! Selects the victim of a set, in the caches of an SM (`l1`, `const_cache`, `texture_cache`) and in the L2.
+//! Each policy is one file here, with its configuration, its state and its updates of the ranks; the stores
+//! know the policy only by its hooks.
 //!
 //! Every policy keeps a rank per line and evicts the line of the highest rank, among equals the one in the
-//! lowest way. Policies differ in how they update the ranks. Re-reference ranks are two bits wide:
+//! lowest way. Policies differ in how they update the ranks. Re-reference ranks are two bits wide, positions
+//! in LRU order have log2 of the ways:
 //!
 //! | policy  | rank after a hit     | rank of an inserted line                                      |
 //! |---------|----------------------|---------------------------------------------------------------|
 //! | `lru`   | 0, lower ranks rise  | 0, lower ranks rise                                           |
+//! | `lip`   | 0, lower ranks rise  | highest, higher ranks fall                                    |
+//! | `bip`   | 0, lower ranks rise  | as `lip`, every 32nd line as `lru`                            |
+//! | `dip`   | 0, lower ranks rise  | as the better of `lru` and `bip`, by set dueling              |
 //! | `srrip` | 0                    | 2                                                             |
 //! | `brrip` | 0                    | 3, every 32nd line 2                                          |
 //! | `drrip` | 0                    | as the better of `srrip` and `brrip`, by set dueling          |
 //! | `ship`  | 0, trains its source | 3 if no line of its source was reused lately, otherwise 2     |
+//! | `tree-plru` | as the nodes of the tree say, after a use of the way | as after a hit            |
+//! | `random` | unchanged           | distance of each way from the one drawn for the next victim   |
+//!
+//! Sources: `lru` li2015 section 2.2; `lip`, `bip` and `dip` Qureshi et al., ISCA 2007; `srrip`, `brrip` and
+//! `drrip` Jaleel et al., ISCA 2010; `ship` Wu et al., MICRO 2011. li2015 section 4.2 uses the RRIP policies
+//! and SHiP.
 //!
 //! A refused access changes nothing. The learned state of a policy survives the end of a kernel, since it
-//! belongs to no line.
+//! belongs to no line. The tags of the L1 caches hold the ranks; other stores keep them in `order`.
 //!
 //! | port   | dir | payload           | contract                                                     |
 //! |--------|-----|-------------------|--------------------------------------------------------------|
-//! | `on_hit` | in  | set, way, ranks   | an accepted access hit the line: new ranks of its set        |
+//! | `on_hit` | in  | set, way, ranks   | an accepted access found the tag of its line: new ranks of its set |
 //! | `on_insert` | in  | newcomer, ranks   | an accepted miss takes the way: new ranks of its set         |
 //!
-//! Part of `rtl/l1/cache.rs`.
-//! Bench: its own tests and `tb/l1/streams.rs`.
+//! Part of `rtl/l1/cache.rs` and `rtl/l2/bank.rs`.
+//! Bench: its own tests, `tb/l1/streams.rs` and `tb/l2/replacement.rs`.
 
-automod::dir!(pub "l1/replacement");
+automod::dir!(pub "replacement");
 
 use std::fmt::Debug;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -39,10 +48,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::choice::{CacheGeometry, Choice};
 use crate::config::Rules;
-use crate::kernel::name::Name;
+use crate::kernel::name::{Name, intern};
 use crate::kernel::{Describe, DescribeExt, Edge, Fields, FieldsExt, Logic};
 
-/// Configuration of a replacement policy: its keys in `l1.replacement`, next to `kind`.
+/// Configuration of a replacement policy: its keys in `l1.replacement` or `l2.replacement`, next to `kind`.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Returns name and width of the ranks for sets of `ways` ways.
@@ -51,17 +60,36 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Creates the policy of one cache; `None` for LRU, where the ranks in the tags are the complete state.
     fn hardware(&self, place: &CacheGeometry<'_>) -> Option<Box<dyn Hooks>>;
 
-    /// Checks the keys, given the number of sets of the cache.
-    fn validate(&self, _sets: u32, _rules: &mut Rules) {}
+    /// Checks the keys, given the store that the policy is for.
+    fn validate(&self, _store: &StoreInfo, _rules: &mut Rules) {}
 
-    /// True if a table of the policy is trained by uses of the lines.
+    /// True if the policy has a table that uses of the lines update, through a port for one use per cycle.
     fn learns(&self) -> bool {
         false
     }
 }
 
+/// Properties of a store that decide which policies it can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoreInfo {
+    /// Number of sets.
+    pub sets: u32,
+    /// Number of ways.
+    pub ways: u32,
+    /// True if accesses carry the program counter of their instruction.
+    pub has_pc: bool,
+}
+
 /// Replacement policy that a configuration selects.
 pub type ReplacementConfig = Choice<dyn Scheme>;
+
+impl ReplacementConfig {
+    /// True if the policy is LRU.
+    #[must_use]
+    pub fn selects_lru(&self) -> bool {
+        self.typetag_name() == "lru"
+    }
+}
 
 impl<S: Scheme + 'static> From<S> for ReplacementConfig {
     fn from(scheme: S) -> Self {
@@ -87,7 +115,7 @@ pub type Ways = BitSlice<u64>;
 
 /// Hooks that the tags call in a policy other than LRU. Ranks are those of one set, by way; the line of the
 /// highest rank is evicted.
-#[watched("l1.replacement")]
+#[watched]
 #[typetag::serde]
 pub trait Hooks: Debug + Send {
     /// Returns the rank of an empty way.
@@ -135,9 +163,9 @@ pub trait HasRank {
 /// Source of an inserted line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Line address.
+    /// Line number, as the store numbers its lines.
     pub line: u64,
-    /// Program counter of the load that missed.
+    /// Program counter of the load that missed; 0 where accesses carry none.
     pub pc: u32,
 }
 
@@ -152,7 +180,8 @@ impl Replacement {
     /// Creates the policy of a cache, with no learned state.
     #[must_use]
     pub fn new(config: &ReplacementConfig, place: &CacheGeometry<'_>) -> Self {
-        Self(config.hardware(place).map(|hooks| Watched::of(config.typetag_name(), hooks)))
+        let slot = || intern(format!("{}.replacement", place.group));
+        Self(config.hardware(place).map(|hooks| Watched::of(slot(), config.typetag_name(), hooks)))
     }
 
     /// True if the ranks are in LRU order.
@@ -272,7 +301,7 @@ mod bench {
 
     impl Bench {
         pub fn new(config: impl Into<ReplacementConfig>, sets: u32) -> Self {
-            let place = CacheGeometry { path: "l1", sets, ways: 4 };
+            let place = CacheGeometry { group: "l1", path: "l1", sets, ways: 4 };
             Self { policy: Replacement::new(&config.into(), &place), wake: Wake::new(&[1]), cycle: 0 }
         }
 

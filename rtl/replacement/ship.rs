@@ -5,7 +5,7 @@ use arbitrary_int::u3;
 use serde::{Deserialize, Serialize};
 
 use super::rrip::{DISTANT, Insertion, LONG, RANK, Rrip, Rrpv};
-use super::{Hooks, InsertedLine, RankShape, Scheme};
+use super::{Hooks, InsertedLine, RankShape, Scheme, StoreInfo};
 use crate::choice::CacheGeometry;
 use crate::config::Rules;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Logic, Payload, Storage, bits_of};
@@ -17,7 +17,7 @@ const REGION_LINES_LOG2: u32 = 7;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Signature {
-    /// Program counter of the load.
+    /// Program counter of the load; only in the caches of an SM, whose accesses carry it.
     Pc,
     /// Region of 128 lines that holds the line: 16 KB with 128-byte lines.
     Region,
@@ -43,7 +43,14 @@ impl Scheme for ShipConfig {
         Some(Box::new(Rrip::new(Ship::new(self, place))))
     }
 
-    fn validate(&self, _sets: u32, rules: &mut Rules) {
+    fn validate(&self, store: &StoreInfo, rules: &mut Rules) {
+        rules.expect(
+            self.signature != Signature::Pc || store.has_pc,
+            "signature",
+            "pc",
+            "region",
+            "the requests to this store carry no program counter",
+        );
         rules.range("bits", u64::from(self.bits), 1..=16, "each signature has a counter");
     }
 
@@ -84,10 +91,10 @@ struct Origin {
 impl Ship {
     fn new(
         &ShipConfig { signature, bits }: &ShipConfig,
-        &CacheGeometry { path, sets, ways }: &CacheGeometry<'_>,
+        &CacheGeometry { path, sets, ways, .. }: &CacheGeometry<'_>,
     ) -> Self {
         let spec = |name: &str, rows, columns| ArraySpec {
-            path: format!("{path}.tags.ship.{name}"),
+            path: format!("{path}.ship.{name}"),
             storage: Storage::Sram,
             rows,
             columns,

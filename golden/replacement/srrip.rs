@@ -11,7 +11,7 @@ pub struct Srrip {}
 
 #[typetag::deserialize(name = "srrip")]
 impl Scheme for Srrip {
-    fn twin(&self, _sets: usize) -> Box<dyn Replacement> {
+    fn twin(&self, _sets: usize, _ways: usize) -> Box<dyn Replacement> {
         Box::new(Intervals::new(*self))
     }
 }

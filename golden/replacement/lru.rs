@@ -11,7 +11,7 @@ pub struct Lru {}
 
 #[typetag::deserialize(name = "lru")]
 impl Scheme for Lru {
-    fn twin(&self, _sets: usize) -> Box<dyn Replacement> {
+    fn twin(&self, _sets: usize, _ways: usize) -> Box<dyn Replacement> {
         Box::new(*self)
     }
 }

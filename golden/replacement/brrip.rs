@@ -11,7 +11,7 @@ pub struct Brrip {}
 
 #[typetag::deserialize(name = "brrip")]
 impl Scheme for Brrip {
-    fn twin(&self, _sets: usize) -> Box<dyn Replacement> {
+    fn twin(&self, _sets: usize, _ways: usize) -> Box<dyn Replacement> {
         Box::new(Intervals::new(Bimodal::default()))
     }
 }
@@ -23,10 +23,15 @@ pub struct Bimodal {
 }
 
 impl Bimodal {
+    /// Counts an insertion; true for every 32nd.
+    pub fn is_rare(&mut self) -> bool {
+        self.insertions += 1;
+        self.insertions.is_multiple_of(32)
+    }
+
     /// Returns the insertion value of the next line.
     pub fn insert(&mut self) -> u8 {
-        self.insertions += 1;
-        if self.insertions.is_multiple_of(32) { LONG } else { FAR }
+        if self.is_rare() { LONG } else { FAR }
     }
 }
 

@@ -28,7 +28,7 @@ pub struct Keys {
 
 #[typetag::deserialize(name = "ship")]
 impl Scheme for Keys {
-    fn twin(&self, _sets: usize) -> Box<dyn Replacement> {
+    fn twin(&self, _sets: usize, _ways: usize) -> Box<dyn Replacement> {
         Box::new(Intervals::new(Ship { keys: *self, fates: BTreeMap::new() }))
     }
 }

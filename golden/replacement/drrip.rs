@@ -4,6 +4,7 @@
 use serde::Deserialize;
 
 use super::brrip::Bimodal;
+use super::dueling::Duel;
 use super::intervals::{Insertion, Intervals, LONG};
 use super::{Replacement, Scheme};
 
@@ -13,33 +14,20 @@ pub struct Drrip {}
 
 #[typetag::deserialize(name = "drrip")]
 impl Scheme for Drrip {
-    fn twin(&self, sets: usize) -> Box<dyn Replacement> {
-        Box::new(Intervals::new(Dynamic { sets, bimodal: Bimodal::default(), balance: 0 }))
+    fn twin(&self, sets: usize, _ways: usize) -> Box<dyn Replacement> {
+        Box::new(Intervals::new(Dynamic { bimodal: Bimodal::default(), duel: Duel::new(sets) }))
     }
 }
 
 /// State of the set dueling between static and bimodal insertion.
 #[derive(Clone, Copy, Debug)]
 struct Dynamic {
-    sets: usize,
     bimodal: Bimodal,
-    /// Misses in static leader sets minus misses in bimodal leader sets, saturating at -512 and 511.
-    balance: i32,
+    duel: Duel,
 }
 
 impl Insertion for Dynamic {
     fn first(&mut self, set: usize, _source: u64) -> u8 {
-        let turn = set % (self.sets / 2);
-        if turn == 0 {
-            self.balance = (self.balance + 1).min(511);
-            LONG
-        } else if turn == self.sets / 4 {
-            self.balance = (self.balance - 1).max(-512);
-            self.bimodal.insert()
-        } else if self.balance >= 0 {
-            self.bimodal.insert()
-        } else {
-            LONG
-        }
+        if self.duel.first_leads(set) { LONG } else { self.bimodal.insert() }
     }
 }

@@ -2,21 +2,14 @@
 //! Uses the better of static and bimodal RRIP, by set dueling. Four leader sets lie a quarter of the sets
 //! apart, two for each policy. All other sets follow the policy whose leaders miss less.
 
-use arbitrary_int::traits::Integer;
-use arbitrary_int::u10;
 use serde::{Deserialize, Serialize};
 
+use super::dueling::{self, Duel};
 use super::rrip::{Bimodal, Insertion, LONG, RANK, Rrip, Rrpv};
-use super::{Hooks, InsertedLine, RankShape, Scheme};
+use super::{Hooks, InsertedLine, RankShape, Scheme, StoreInfo};
 use crate::choice::CacheGeometry;
 use crate::config::Rules;
-use crate::kernel::{Describe, Edge, FieldsExt, Logic, bits_of};
-
-/// Saturating counter that selects the policy with fewer misses.
-type Selector = u10;
-
-/// Smallest count at which the followers use the bimodal policy.
-const MIDDLE: Selector = Selector::new(Selector::MAX.value() / 2 + 1);
+use crate::kernel::{Describe, Edge};
 
 /// Configuration of DRRIP; it has no keys.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -30,53 +23,31 @@ impl Scheme for Drrip {
     }
 
     fn hardware(&self, place: &CacheGeometry<'_>) -> Option<Box<dyn Hooks>> {
-        let dynamic = Dynamic { sets: place.sets, bimodal: Bimodal::default(), choice: MIDDLE };
-        Some(Box::new(Rrip::new(dynamic)))
+        Some(Box::new(Rrip::new(Dynamic { bimodal: Bimodal::default(), duel: Duel::new(place.sets) })))
     }
 
-    fn validate(&self, sets: u32, rules: &mut Rules) {
-        rules.expect(
-            sets >= 8,
-            "kind",
-            format!("drrip with {sets} sets"),
-            "8 sets or more",
-            "each of the two policies has two leader sets, and the others follow",
-        );
+    fn validate(&self, store: &StoreInfo, rules: &mut Rules) {
+        dueling::validate("drrip", store, rules);
     }
 }
 
 /// Set dueling between static and bimodal insertion.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Dynamic {
-    sets: u32,
     bimodal: Bimodal,
-    /// Misses in the leader sets of static RRIP minus misses in those of bimodal RRIP, starting at `MIDDLE`.
-    choice: Selector,
+    duel: Duel,
 }
 
 #[typetag::serde]
 impl Insertion for Dynamic {
     fn start(&mut self, _at: &Edge<'_>, newcomer: &InsertedLine) -> Rrpv {
-        let (half, quarter) = (self.sets / 2, self.sets / 4);
-        let is_static = match newcomer.set % half {
-            0 => {
-                self.choice = self.choice.saturating_add(Selector::new(1));
-                true
-            }
-            place if place == quarter => {
-                self.choice = self.choice.saturating_sub(Selector::new(1));
-                false
-            }
-            _ => self.choice < MIDDLE,
-        };
-        if is_static { LONG } else { self.bimodal.insert() }
+        if self.duel.uses_first(newcomer.set) { LONG } else { self.bimodal.insert() }
     }
 
     fn describe(&self, to: &mut dyn Describe) {
-        let Self { sets: _, bimodal, choice } = self;
+        let Self { bimodal, duel } = self;
         bimodal.describe(to);
-        to.bits("choice", *choice);
-        to.logic("choice_step", Logic::Counter { width: bits_of::<Selector>() });
+        duel.describe(to);
     }
 }
 
@@ -103,7 +74,7 @@ mod tests {
     #[test]
     fn drrip_needs_sets_to_lead_and_to_follow() {
         let mut rules = Rules::default();
-        Drrip {}.validate(4, &mut rules);
+        Drrip {}.validate(&StoreInfo { sets: 4, ways: 4, has_pc: true }, &mut rules);
         let found: Vec<String> = rules.into_violations().iter().map(ToString::to_string).collect();
         let why = "each of the two policies has two leader sets, and the others follow";
         assert_eq!(found, [format!("kind is drrip with 4 sets, expected 8 sets or more: {why}")]);

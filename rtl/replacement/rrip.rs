@@ -81,15 +81,20 @@ impl Hooks for Rrip {
     }
 }
 
-/// Number of insertions modulo 32, to insert every 32nd line at [`LONG`].
+/// Number of insertions modulo 32, to treat every 32nd line differently: RRIP inserts it at [`LONG`].
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Bimodal(u5);
 
 impl Bimodal {
+    /// Counts an insertion. Returns true for every 32nd.
+    pub fn is_rare(&mut self) -> bool {
+        self.0 = self.0.wrapping_add(u5::new(1));
+        self.0 == u5::default()
+    }
+
     /// Returns the rank of the next inserted line.
     pub fn insert(&mut self) -> Rrpv {
-        self.0 = self.0.wrapping_add(u5::new(1));
-        if self.0 == u5::default() { LONG } else { DISTANT }
+        if self.is_rare() { LONG } else { DISTANT }
     }
 
     /// Adds the insertion counter to the hardware description.

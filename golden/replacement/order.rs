@@ -1,0 +1,61 @@
+//! # Sets of lines under a replacement policy
+//! Lists the lines of each set of a store, from least to most recently used, and lets the policy select
+//! victims. For stores whose contents another model holds, such as the L2 banks.
+
+use super::lru::Lru;
+use super::{InsertedLine, Replacement};
+use crate::index::SetIndex;
+
+/// Lines of a store, by set.
+#[derive(Debug)]
+pub struct LineSets {
+    index: SetIndex,
+    ways: usize,
+    /// Lines of each set, from least to most recently used.
+    sets: Vec<Vec<u64>>,
+    policy: Box<dyn Replacement>,
+}
+
+/// No line of a full set is eligible as victim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoVictim;
+
+impl LineSets {
+    /// Creates empty sets of `ways` ways under LRU.
+    pub fn new(index: SetIndex, ways: usize) -> Self {
+        Self { index, ways, sets: vec![Vec::new(); index.sets()], policy: Box::new(Lru {}) }
+    }
+
+    /// Sets the replacement policy; the default is LRU.
+    pub fn replace_by(&mut self, policy: Box<dyn Replacement>) {
+        self.policy = policy;
+    }
+
+    /// Records an access to a line that is listed.
+    pub fn on_hit(&mut self, line: u64) {
+        let set = &mut self.sets[self.index.set_of_line(line)];
+        set.retain(|other| *other != line);
+        set.push(line);
+        self.policy.on_hit(line);
+    }
+
+    /// Inserts a line. Returns the line that it replaces, if its set was full. Only lines for which `may_go`
+    /// is true are eligible.
+    ///
+    /// # Errors
+    /// Returns an error, and changes nothing, if the set is full and has no eligible line.
+    pub fn insert(&mut self, line: u64, may_go: impl Fn(u64) -> bool) -> Result<Option<u64>, NoVictim> {
+        let number = self.index.set_of_line(line);
+        let set = &mut self.sets[number];
+        let victim = if set.len() < self.ways {
+            None
+        } else {
+            Some(self.policy.victim(&mut set.iter().copied().filter(|other| may_go(*other))).ok_or(NoVictim)?)
+        };
+        set.retain(|other| Some(*other) != victim);
+        let stay: Vec<_> = set.iter().map(|&other| (other, may_go(other))).collect();
+        self.policy.on_insert(InsertedLine { line, pc: 0, set: number }, victim, &stay);
+        set.push(line);
+        Ok(victim)
+    }
+}

@@ -1,0 +1,61 @@
+//! # LRU order by time stamps
+//! Shared base of LIP, BIP and DIP (Qureshi et al., ISCA 2007): each line has a stamp, and the smallest one
+//! is evicted. A use takes the next larger stamp of all, and so does a line inserted at the front. A line
+//! inserted at the end takes the next smaller one.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+
+use super::{InsertedLine, Replacement};
+
+/// Choice of the insertion position.
+pub trait Position: Debug + Send {
+    /// True if a line inserted into this set is treated like one that was just used.
+    fn is_front(&mut self, set: usize) -> bool;
+}
+
+/// Policy with the choice `P` of the insertion position.
+#[derive(Debug)]
+pub struct Stamps<P> {
+    lines: BTreeMap<u64, i64>,
+    newest: i64,
+    oldest: i64,
+    position: P,
+}
+
+impl<P> Stamps<P> {
+    /// Creates the policy without lines.
+    pub fn new(position: P) -> Self {
+        Self { lines: BTreeMap::new(), newest: 0, oldest: 0, position }
+    }
+}
+
+impl<P: Position> Replacement for Stamps<P> {
+    fn victim(&self, lines: &mut dyn Iterator<Item = u64>) -> Option<u64> {
+        lines.min_by_key(|line| self.lines.get(line).copied())
+    }
+
+    fn on_hit(&mut self, line: u64) {
+        self.newest += 1;
+        self.lines.insert(line, self.newest);
+    }
+
+    fn on_insert(&mut self, newcomer: InsertedLine, victim: Option<u64>, _stay: &[(u64, bool)]) {
+        if let Some(victim) = victim {
+            self.lines.remove(&victim);
+        }
+        if self.position.is_front(newcomer.set) {
+            return self.on_hit(newcomer.line);
+        }
+        self.oldest -= 1;
+        self.lines.insert(newcomer.line, self.oldest);
+    }
+
+    fn left(&mut self, line: u64) {
+        self.lines.remove(&line);
+    }
+
+    fn forget_lines(&mut self) {
+        self.lines.clear();
+    }
+}

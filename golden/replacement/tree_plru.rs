@@ -1,0 +1,84 @@
+//! # Tree pseudo-LRU
+//! Halves the ways of a set again and again, and remembers for each range of ways which half was used last.
+//! The victim lies in the other half, or in the half that has an eligible line.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::places::WayMap;
+use super::{InsertedLine, Replacement, Scheme};
+
+/// Configuration of the policy, which has no parameters.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct TreePlru {}
+
+#[typetag::deserialize(name = "tree-plru")]
+impl Scheme for TreePlru {
+    fn twin(&self, _sets: usize, ways: usize) -> Box<dyn Replacement> {
+        let span = (0..).map(|n| 1 << n).find(|span| *span >= ways).unwrap_or(ways);
+        let (set_of, places) = (BTreeMap::new(), WayMap::default());
+        Box::new(Halves { span, set_of, places, upper_was_last: BTreeMap::new() })
+    }
+}
+
+/// State of the policy.
+#[derive(Debug)]
+struct Halves {
+    /// Smallest power of two that is not below the number of ways.
+    span: usize,
+    set_of: BTreeMap<u64, usize>,
+    places: WayMap,
+    /// For a set, and the first way and the size of a range: true if the upper half was used last. Ranges
+    /// that were never used count as if their upper half was.
+    upper_was_last: BTreeMap<(usize, usize, usize), bool>,
+}
+
+impl Halves {
+    /// Returns the victim among lines that are given with their ways, all in the range.
+    fn pick(&self, set: usize, (first, size): (usize, usize), lines: &[(usize, u64)]) -> Option<u64> {
+        if size == 1 {
+            return lines.first().map(|(_, line)| *line);
+        }
+        let half = size / 2;
+        let (lower, upper): (Vec<_>, Vec<_>) = lines.iter().partition(|(way, _)| *way < first + half);
+        let takes_lower = *self.upper_was_last.get(&(set, first, size)).unwrap_or(&true);
+        if upper.is_empty() || takes_lower && !lower.is_empty() {
+            self.pick(set, (first, half), &lower)
+        } else {
+            self.pick(set, (first + half, half), &upper)
+        }
+    }
+}
+
+impl Replacement for Halves {
+    fn victim(&self, lines: &mut dyn Iterator<Item = u64>) -> Option<u64> {
+        let lines: Vec<_> = lines.filter_map(|line| Some((self.places.of(line)?, line))).collect();
+        let set = *self.set_of.get(&lines.first()?.1)?;
+        self.pick(set, (0, self.span), &lines)
+    }
+
+    fn on_hit(&mut self, line: u64) {
+        let (Some(way), Some(&set)) = (self.places.of(line), self.set_of.get(&line)) else { return };
+        let mut size = self.span;
+        while size > 1 {
+            let first = way / size * size;
+            self.upper_was_last.insert((set, first, size), way >= first + size / 2);
+            size /= 2;
+        }
+    }
+
+    fn on_insert(&mut self, newcomer: InsertedLine, victim: Option<u64>, stay: &[(u64, bool)]) {
+        self.places.came(newcomer.line, victim, stay);
+        self.set_of.insert(newcomer.line, newcomer.set);
+        self.on_hit(newcomer.line);
+    }
+
+    fn left(&mut self, line: u64) {
+        self.places.left(line);
+    }
+
+    fn forget_lines(&mut self) {
+        self.places.clear();
+    }
+}

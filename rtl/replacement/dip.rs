@@ -1,0 +1,76 @@
+//! # Dynamic insertion (DIP)
+//! Uses the better of LRU and bimodal insertion, by set dueling (Qureshi et al., ISCA 2007, section 5). Four
+//! leader sets lie a quarter of the sets apart, two for each policy. All other sets follow the policy whose
+//! leaders miss less.
+
+use serde::{Deserialize, Serialize};
+
+use super::dueling::{self, Duel};
+use super::recency::{Position, RecencyOrder, rank};
+use super::rrip::Bimodal;
+use super::{Hooks, InsertedLine, RankShape, Scheme, StoreInfo};
+use crate::choice::CacheGeometry;
+use crate::config::Rules;
+use crate::kernel::Describe;
+
+/// Configuration of DIP; it has no keys.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dip {}
+
+#[typetag::serde(name = "dip")]
+impl Scheme for Dip {
+    fn rank(&self, ways: u32) -> RankShape {
+        rank(ways)
+    }
+
+    fn hardware(&self, place: &CacheGeometry<'_>) -> Option<Box<dyn Hooks>> {
+        let dynamic = DynamicPosition { bimodal: Bimodal::default(), duel: Duel::new(place.sets) };
+        Some(Box::new(RecencyOrder::new(dynamic)))
+    }
+
+    fn validate(&self, store: &StoreInfo, rules: &mut Rules) {
+        dueling::validate("dip", store, rules);
+    }
+}
+
+/// Set dueling between insertion at the front and bimodal insertion.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct DynamicPosition {
+    bimodal: Bimodal,
+    duel: Duel,
+}
+
+#[typetag::serde]
+impl Position for DynamicPosition {
+    fn is_front(&mut self, newcomer: &InsertedLine) -> bool {
+        self.duel.uses_first(newcomer.set) || self.bimodal.is_rare()
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        let Self { bimodal, duel } = self;
+        bimodal.describe(to);
+        duel.describe(to);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bench::{ANY, Bench};
+    use super::*;
+
+    #[test]
+    fn dip_follows_the_leaders_that_miss_less() {
+        let mut bench = Bench::new(Dip {}, 32);
+        let mut insert = |set| {
+            let newcomer = InsertedLine { set, way: 1, evicts: true, source: ANY };
+            bench.on_insert(newcomer, None, [0, 1, 2, 3])[1]
+        };
+        // On a tie, followers use the bimodal policy, which inserts at the end.
+        assert_eq!(insert(1), 3);
+        assert_eq!([8, 24].map(&mut insert), [3, 3]);
+        assert_eq!(insert(1), 0);
+        assert_eq!([0, 16].map(&mut insert), [0, 0]);
+        assert_eq!(insert(1), 3);
+    }
+}

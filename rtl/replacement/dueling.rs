@@ -1,0 +1,70 @@
+//! # Set dueling
+//! Selects the better of two insertion policies (Qureshi et al., ISCA 2007, section 5). A few leader sets
+//! always use one of the policies. A counter compares their misses, and all other sets follow the policy
+//! whose leaders miss less. The paper dedicates 32 of 1024 sets to each policy. Here each has two leader
+//! sets, a quarter of the sets apart from those of the other, which is the same share of a store of 64 sets.
+
+use arbitrary_int::traits::Integer;
+use arbitrary_int::u10;
+use serde::{Deserialize, Serialize};
+
+use super::StoreInfo;
+use crate::config::Rules;
+use crate::kernel::{Describe, FieldsExt, Logic, bits_of};
+
+/// Saturating counter that selects the policy with fewer misses.
+type Selector = u10;
+
+/// Smallest count at which the followers use the second policy.
+const MIDDLE: Selector = Selector::new(Selector::MAX.value() / 2 + 1);
+
+/// Duel between two policies.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Duel {
+    sets: u32,
+    /// Misses in the leader sets of the first policy minus misses in those of the second, starting at
+    /// `MIDDLE`.
+    choice: Selector,
+}
+
+impl Duel {
+    /// Returns a duel in a store of `sets` sets.
+    #[must_use]
+    pub fn new(sets: u32) -> Self {
+        Self { sets, choice: MIDDLE }
+    }
+
+    /// Counts a miss in a set. Returns true if the set uses the first policy.
+    pub fn uses_first(&mut self, set: u32) -> bool {
+        let (half, quarter) = (self.sets / 2, self.sets / 4);
+        match set % half {
+            0 => {
+                self.choice = self.choice.saturating_add(Selector::new(1));
+                true
+            }
+            place if place == quarter => {
+                self.choice = self.choice.saturating_sub(Selector::new(1));
+                false
+            }
+            _ => self.choice < MIDDLE,
+        }
+    }
+
+    /// Adds the counter to the hardware description.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { sets: _, choice } = self;
+        to.bits("choice", *choice);
+        to.logic("choice_step", Logic::Counter { width: bits_of::<Selector>() });
+    }
+}
+
+/// Checks that a store has enough sets for the leaders of the policy `kind`.
+pub fn validate(kind: &str, store: &StoreInfo, rules: &mut Rules) {
+    rules.expect(
+        store.sets >= 8,
+        "kind",
+        format!("{kind} with {} sets", store.sets),
+        "8 sets or more",
+        "each of the two policies has two leader sets, and the others follow",
+    );
+}

@@ -1,0 +1,180 @@
+//! # Replacement state of a store
+//! Keeps the replacement state of a store whose tags hold no ranks, in a memory with one row per set. Under
+//! LRU a row is the recency stack of the set. Under any other policy it holds a rank per way. The tags of the
+//! L1 caches hold their ranks themselves and do not use this block.
+//!
+//! | port        | dir | payload       | contract                                                       |
+//! |-------------|-----|---------------|----------------------------------------------------------------|
+//! | `victim`    | out | way           | way of the highest rank among the eligible ways; changes nothing |
+//! | `on_hit`    | in  | set, way      | an accepted access found the tag of its line                   |
+//! | `on_insert` | in  | inserted line | an accepted miss takes the way; the tags do not know it yet    |
+//!
+//! At most one `on_hit` or `on_insert` per cycle, unless the policy has no table and the memory has the
+//! ports.
+//!
+//! Part of `rtl/l2/bank.rs`.
+//! Twin: `golden/replacement/order.rs`.
+//! Bench: `tb/l2/replacement.rs`.
+
+use serde::{Deserialize, Serialize};
+
+use super::{InsertedLine, RankShape, Ranked, Replacement, ReplacementConfig, describe_ranks};
+use crate::cells::lru::Recency;
+use crate::choice::CacheGeometry;
+use crate::kernel::{AnyEdge, Array, ArraySpec, ArrayView, Describe, Fields, Payload};
+
+/// Replacement state of a store.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Order {
+    /// Recency stack of each set.
+    Lru(Array<Recency>),
+    /// Rank of each way, with the policy that updates them.
+    Ranked(Box<RankedOrder>),
+}
+
+/// Replacement state under a policy other than LRU.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RankedOrder {
+    ranks: Array<Rank>,
+    policy: Replacement,
+}
+
+/// Rank of a way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+struct Rank(u8);
+
+impl Ranked for Rank {
+    fn rank(&mut self) -> &mut u8 {
+        &mut self.0
+    }
+}
+
+impl Payload for Rank {
+    type Shape = RankShape;
+    fn fields<F: Fields + ?Sized>(&self, shape: &RankShape, to: &mut F) {
+        shape.field(self.0, to);
+    }
+}
+
+impl Order {
+    /// Returns the initial state. `memory` returns the specification of a memory of the store, given its name
+    /// and its number of columns.
+    #[must_use]
+    pub fn new(
+        config: &ReplacementConfig,
+        place: &CacheGeometry<'_>,
+        memory: impl FnOnce(&'static str, u32) -> ArraySpec,
+    ) -> Self {
+        let policy = Replacement::new(config, place);
+        if policy.is_lru() {
+            return Self::Lru(Array::new(memory("recency", 1), place.ways));
+        }
+        let mut ranks = Array::new(memory("ranks", place.ways), config.rank(place.ways));
+        ranks.clear_with(|_, way| Rank(policy.reset(way)));
+        Self::Ranked(Box::new(RankedOrder { ranks, policy }))
+    }
+
+    /// Updates the state of a set after a hit.
+    #[inline]
+    pub fn on_hit(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
+        match self {
+            Self::Lru(recency) => promote(recency, at, set, way),
+            Self::Ranked(order) => order.on_hit(at, set, way),
+        }
+    }
+
+    /// Updates the state of a set when a line is inserted. `might_have_gone` is true for the ways that could
+    /// have been the victim.
+    #[inline]
+    pub fn on_insert(&mut self, at: &impl AnyEdge, newcomer: &InsertedLine, might_have_gone: impl Fn(u32) -> bool) {
+        match self {
+            Self::Lru(recency) => promote(recency, at, newcomer.set, newcomer.way),
+            Self::Ranked(order) => order.on_insert(at, newcomer, might_have_gone),
+        }
+    }
+
+    /// Returns the victim of a set of `ways` ways, among those for which `may_go` is true.
+    #[must_use]
+    #[inline(always)]
+    pub fn victim(&self, set: u32, ways: u32, may_go: impl Fn(u32) -> bool) -> Option<u32> {
+        match self {
+            Self::Lru(recency) => recency.row(set)[0].victim(ways, may_go),
+            Self::Ranked(order) => order.victim(set, may_go),
+        }
+    }
+
+    /// Uses `count` read ports of the memory.
+    #[inline]
+    pub fn take_reads(&self, at: &impl AnyEdge, count: u32) {
+        match self {
+            Self::Lru(recency) => recency.take_reads(at, count),
+            Self::Ranked(order) => order.ranks.take_reads(at, count),
+        }
+    }
+
+    /// Starts to keep digests of the memories.
+    pub fn record(&mut self) {
+        match self {
+            Self::Lru(recency) => recency.record(),
+            Self::Ranked(order) => {
+                order.ranks.record();
+                order.policy.record();
+            }
+        }
+    }
+
+    /// Lists the memories, and the hardware of the policy.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        match self {
+            Self::Lru(recency) => to.array("recency", recency),
+            Self::Ranked(order) => {
+                let RankedOrder { ranks, policy } = &**order;
+                // A policy that derives its ranks from a table of its own stores none.
+                if ranks.cell_bits() > 0 {
+                    to.array("ranks", ranks);
+                }
+                policy.describe(to);
+            }
+        }
+    }
+
+    /// Lists the logic that updates the state of a set of `ways` ways and selects its victim.
+    pub fn describe_logic(&self, ways: u32, to: &mut dyn Describe) {
+        match self {
+            Self::Lru(_) => Recency::describe_logic(ways, to),
+            Self::Ranked(order) => describe_ranks(ways, order.ranks.cell_bits(), to),
+        }
+    }
+}
+
+impl RankedOrder {
+    #[inline(never)]
+    fn on_hit(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
+        let Self { ranks, policy } = self;
+        ranks.take_reads(at, 1);
+        ranks.update_row(at, set, |row| policy.on_hit(at.edge(), set, row, way as usize));
+    }
+
+    #[inline(never)]
+    fn on_insert(&mut self, at: &impl AnyEdge, newcomer: &InsertedLine, might_have_gone: impl Fn(u32) -> bool) {
+        let Self { ranks, policy } = self;
+        ranks.take_reads(at, 1);
+        ranks.update_row(at, newcomer.set, |row| {
+            policy.on_insert(at.edge(), newcomer, row, |way, _| might_have_gone(way as u32));
+        });
+    }
+
+    #[inline(never)]
+    fn victim(&self, set: u32, may_go: impl Fn(u32) -> bool) -> Option<u32> {
+        let ways = self.ranks.row(set).iter().enumerate().filter(|&(way, _)| may_go(way as u32));
+        // Among equal ranks the lowest way wins.
+        ways.rev().max_by_key(|(_, rank)| rank.0).map(|(way, _)| way as u32)
+    }
+}
+
+/// Makes a way the most recently used of its set.
+#[inline(always)]
+fn promote(recency: &mut Array<Recency>, at: &impl AnyEdge, set: u32, way: u32) {
+    let stack = recency.read(at, set)[0].promote(way);
+    recency.write(at, set, 0, stack);
+}

@@ -1,0 +1,74 @@
+//! # LRU order with a choice of the insertion position
+//! Implements the common rules of LIP, BIP and DIP (Qureshi et al., ISCA 2007, section 4): a rank is a
+//! position in LRU order, and a hit moves its line to the front. The policies differ from LRU only in the
+//! position of an inserted line: the front (most recently used) or the end (least recently used) of the
+//! order. A line that is inserted at the end and not used is the next victim of its set.
+
+use std::fmt::Debug;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Hooks, InsertedLine, RankShape, Ways};
+use crate::kernel::{Describe, Edge};
+
+/// Returns name and width of the rank.
+#[must_use]
+pub fn rank(ways: u32) -> RankShape {
+    RankShape { name: "lru", bits: ways.next_power_of_two().ilog2() }
+}
+
+/// Choice of the insertion position.
+#[typetag::serde]
+pub trait Position: Debug + Send {
+    /// Returns true if an inserted line goes to the front of the order.
+    fn is_front(&mut self, newcomer: &InsertedLine) -> bool;
+
+    /// Adds registers and logic to the hardware description.
+    fn describe(&self, _to: &mut dyn Describe) {}
+}
+
+/// Policy that keeps lines in LRU order and chooses their insertion position.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RecencyOrder(Box<dyn Position>);
+
+impl RecencyOrder {
+    /// Creates the policy with this choice of the position.
+    #[must_use]
+    pub fn new(position: impl Position + 'static) -> Self {
+        Self(Box::new(position))
+    }
+}
+
+#[typetag::serde]
+impl Hooks for RecencyOrder {
+    fn reset(&self, way: u32) -> u8 {
+        way as u8
+    }
+
+    fn on_hit(&mut self, _at: &Edge<'_>, (_, way): (u32, u32), ranks: &mut [u8]) {
+        to_front(ranks, way as usize);
+    }
+
+    fn on_insert(&mut self, _at: &Edge<'_>, newcomer: &InsertedLine, _may_go: &Ways, ranks: &mut [u8]) {
+        let way = newcomer.way as usize;
+        if self.0.is_front(newcomer) { to_front(ranks, way) } else { to_end(ranks, way) }
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        self.0.describe(to);
+    }
+}
+
+/// Makes a way the most recently used one.
+fn to_front(ranks: &mut [u8], way: usize) {
+    let old = ranks[way];
+    ranks.iter_mut().for_each(|rank| *rank += u8::from(*rank < old));
+    ranks[way] = 0;
+}
+
+/// Makes a way the least recently used one.
+fn to_end(ranks: &mut [u8], way: usize) {
+    let old = ranks[way];
+    ranks.iter_mut().for_each(|rank| *rank -= u8::from(*rank > old));
+    ranks[way] = (ranks.len() - 1) as u8;
+}
