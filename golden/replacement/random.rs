@@ -64,7 +64,7 @@ impl Replacement for Draws {
         self.next.insert(newcomer.set, next);
     }
 
-    fn left(&mut self, line: u64) {
+    fn on_invalidate(&mut self, line: u64) {
         self.places.left(line);
     }
 

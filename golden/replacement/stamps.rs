@@ -51,7 +51,7 @@ impl<P: Position> Replacement for Stamps<P> {
         self.lines.insert(newcomer.line, self.oldest);
     }
 
-    fn left(&mut self, line: u64) {
+    fn on_invalidate(&mut self, line: u64) {
         self.lines.remove(&line);
     }
 

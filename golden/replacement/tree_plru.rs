@@ -74,7 +74,7 @@ impl Replacement for Halves {
         self.on_hit(newcomer.line);
     }
 
-    fn left(&mut self, line: u64) {
+    fn on_invalidate(&mut self, line: u64) {
         self.places.left(line);
     }
 
