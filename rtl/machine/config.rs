@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::CLOCKS;
 use crate::config::{Rules, Side, Violation};
 use crate::dram::config::DramConfig;
+use crate::dram::message::DramShape;
 use crate::kernel::{Clocks, MOST_DOMAINS, MOST_OF_A_KIND};
 use crate::l1::config::{CacheConfig, L1Config, LsuConfig, MOST_WAYS as L1_MOST_WAYS, Organisation};
 use crate::l1::dueling::Leaders;
@@ -349,6 +350,16 @@ impl MachineConfig {
         let run_bytes = u64::from(self.interleave_bytes);
         let runs = ((1u64 << self.addr_bits) / run_bytes).div_ceil(self.num_channels().into());
         (runs * run_bytes / u64::from(self.dram.burst_bytes())).next_power_of_two().ilog2()
+    }
+
+    /// Returns the widths of the messages between L2 banks and DRAM channels.
+    #[must_use]
+    pub fn bursts(&self) -> DramShape {
+        DramShape {
+            burst_bits: self.burst_bits(),
+            acknowledges: self.l2.acknowledges(),
+            requester_bits: self.dram.requester_bits(self.num_sms),
+        }
     }
 
     /// Returns the number of DRAM channels of all partitions.
