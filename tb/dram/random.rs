@@ -4,8 +4,11 @@
 use rtl::dram::config::{AddressMapping, CommandBus, DramConfig, DramTiming, GroupBits, Refresh, WriteDrain};
 use rtl::dram::message::DramRequest;
 use rtl::dram::policy::PolicyConfig;
+use rtl::dram::policy::atlas::AtlasConfig;
+use rtl::dram::policy::bliss::BlissConfig;
 use rtl::dram::policy::fcfs::Fcfs;
 use rtl::dram::policy::fr_fcfs::FrFcfs;
+use rtl::dram::policy::par_bs::ParBsConfig;
 
 use super::bench::{NUM_SMS, TimedRequest, preset, reference};
 use crate::kit::{Random, Stall};
@@ -100,8 +103,11 @@ fn config(random: &mut Random) -> DramConfig {
 
 /// Draws an arbitration policy.
 fn policy(random: &mut Random) -> PolicyConfig {
-    match random.below(4) {
-        0 => Fcfs {}.into(),
+    match random.below(8) {
+        0 | 1 => Fcfs {}.into(),
+        2 => BlissConfig { threshold: one_of(random, &[0, 4]), interval: 1000 }.into(),
+        3 => AtlasConfig { quantum: 500, starvation: 200, decay: 3 }.into(),
+        4 => ParBsConfig { marking_cap: one_of(random, &[1, 5]) }.into(),
         _ => FrFcfs { hit_cap: one_of(random, &[0, 1, 4, 16]) }.into(),
     }
 }

@@ -402,6 +402,9 @@ impl Draw {
             "{ kind = \"fr-fcfs\", hit_cap = 0 }",
             "{ kind = \"fr-fcfs\", hit_cap = 1 }",
             "{ kind = \"fr-fcfs\", hit_cap = 20 }",
+            "{ kind = \"bliss\", threshold = 2, interval = 1000 }",
+            "{ kind = \"atlas\", quantum = 1000, starvation = 200, decay = 3 }",
+            "{ kind = \"par-bs\", marking_cap = 2 }",
         ];
         self.one_of("dram.policy", &policies);
     }
