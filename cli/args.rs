@@ -150,7 +150,7 @@ A failing case is reduced as long as it fails in the same way, and saved to its 
 const DRAM_EXAMPLES: &str = "Examples:
   warpsieve dram trace.csv --machine gddr5-reference \\
       --commands commands.csv --requests requests.csv
-  warpsieve dram trace.csv --machine fermi --set dram.policy=fcfs --check
+  warpsieve dram trace.csv --machine fermi --set dram.policy.kind=fcfs --check
 
 A trace has the heading cycle,op,addr (row,bank,bankgroup,col may follow) and one request per line,
 such as 0,R,0x00000040. Requests are offered in file order, each from its cycle on, at most one per

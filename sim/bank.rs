@@ -60,7 +60,7 @@ impl WiredBank {
     fn new(config: &MachineConfig, partition: u32) -> Self {
         let place = config.bank_place(partition);
         let packets = config.packets();
-        let bursts = DramShape { burst_bits: config.burst_bits(), acknowledges: config.l2.acknowledges() };
+        let bursts = config.bursts();
         let recalls = RecallShape {
             line_bits: packets.line_bits,
             sm_bits: packets.sm_bits,

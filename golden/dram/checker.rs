@@ -68,11 +68,7 @@ impl Checker {
             let end = place + cycle.len();
             for command in cycle {
                 let history = History { before: &commands[..place], beside: &commands[place + 1..end] };
-                for (rule, &bound) in RULES.iter().zip(&self.bounds) {
-                    if rule.to.contains(&command.kind) {
-                        found.extend(self.check_rule(rule, bound, history, command));
-                    }
-                }
+                found.extend(self.check_rules(history, command));
                 found.extend(check_state(&rows, command));
                 place += 1;
             }
@@ -82,6 +78,17 @@ impl Checker {
             found.extend(self.check_end(commands));
         }
         found
+    }
+
+    /// Yields the violations of all rules about earlier commands.
+    fn check_rules(&self, history: History, command: &Command) -> impl Iterator<Item = Violation> {
+        let rules = RULES.iter().zip(&self.bounds).filter(|(rule, _)| rule.to.contains(&command.kind));
+        rules.filter_map(move |(rule, &bound)| self.check_rule(rule, bound, history, command))
+    }
+
+    /// Yields the violations of all rules about distances by a command after those of earlier cycles.
+    pub(super) fn distance_violations(&self, before: &[Command], command: &Command) -> impl Iterator<Item = Violation> {
+        self.check_rules(History { before, beside: &[] }, command)
     }
 
     fn check_rule(&self, rule: &Rule, bound: u64, history: History, command: &Command) -> Option<Violation> {

@@ -1,12 +1,14 @@
 //! Checker of GDDR5 and HBM command streams: takes a list of commands with their cycles and returns the
 //! violated rules. It is independent of queues and arbitration and relies only on the guarantees that the
-//! device and its users need.
+//! device and its users need. A separate judge compares the commands with those of an arbitration policy.
 
+pub mod arbiter;
 pub mod checker;
 pub mod command;
 #[cfg(test)]
 mod fixtures;
 pub mod mapping;
+pub mod policy;
 pub mod requests;
 pub mod rules;
 pub mod timing;

@@ -58,14 +58,14 @@ impl Replacement for Draws {
     }
 
     fn on_insert(&mut self, newcomer: InsertedLine, victim: Option<u64>, stay: &[(u64, bool)]) {
-        self.places.came(newcomer.line, victim, stay);
+        self.places.on_insert(newcomer.line, victim, stay);
         self.set_of.insert(newcomer.line, newcomer.set);
         let next = self.draw();
         self.next.insert(newcomer.set, next);
     }
 
     fn on_invalidate(&mut self, line: u64) {
-        self.places.left(line);
+        self.places.on_invalidate(line);
     }
 
     fn forget_lines(&mut self) {

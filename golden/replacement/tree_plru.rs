@@ -69,13 +69,13 @@ impl Replacement for Halves {
     }
 
     fn on_insert(&mut self, newcomer: InsertedLine, victim: Option<u64>, stay: &[(u64, bool)]) {
-        self.places.came(newcomer.line, victim, stay);
+        self.places.on_insert(newcomer.line, victim, stay);
         self.set_of.insert(newcomer.line, newcomer.set);
         self.on_hit(newcomer.line);
     }
 
     fn on_invalidate(&mut self, line: u64) {
-        self.places.left(line);
+        self.places.on_invalidate(line);
     }
 
     fn forget_lines(&mut self) {

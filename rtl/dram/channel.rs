@@ -1,7 +1,7 @@
 //! # DRAM channel
 //! Controls one GDDR5 or HBM channel and models its memory with real bytes. It issues one command per cycle
-//! of the command clock CK, or one row and one column command on separate buses. Banks keep their rows open,
-//! and arbitration is FR-FCFS (khairy2015 table 1).
+//! of the command clock CK, or one row and one column command on separate buses. Banks keep their rows open.
+//! Arbitration is FR-FCFS (khairy2015 table 1) or another policy of `rtl/dram/policy`.
 //!
 //! | port  | dir | payload        | contract                                                          |
 //! |-------|-----|----------------|-------------------------------------------------------------------|
@@ -40,11 +40,13 @@ use super::counts::Counts;
 use super::drain::{Drain, ServableSlots};
 use super::mapping::BurstLocation;
 use super::message::{DramReply, DramRequest};
+use super::policy::WaitingRequest;
 use super::queue::{Entry, MAX, Queue, WaitIntegrals, with};
+use super::ranked::RankedCandidates;
 use super::recorded::ChannelPlace;
 use super::refresh::Refresher;
 use super::replies::Replies;
-use super::scheduler::{Candidates, Gates, Plan, Scheduler, View};
+use super::scheduler::{Gates, Plan, Scheduler, View};
 use super::store::{Store, StoreError};
 use super::timing::Timing;
 use crate::cells::arbiter::RoundRobin;
@@ -80,6 +82,10 @@ pub struct DramChannel {
     store: Store,
     /// True if row commands have a bus of their own.
     is_dual: bool,
+    /// True if the policy ranks requests.
+    is_ranked: bool,
+    /// Next cycle in which the ranks change with time alone; `u64::MAX` if there is none.
+    quantum: u64,
     /// Command bus, or that of row commands; bus of column commands, if there are two.
     buses: [Command; 2],
     /// Statistics, except for integrals over time and derived values.
@@ -110,25 +116,28 @@ pub struct DramIo<'a> {
 }
 
 impl DramChannel {
-    /// Creates a channel of one L2 bank, with closed banks and no memory mapped.
+    /// Creates a channel of one L2 bank, for requests of `num_sms` SMs. Its banks are closed, and no memory is
+    /// mapped.
     #[must_use]
-    pub fn new(config: &DramConfig, path: &str) -> Self {
+    pub fn new(config: &DramConfig, path: &str, num_sms: u32) -> Self {
         let burst_bytes = config.burst_bytes();
-        Self::with_sharers(config, path, Interleave::new(1, burst_bytes, burst_bytes))
+        Self::with_sharers(config, path, Interleave::new(1, burst_bytes, burst_bytes), num_sms)
     }
 
     /// Creates a channel whose bursts are interleaved among several L2 banks.
     #[must_use]
-    pub fn with_sharers(config: &DramConfig, path: &str, sharers: Interleave) -> Self {
+    pub fn with_sharers(config: &DramConfig, path: &str, sharers: Interleave, num_sms: u32) -> Self {
+        let scheduler = Scheduler::new(config, num_sms);
+        let quantum = scheduler.hooks().map(|hooks| hooks.next_quantum());
         Self {
             sharers,
             turn: RoundRobin::new(sharers.num_partitions),
-            queue: Queue::new(config, path),
+            queue: Queue::new(config, path, num_sms),
             num_banks: config.banks(),
             banks: [Bank::CLOSED; MAX],
             capped: 0,
             timing: Timing::new(config),
-            scheduler: Scheduler::new(config),
+            scheduler,
             drain: Drain::new(config),
             refresher: Refresher::new(config),
             replies: Replies::new(config, path),
@@ -136,6 +145,8 @@ impl DramChannel {
             row_plan: Plan::NOTHING,
             store: Store::new(config, path),
             is_dual: config.command_bus == CommandBus::Dual,
+            is_ranked: quantum.is_some(),
+            quantum: quantum.unwrap_or(u64::MAX),
             buses: [Command::default(); 2],
             counts: Counts::default(),
             counted_to: 0,
@@ -199,6 +210,9 @@ impl DramChannel {
     pub fn record(&mut self) {
         self.queue.record();
         self.replies.record();
+        if let Some(hooks) = self.scheduler.hooks_mut() {
+            hooks.record();
+        }
     }
 
     /// Executes an edge at which something may happen.
@@ -208,6 +222,9 @@ impl DramChannel {
         let cycle = at.cycle();
         let reads = self.replies.has_room();
         let sent = self.replies.send(&mut rsp, self.sharers, at);
+        if self.quantum <= cycle {
+            self.end_quantum(cycle, reads);
+        }
         if self.refresher.stops_requests(cycle) {
             self.drain_for_refresh(cycle, reads);
         }
@@ -221,6 +238,9 @@ impl DramChannel {
         let taken = self.take(&mut req, &mut rsp, at);
         // A read that found no free reply entry can have one from the next cycle on.
         let appeared = sent && !reads;
+        if self.is_ranked && (issued || taken) {
+            self.report_change(cycle);
+        }
         if issued || taken || appeared {
             // A newly accepted request cannot replace a column command already planned for this cycle.
             self.look_ahead(cycle + 1, !issued && !appeared);
@@ -232,7 +252,35 @@ impl DramChannel {
         // Data that are due but were not sent wait for room in the reply link, which is an event.
         let data = self.replies.first_due();
         let data = if data > cycle || sent { data } else { u64::MAX };
-        sleep_until(self.due().min(self.refresher.due()).min(data), cycle)
+        sleep_until(self.due().min(self.refresher.due()).min(data).min(self.quantum), cycle)
+    }
+
+    /// Lets the policy change its ranks in `cycle`, and chooses the next commands again; `reads` as for
+    /// [`Self::choose`].
+    #[cold]
+    fn end_quantum(&mut self, cycle: u64, reads: bool) {
+        if let Some(hooks) = self.scheduler.hooks_mut() {
+            hooks.on_quantum(cycle);
+            self.quantum = hooks.next_quantum();
+            assert!(self.quantum > cycle, "cycle {cycle}: the policy of the channel ends two quanta in one cycle");
+        }
+        self.plan_from(cycle, reads);
+    }
+
+    /// Lists all waiting requests to a policy that ranks them.
+    #[inline(never)]
+    fn report_change(&mut self, cycle: u64) {
+        let Some(hooks) = self.scheduler.hooks_mut() else { return };
+        let (mut waiting, mut count) = ([WaitingRequest::default(); MAX], 0);
+        let mut left = self.queue.occupied_slots();
+        while left != 0 {
+            let oldest = self.queue.oldest(left);
+            left &= !(1 << oldest);
+            waiting[count] = self.queue.request(oldest);
+            count += 1;
+        }
+        hooks.on_change(cycle, &waiting[..count]);
+        self.quantum = hooks.next_quantum();
     }
 
     /// Returns the cycle before which no command of a request is legal.
@@ -280,7 +328,10 @@ impl DramChannel {
                 return true;
             }
         }
-        self.queue.accept(at, request, |bank| self.banks[bank % MAX].open());
+        let slot = self.queue.accept(at, request, |bank| self.banks[bank % MAX].open());
+        if let Some(hooks) = self.scheduler.hooks_mut() {
+            hooks.on_accept(at.cycle(), &self.queue.request(slot));
+        }
         req.drop_head(at);
         true
     }
@@ -293,7 +344,7 @@ impl DramChannel {
         if self.refresher.is_draining() {
             // While the channel drains for a refresh, the choice is repeated at every edge.
             (self.plan, self.row_plan) = (Plan::ask(cycle), Plan::NOTHING);
-        } else if !keeps || self.is_dual || self.drain.is_on() || !self.plan.is_column_at(cycle) {
+        } else if !keeps || self.is_dual || self.is_ranked || self.drain.is_on() || !self.plan.is_column_at(cycle) {
             self.plan_from(cycle, self.replies.has_room());
         }
     }
@@ -326,14 +377,24 @@ impl DramChannel {
     /// Returns the next command from `cycle` on, if some requests may not be served.
     #[inline(never)]
     fn choose_behind_gates(&self, cycle: u64, reads: bool) -> Plan {
-        self.view().choose(cycle, self.behind_gates(cycle), reads)
+        match self.scheduler.hooks() {
+            Some(hooks) => {
+                RankedCandidates::new(hooks, self.gates(cycle), self.view()).choose(self.view(), cycle, reads)
+            }
+            None => self.view().choose(cycle, self.scheduler.behind(self.gates(cycle), self.view()), reads),
+        }
     }
 
     /// Returns the next command of the bus for rows from `cycle` on.
     #[inline(never)]
     fn choose_row(&self, cycle: u64) -> Plan {
-        let candidates = if self.is_gated() { self.behind_gates(cycle) } else { self.view().all_candidates() };
-        self.view().choose_row(cycle, candidates)
+        if !self.is_gated() {
+            return self.view().choose_row(cycle, self.view().all_candidates());
+        }
+        match self.scheduler.hooks() {
+            Some(hooks) => RankedCandidates::new(hooks, self.gates(cycle), self.view()).choose_row(self.view(), cycle),
+            None => self.view().choose_row(cycle, self.scheduler.behind(self.gates(cycle), self.view())),
+        }
     }
 
     /// True if some requests may not be served.
@@ -341,14 +402,13 @@ impl DramChannel {
         self.refresher.is_draining() || self.drain.is_on() || !self.scheduler.is_unrestricted(self.view())
     }
 
-    /// Returns the candidates, if some requests may not be served.
-    fn behind_gates(&self, cycle: u64) -> Candidates {
-        let gates = if self.refresher.is_draining() {
+    /// Returns the restrictions on commands from `cycle` on.
+    fn gates(&self, cycle: u64) -> Gates {
+        if self.refresher.is_draining() {
             Gates { turn: ServableSlots::ALL, columns: self.refresher.last(), rows: false }
         } else {
             Gates { turn: self.drain.turn(cycle, &self.queue), columns: u64::MAX, rows: true }
-        };
-        self.scheduler.behind(gates, self.view())
+        }
     }
 
     /// Issues the commands planned for this cycle; `reads` as for [`Self::choose`].
@@ -391,6 +451,7 @@ impl DramChannel {
         if !kind.is_column() {
             return self.send_row(at.cycle(), kind, slot);
         }
+        self.report_issue(at.cycle(), kind, slot);
         let Entry { id, place, .. } = *self.queue.entry(slot);
         let BurstLocation { bank, row, column } = place;
         self.buses[usize::from(self.is_dual)] = Command { cycle: at.cycle(), kind, bank, row, column, id };
@@ -399,12 +460,20 @@ impl DramChannel {
 
     /// Issues an ACT or PRE on the bus that carries row commands.
     fn send_row(&mut self, cycle: u64, kind: CommandKind, slot: usize) {
+        self.report_issue(cycle, kind, slot);
         let Entry { id, place: BurstLocation { bank, row, .. }, .. } = *self.queue.entry(slot);
         self.buses[0] = Command { cycle, kind, bank, row, column: 0, id };
         if kind == CommandKind::Act {
             self.activate(cycle, usize::from(bank), row);
         } else {
             self.precharge(cycle, usize::from(bank));
+        }
+    }
+
+    /// Reports a command that is issued now to a policy that ranks requests.
+    fn report_issue(&mut self, cycle: u64, kind: CommandKind, slot: usize) {
+        if let Some(hooks) = self.scheduler.hooks_mut() {
+            hooks.on_issue(cycle, &self.queue.request(slot), kind);
         }
     }
 
@@ -523,7 +592,7 @@ impl DramChannel {
         let [bus, column_bus] = &mut self.buses;
         (bus.kind, column_bus.kind) = (CommandKind::Nop, CommandKind::Nop);
         // Many edges only return the bus to idle after a command, or are earlier than necessary.
-        let due = self.due().min(self.refresher.due()).min(self.replies.first_due());
+        let due = self.due().min(self.refresher.due()).min(self.replies.first_due()).min(self.quantum);
         if due > at.cycle() && !(self.queue.has_room() && io.req.has_beat(at)) {
             return sleep_until(due, at.cycle());
         }
@@ -559,6 +628,9 @@ impl Block for DramChannel {
             // Off chip, and determined by the accepted requests.
             store: _,
             is_dual,
+            is_ranked: _,
+            // The policy describes its timer.
+            quantum: _,
             buses: [bus, column_bus],
             counts: _,
             counted_to: _,

@@ -3,6 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::message::BURST_BYTES;
+use super::policy::PolicyConfig;
+#[cfg(test)]
+use super::policy::fr_fcfs::FrFcfs;
 use crate::config::{Rules, Side};
 
 /// Size, policies and timing of one channel.
@@ -14,9 +17,7 @@ pub struct DramConfig {
     /// Number of read bursts that can wait between their column command and the reply link.
     pub reply_entries: u32,
     /// Arbitration policy for the command bus.
-    pub policy: Policy,
-    /// Number of row hits that may overtake an older request to another row of their bank; 0 for no limit.
-    pub hit_cap: u32,
+    pub policy: PolicyConfig,
     /// Policy for gathering writes while reads wait.
     pub write_drain: WriteDrain,
     /// Refresh of the banks.
@@ -41,17 +42,6 @@ pub struct DramConfig {
     pub group_bits: GroupBits,
     /// Minimum distances between commands.
     pub timing: DramTiming,
-}
-
-/// Arbitration policy for the command bus.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Policy {
-    /// First ready, first come, first served: the oldest ready row hit, otherwise the oldest request that can
-    /// prepare its bank.
-    FrFcfs,
-    /// First come, first served: only the oldest request.
-    Fcfs,
 }
 
 /// Policy for gathering writes while reads wait.
@@ -285,6 +275,12 @@ impl DramConfig {
         u64::from(self.rows) * u64::from(self.banks()) * u64::from(self.columns)
     }
 
+    /// Returns the width of the requester in bits, if requests carry it: enough for the L2 and each SM.
+    #[must_use]
+    pub fn requester_bits(&self, num_sms: u32) -> Option<u32> {
+        self.policy.is_ranked().then(|| u32::BITS - num_sms.leading_zeros())
+    }
+
     /// Returns the width of a burst address in bits.
     #[must_use]
     pub fn burst_bits(&self) -> u32 {
@@ -296,7 +292,7 @@ impl DramConfig {
         let one_bit = "the controller keeps one bit per entry in a 64-bit mask";
         rules.range("queue_entries", u64::from(self.queue_entries), 1..=64, one_bit);
         rules.range("reply_entries", u64::from(self.reply_entries), 1..=256, "a small buffer at the data bus");
-        rules.range("hit_cap", u64::from(self.hit_cap), 0..=65_535, "the hit counter of a bank has 16 bits");
+        rules.group("policy", |rules| self.policy.validate(rules));
         self.validate_burst(rules);
         let field = "it is a bit field of the address";
         rules.power_of_two("bank_groups", u64::from(self.bank_groups), 1..=8, field);
@@ -348,8 +344,7 @@ pub(crate) fn reference() -> DramConfig {
     DramConfig {
         queue_entries: 16,
         reply_entries: 16,
-        policy: Policy::FrFcfs,
-        hit_cap: 0,
+        policy: FrFcfs { hit_cap: 0 }.into(),
         write_drain: WriteDrain::None,
         refresh: Refresh::Off,
         command_bus: CommandBus::Single,

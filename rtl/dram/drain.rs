@@ -119,7 +119,7 @@ mod tests {
 
     /// Creates a queue with the given requests: `true` for a write, and a burst address.
     fn queue_with(requests: &[(bool, u64)]) -> Queue {
-        let (mut queue, mut wake) = (Queue::new(&reference(), "dram0"), Wake::new(&[1]));
+        let (mut queue, mut wake) = (Queue::new(&reference(), "dram0", 1), Wake::new(&[1]));
         for (cycle, &(write, burst)) in (0..).zip(requests) {
             let request = DramRequest { write, burst, ..DramRequest::default() };
             queue.accept(&Edge::new(cycle, cycle, &mut wake), &request, |_| None);

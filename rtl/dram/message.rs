@@ -22,6 +22,10 @@ pub struct DramRequest {
     pub burst: u64,
     /// Tag of the requester, returned unchanged with read data or with the acknowledgment of a write.
     pub tag: u16,
+    /// Requester, for a policy that ranks requests: 0 for the L2 itself, which writes back lines, otherwise the
+    /// number of the SM plus 1.
+    #[payload(only(let Some(bits) = shape.requester_bits), width = bits)]
+    pub requester: u16,
     /// For a write: requests an acknowledgment. For a read: requests only an acknowledgment, no data.
     #[payload(only(shape.acknowledges))]
     pub acknowledged: bool,
@@ -36,7 +40,7 @@ pub struct DramRequest {
 impl Default for DramRequest {
     fn default() -> Self {
         let data = [0; BURST_BYTES];
-        Self { write: false, id: 0, burst: 0, tag: 0, acknowledged: false, byte_mask: 0, data }
+        Self { write: false, id: 0, burst: 0, tag: 0, requester: 0, acknowledged: false, byte_mask: 0, data }
     }
 }
 
@@ -47,6 +51,8 @@ pub struct DramShape {
     pub burst_bits: u32,
     /// True if writes may request an acknowledgment.
     pub acknowledges: bool,
+    /// Width of the requester in bits, if requests carry it.
+    pub requester_bits: Option<u32>,
 }
 
 /// Message from a DRAM channel to an L2 bank: data of one read burst, or the acknowledgment of a write.

@@ -6,10 +6,12 @@
 //! | `config`    | size, policies and timing of a channel                               |
 //! | `mapping`   | burst address to bank, row and column                                |
 //! | `command`   | commands on a command bus                                            |
+//! | `policy`    | arbitration policies, one per file                                   |
 //! | `queue`     | waiting requests, reads and writes together                          |
 //! | `bank`      | open row and earliest next commands of one bank                      |
 //! | `timing`    | minimum distances between commands to different banks                |
 //! | `scheduler` | arbitration for the command bus                                      |
+//! | `ranked`    | arbitration for the command bus by ranks                             |
 //! | `drain`     | selection of reads or writes                                         |
 //! | `refresh`   | refresh of all banks                                                 |
 //! | `replies`   | buffer of read data                                                  |
@@ -26,7 +28,9 @@ pub mod counts;
 pub mod drain;
 pub mod mapping;
 pub mod message;
+pub mod policy;
 pub mod queue;
+pub mod ranked;
 pub mod recorded;
 pub mod refresh;
 pub mod replies;

@@ -15,6 +15,7 @@ use serde_big_array::BigArray;
 use super::config::DramConfig;
 use super::mapping::{BurstLocation, Mapping};
 use super::message::{BURST_BYTES, DramRequest};
+use super::policy::WaitingRequest;
 use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, FieldsExt, Logic, Payload, Storage};
 
 /// Queued request.
@@ -26,6 +27,8 @@ pub struct Entry {
     pub id: u32,
     /// Tag of the requester, returned with the data of a read.
     pub tag: u16,
+    /// Requester, if the policy ranks requests: 0 for the L2 itself, otherwise the number of the SM plus 1.
+    pub requester: u16,
     /// Burst address within the channel.
     pub burst: u64,
     /// Bank, row and column of the burst.
@@ -95,6 +98,8 @@ impl WaitIntegrals {
 pub struct Queue {
     mapping: Mapping,
     burst_bits: u32,
+    /// Width of the requester, if requests carry it.
+    requester_bits: Option<u32>,
     num_slots: u32,
     /// Number of slots in units of [`ROWS`], rounded up.
     age_rows: usize,
@@ -146,9 +151,9 @@ pub(super) fn with(set: u64, member: usize) -> u64 {
 }
 
 impl Queue {
-    /// Creates an empty queue of the channel at `path`.
+    /// Creates an empty queue of the channel at `path`, for requests of `num_sms` SMs.
     #[must_use]
-    pub fn new(config: &DramConfig, path: &str) -> Self {
+    pub fn new(config: &DramConfig, path: &str, num_sms: u32) -> Self {
         let rows = config.queue_entries;
         let path = format!("{path}.queue.data");
         // A slot that is read in this cycle may take the data of the next request at its end.
@@ -157,6 +162,7 @@ impl Queue {
         Self {
             mapping: Mapping::new(config),
             burst_bits: config.burst_bits(),
+            requester_bits: config.requester_bits(num_sms),
             num_slots: rows,
             age_rows: (rows as usize).div_ceil(ROWS),
             num_banks: config.banks(),
@@ -265,6 +271,14 @@ impl Queue {
         self.slots[slot % MAX].accepted
     }
 
+    /// Returns the request in a slot as a policy sees it.
+    #[must_use]
+    pub fn request(&self, slot: usize) -> WaitingRequest {
+        let &Slot { entry: Entry { requester, write, place, .. }, accepted, .. } = &self.slots[slot % MAX];
+        let BurstLocation { bank, row, .. } = place;
+        WaitingRequest { slot, requester, write, bank, row, is_hit: self.hits >> slot & 1 != 0, accepted }
+    }
+
     /// Returns the oldest slot of a non-empty set.
     #[must_use]
     pub fn oldest(&self, set: u64) -> usize {
@@ -292,11 +306,11 @@ impl Queue {
         self.older[slot % MAX] & self.in_bank(usize::from(bank)) & !self.hits != 0
     }
 
-    /// Accepts a request into a free slot; `open` returns the open row of a bank.
+    /// Accepts a request into a free slot, and returns the slot; `open` returns the open row of a bank.
     ///
     /// # Panics
     /// If there is no free slot.
-    pub fn accept(&mut self, at: &impl AnyEdge, request: &DramRequest, open: impl Fn(usize) -> Option<u32>) {
+    pub fn accept(&mut self, at: &impl AnyEdge, request: &DramRequest, open: impl Fn(usize) -> Option<u32>) -> usize {
         assert!(self.has_room(), "cycle {}, {}: request without a free slot", at.cycle(), self.data.spec().path);
         let slot = (!self.occupied).trailing_zeros() as usize;
         let burst = request.burst;
@@ -306,8 +320,8 @@ impl Queue {
         let alike = &mut self.by_burst[burst as usize % MAX];
         let same_burst = each(*alike).filter(|&other| self.slots[other % MAX].entry.burst == burst).fold(0, with);
         *alike |= bit;
-        let &DramRequest { write, id, tag, byte_mask, ref data, .. } = request;
-        let entry = Entry { write, id, tag, burst, place };
+        let &DramRequest { write, id, tag, requester, byte_mask, ref data, .. } = request;
+        let entry = Entry { write, id, tag, requester, burst, place };
         self.slots[slot % MAX] = Slot { entry, same_burst, accepted: at.cycle() };
         self.older[slot % MAX] = self.occupied;
         self.waited.shift(at.cycle().wrapping_neg(), self.banks & bank_bit == 0, self.occupied == 0);
@@ -325,6 +339,7 @@ impl Queue {
             self.writes |= bit;
             self.data.update(at, slot as u32, 0, |written| (written.byte_mask, written.data) = (byte_mask, *data));
         }
+        slot
     }
 
     /// Returns the data of a queued write.
@@ -388,6 +403,7 @@ impl Queue {
         let Self {
             mapping,
             burst_bits,
+            requester_bits,
             num_slots,
             age_rows: _,
             num_banks,
@@ -411,9 +427,12 @@ impl Queue {
         let burst_bits = *burst_bits;
         to.entries("slot", slots.iter().enumerate().take(num_slots as usize), |(index, slot), to| {
             let older = if occupied >> index & 1 != 0 { older[index] } else { last_older[index] };
-            let Slot { entry: Entry { write: _, id, tag, burst, place }, same_burst, accepted: _ } = slot;
+            let Slot { entry: Entry { write: _, id, tag, requester, burst, place }, same_burst, accepted: _ } = slot;
             to.bits("id", *id);
             to.bits("tag", *tag);
+            if let Some(width) = requester_bits {
+                to.sized("requester", u64::from(*requester), *width);
+            }
             to.sized("burst", *burst, burst_bits);
             to.sized("older", older, num_slots);
             to.sized("same_burst", *same_burst, num_slots);
@@ -455,7 +474,7 @@ mod tests {
     use crate::kernel::{Edge, Wake};
 
     fn queue_with(requests: &[(bool, u64)], open: Option<u32>) -> Queue {
-        let (mut queue, mut wake) = (Queue::new(&reference(), "dram0"), Wake::new(&[1]));
+        let (mut queue, mut wake) = (Queue::new(&reference(), "dram0", 1), Wake::new(&[1]));
         for (cycle, &(write, burst)) in requests.iter().enumerate() {
             let request = DramRequest { write, burst, ..DramRequest::default() };
             queue.accept(&Edge::new(cycle as u64, cycle as u64, &mut wake), &request, |_| open);

@@ -48,7 +48,7 @@ impl Replies {
         let collide = Collide::Forbidden;
         let spec = ArraySpec { path, storage: Storage::Sram, rows, columns: 1, reads: 1, writes: 1, collide };
         Self {
-            bursts: Array::new(spec, DramShape { burst_bits, acknowledges: false }),
+            bursts: Array::new(spec, DramShape { burst_bits, acknowledges: false, requester_bits: None }),
             due: [0; PLACES],
             first_due: NEVER,
             entries: rows,

@@ -9,7 +9,8 @@
 //! would delay the precharge. A row closed by the cap has served at least one hit, so no request loses its
 //! row between its ACT and its column command.
 //!
-//! First come, first served (FCFS) uses the same rules with the oldest request as the only candidate.
+//! First come, first served (FCFS) uses the same rules with the oldest request as the only candidate. All
+//! other policies rank the requests ([`ranked`](super::ranked)).
 //!
 //! If rows have a command bus of their own (HBM), each bus has a selector. The column bus uses rule 1, the
 //! row bus rule 2 regardless of rule 1. Both selectors read the registers at the start of the cycle, and
@@ -25,9 +26,10 @@ use serde::{Deserialize, Serialize};
 
 use super::bank::Bank;
 use super::command::CommandKind;
-use super::config::{DramConfig, Policy};
+use super::config::DramConfig;
 use super::drain::ServableSlots;
-use super::queue::{Entry, MAX, Queue, each};
+use super::policy::{ChannelSize, Hooks, Order};
+use super::queue::{MAX, Queue, each};
 use super::timing::Timing;
 use crate::kernel::{Describe, DescribeExt, Logic};
 
@@ -161,7 +163,7 @@ impl View<'_> {
         let (mut left, mut first, mut slot) = (hits, u64::MAX, 0);
         while left != 0 {
             let oldest = self.queue.oldest(left);
-            let legal = self.column_from(self.queue.entry(oldest)).max(from);
+            let legal = self.column_from(oldest).max(from);
             if legal < first {
                 (first, slot) = (legal, oldest);
             }
@@ -176,10 +178,23 @@ impl View<'_> {
 
     /// Returns the earliest cycle for the column command of a request whose row is open.
     #[inline(always)]
-    fn column_from(self, entry: &Entry) -> u64 {
+    pub(super) fn column_from(self, slot: usize) -> u64 {
+        let entry = self.queue.entry(slot);
         let index = usize::from(entry.place.bank);
         let bank = &self.banks[index % MAX];
         if entry.write { self.timing.wr_from(index, bank) } else { self.timing.rd_from(index, bank) }
+    }
+
+    /// Returns the earliest cycle for the ACT or PRE that the bank of a request needs next.
+    pub(super) fn row_from(self, slot: usize) -> u64 {
+        let index = usize::from(self.queue.entry(slot).place.bank);
+        let bank = &self.banks[index % MAX];
+        if bank.open().is_some() { self.timing.pre_from(bank) } else { self.timing.act_from(index, bank) }
+    }
+
+    /// True if the bank of a request has an open row.
+    pub(super) fn is_open(self, slot: usize) -> bool {
+        self.banks[usize::from(self.queue.entry(slot).place.bank) % MAX].open().is_some()
     }
 
     /// Returns the first ACT or PRE from `from` on in the given banks. Among banks for which it is legal
@@ -206,34 +221,50 @@ impl View<'_> {
 }
 
 /// Arbiter of the command bus.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Scheduler {
-    policy: Policy,
-    hit_cap: u32,
+    order: Order,
 }
 
 impl Scheduler {
-    /// Creates the arbiter with the policy of a configuration.
+    /// Creates the arbiter with the policy of a configuration, for requests of `num_sms` SMs.
     #[must_use]
-    pub fn new(config: &DramConfig) -> Self {
-        Self { policy: config.policy, hit_cap: config.hit_cap }
+    pub fn new(config: &DramConfig, num_sms: u32) -> Self {
+        let size = ChannelSize {
+            requesters: num_sms + 1,
+            entries: config.queue_entries,
+            banks: config.banks(),
+            latencies: [config.timing.read_latency(), config.timing.write_latency()],
+        };
+        Self { order: config.policy.watched(&size) }
+    }
+
+    /// Returns the hooks of a policy that ranks requests.
+    #[must_use]
+    pub fn hooks(&self) -> Option<&dyn Hooks> {
+        if let Order::Ranked(hooks) = &self.order { Some(&**hooks) } else { None }
+    }
+
+    /// Returns the hooks of a policy that ranks requests, mutably.
+    pub fn hooks_mut(&mut self) -> Option<&mut dyn Hooks> {
+        if let Order::Ranked(hooks) = &mut self.order { Some(&mut **hooks) } else { None }
     }
 
     /// Returns the slots that the policy can choose from, among those that may be served.
     #[must_use]
     pub fn eligible(&self, queue: &Queue, turn: ServableSlots) -> u64 {
         let slots = queue.occupied_slots() & turn.slots;
-        match self.policy {
+        match self.order {
             _ if slots == 0 => 0,
-            Policy::FrFcfs => slots,
-            Policy::Fcfs => 1 << queue.oldest(slots),
+            Order::OldestOnly => 1 << queue.oldest(slots),
+            Order::FirstReady { .. } | Order::Ranked(_) => slots,
         }
     }
 
     /// True if the policy restricts no request beyond the gates.
     #[must_use]
     pub fn is_unrestricted(&self, view: View<'_>) -> bool {
-        self.policy == Policy::FrFcfs && view.capped & view.queue.hit_banks() == 0
+        matches!(self.order, Order::FirstReady { .. }) && view.capped & view.queue.hit_banks() == 0
     }
 
     /// Returns the candidates under the restrictions of `gates`.
@@ -245,10 +276,10 @@ impl Scheduler {
         let hit_banks = queue.banks_of(slots & queue.hits());
         let capped = if gates.rows { capped & hit_banks } else { 0 };
         let hits = queue.hits() & slots & !each(capped).fold(0, |slots, bank| slots | queue.in_bank(bank));
-        let rows = match self.policy {
+        let rows = match self.order {
             _ if !gates.rows => 0,
-            Policy::FrFcfs => queue.banks_of(slots) & !(hit_banks & !capped),
-            Policy::Fcfs => queue.banks_of(slots & !hits),
+            Order::OldestOnly => queue.banks_of(slots & !hits),
+            Order::FirstReady { .. } | Order::Ranked(_) => queue.banks_of(slots) & !(hit_banks & !capped),
         };
         Candidates { slots, columns: hits & gates.columns & !queue.blocked_slots(), rows, from: gates.turn.from }
     }
@@ -256,12 +287,12 @@ impl Scheduler {
     /// True if the hits of a bank have overtaken an older request to another row as often as the cap allows.
     #[must_use]
     pub fn is_capped(&self, bank: &Bank) -> bool {
-        self.hit_cap != 0 && bank.overtake_count() >= self.hit_cap
+        matches!(self.order, Order::FirstReady { hit_cap } if hit_cap != 0 && bank.overtake_count() >= hit_cap)
     }
 
     /// Lists the logic.
     pub fn describe(&self, entries: u32, banks: u32, to: &mut dyn Describe) {
-        let Self { policy: _, hit_cap } = self;
+        let Self { order } = self;
         // Compares each entry with all older ones: once for columns, once for rows.
         for oldest in ["oldest_column", "oldest_row"] {
             to.logic(oldest, Logic::Comparator { width: entries, count: entries });
@@ -277,7 +308,10 @@ impl Scheduler {
         to.logic("row_bank", Logic::Mux { ways: entries, width: banks.ilog2() });
         to.logic("row_is_open", Logic::Mux { ways: banks, width: 1 });
         to.logic("may", Logic::Gates { count: 10 * entries });
-        if *hit_cap != 0 {
+        if let Order::Ranked(hooks) = order {
+            to.part("policy", |to| hooks.describe(to));
+        }
+        if matches!(order, Order::FirstReady { hit_cap: 1.. }) {
             to.part("cap", |to| to.logic("reached", Logic::Comparator { width: u16::BITS, count: banks }));
         }
     }

@@ -98,6 +98,8 @@ pub struct BankPlace {
     pub burst_bytes: u32,
     /// Number of L1s from which evicted lines are recalled: 0 if L1s keep their copies, at most 64.
     pub coherent_l1s: u32,
+    /// Width of the requester in requests to DRAM channels in bits, if these rank requests.
+    pub requester_bits: Option<u32>,
 }
 
 impl L2Config {

@@ -106,6 +106,9 @@ pub struct MshrEntry {
     pub set: u32,
     /// Way that the line is filled into.
     pub way: u32,
+    /// Requester of the line, for DRAM channels that rank requests: the number of the SM of the first waiter,
+    /// plus 1.
+    pub requester: u16,
     /// Bursts requested from memory.
     pub asked: Bursts,
     /// Bursts that have arrived.
@@ -149,6 +152,8 @@ pub struct MshrShape {
     pub ways: u32,
     /// Widths of a waiter.
     pub waiter: WaiterShape,
+    /// Width of the requester of a line in bits, if DRAM channels rank requests.
+    pub requester_bits: Option<u32>,
 }
 
 /// MSHR of one bank.
@@ -254,9 +259,9 @@ impl Mshr {
         assert!(!self.is_used(entry), "cycle {}, {}: entry {entry} allocated twice", at.cycle(), self.path);
         debug_assert!(bursts != 0, "cycle {}, {}: entry {entry} allocated for no burst", at.cycle(), self.path);
         self.used[(entry / WORD) as usize] |= 1 << (entry % WORD);
-        let line = request.line;
+        let (line, requester) = (request.line, u16::from(request.sm) + 1);
         self.entries[entry as usize] =
-            MshrEntry { line, set, way, asked: bursts, awaited: bursts, count: 1, ..MshrEntry::default() };
+            MshrEntry { line, set, way, requester, asked: bursts, awaited: bursts, count: 1, ..MshrEntry::default() };
         self.write_waiter(at, (entry, 0), request, bursts);
     }
 
@@ -376,11 +381,14 @@ impl Mshr {
 
 impl MshrEntry {
     fn describe(&self, shape: &MshrShape, to: &mut dyn Describe) {
-        let Self { line, set, way, asked, arrived, awaited, count, served, dirty } = self;
+        let Self { line, set, way, requester, asked, arrived, awaited, count, served, dirty } = self;
         let merges = bits_for(shape.merges + 1);
         to.sized("line", *line, shape.line_bits);
         to.sized("set", u64::from(*set), bits_for(shape.sets));
         to.sized("way", u64::from(*way), bits_for(shape.ways));
+        if let Some(width) = shape.requester_bits {
+            to.sized("requester", u64::from(*requester), width);
+        }
         to.sized("arrived", u64::from(*arrived), shape.bursts);
         if shape.by_burst {
             to.sized("asked", u64::from(*asked), shape.bursts);

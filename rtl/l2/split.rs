@@ -257,6 +257,7 @@ mod tests {
             line_bytes: l2,
             burst_bytes: 32,
             coherent_l1s: 0,
+            requester_bits: None,
         };
         Split::new(rows, &place).unwrap()
     }

@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::CLOCKS;
 use crate::config::{Rules, Side, Violation};
 use crate::dram::config::DramConfig;
+use crate::dram::message::DramShape;
 use crate::kernel::{Clocks, MAX_DOMAINS, MAX_PER_KIND};
-use crate::l1::config::{CacheConfig, L1Config, LsuConfig, MAX_WAYS as L1_MOST_WAYS, Organisation};
+use crate::l1::config::{CacheConfig, L1Config, LsuConfig, MAX_WAYS as L1_MAX_WAYS, Organisation};
 use crate::l1::dueling::Leaders;
 use crate::l2::config::L2Config;
 use crate::noc::config::{NocConfig, XbarConfig};
@@ -305,8 +306,8 @@ impl MachineConfig {
         // Changing one of these fields alone can make the carve-outs legal.
         let with = format!("with sm.shared.carve_outs = {given}");
         if are_legal {
-            if let Some(least) = (1..=L1_MOST_WAYS).find(|&ways| are_ways(l1.sets, ways)) {
-                sides.push(Side::new("l1.ways", l1.ways, format!("{least} to {L1_MOST_WAYS} {with}")));
+            if let Some(least) = (1..=L1_MAX_WAYS).find(|&ways| are_ways(l1.sets, ways)) {
+                sides.push(Side::new("l1.ways", l1.ways, format!("{least} to {L1_MAX_WAYS} {with}")));
             }
             let sets = (0..13).map(|log2| 1 << log2).filter(|&sets| are_ways(sets, l1.ways));
             let sets: Vec<_> = sets.map(|sets| sets.to_string()).collect();
@@ -352,6 +353,16 @@ impl MachineConfig {
         let run_bytes = u64::from(self.interleave_bytes);
         let runs = ((1u64 << self.addr_bits) / run_bytes).div_ceil(self.num_channels().into());
         (runs * run_bytes / u64::from(self.dram.burst_bytes())).next_power_of_two().ilog2()
+    }
+
+    /// Returns the widths of the messages between L2 banks and DRAM channels.
+    #[must_use]
+    pub fn bursts(&self) -> DramShape {
+        DramShape {
+            burst_bits: self.burst_bits(),
+            acknowledges: self.l2.acknowledges(),
+            requester_bits: self.dram.requester_bits(self.num_sms),
+        }
     }
 
     /// Returns the number of DRAM channels of all partitions.

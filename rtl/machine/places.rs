@@ -37,6 +37,7 @@ impl MachineConfig {
             line_bytes: self.l2.line_bytes,
             burst_bytes,
             coherent_l1s: if self.l2.recalls() { self.num_sms } else { 0 },
+            requester_bits: self.dram.requester_bits(self.num_sms),
         }
     }
 }

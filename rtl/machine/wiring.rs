@@ -26,7 +26,6 @@ use super::node::Node;
 use super::places::bits_for;
 use super::units::{Coordinator, Roles, Wires};
 use crate::dram::channel::DramChannel;
-use crate::dram::message::DramShape;
 use crate::kernel::{Carries, Clocks, Family, HasPorts, In, LinkSpec, Net, Of, Out, Path, Payload, Unit};
 use crate::l1::access::AccessShape;
 use crate::l1::dueling::{Dueling, LEADERS};
@@ -127,7 +126,7 @@ fn add_blocks(net: &mut MachineNet, links: &Links<'_>) -> Kinds {
     let supplies: &[usize] = if is_tracked { &at_sms } else { &[] };
     let bank = |i: usize| L2Bank::new(&format!("partition{i}.l2"), &config.l2, config.bank_place(i as u32));
     let rounds = Interleave::new(config.partitions_per_channel, config.interleave_bytes, config.dram.burst_bytes());
-    let channel = |i| DramChannel::with_sharers(&config.dram, &config.channel_path(i), rounds);
+    let channel = |i| DramChannel::with_sharers(&config.dram, &config.channel_path(i), rounds, config.num_sms);
     let core_place = CorePlace { path: "coordinator", warps: config.sm.warps, schedulers: config.sm.schedulers };
     let hub = config.throttle.hub(config.num_sms, &core_place);
     Kinds {
@@ -250,7 +249,7 @@ fn link_partitions(net: &mut MachineNet, kinds: &Kinds, links: &Links<'_>) {
 /// Links the L2 banks to the DRAM channels: one request and one reply link for each connected pair.
 fn link_drams(net: &mut MachineNet, kinds: &Kinds, links: &Links<'_>) {
     let (&Kinds { banks, drams, .. }, config) = (kinds, links.config);
-    let shape = DramShape { burst_bits: config.burst_bits(), acknowledges: config.l2.acknowledges() };
+    let shape = config.bursts();
     let (per_partition, sharers) = (config.channels_per_partition as usize, config.partitions_per_channel as usize);
     let back = links.delayed_link(config.link.dram_return, 1);
     for link in 0..config.num_partitions as usize * per_partition {

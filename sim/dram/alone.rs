@@ -118,12 +118,13 @@ impl<'a> Bench<'a> {
     fn new(config: &'a MachineConfig, trace: &'a [TraceRequest]) -> Self {
         let channels = config.num_channels() as u8;
         let sink = id(channels + 1);
-        let shape = DramShape { burst_bits: config.dram.burst_bits(), acknowledges: false };
+        let requester_bits = config.dram.requester_bits(config.num_sms);
+        let shape = DramShape { burst_bits: config.dram.burst_bits(), acknowledges: false, requester_bits };
         let port = |channel: u8| {
             let path = format!("channel{channel}");
             let own = id(channel + 1);
             Port {
-                dut: DramChannel::new(&config.dram, &path),
+                dut: DramChannel::new(&config.dram, &path, config.num_sms),
                 req: link(&format!("{path}.req"), 2, &PERIODS, id(FEEDER), own, shape),
                 rsp: link(&format!("{path}.rsp"), 2, &PERIODS, own, sink, shape),
                 sent: VecDeque::new(),

@@ -5,13 +5,16 @@
 use golden::dram::checker::Checker;
 use golden::dram::command::{BankId, Command as Judged, Kind, Op, Request, Service};
 use golden::dram::mapping::{Geometry, Layout, Mapping};
+use golden::dram::policy::Scheme;
 use golden::dram::timing::{Bus, Timing};
 use rtl::dram::command::{Command, CommandKind};
 use rtl::dram::config::{AddressMapping, CommandBus, DramConfig, GroupBits, Refresh};
+use rtl::dram::policy::PolicyConfig;
 use rtl::machine::MachineConfig;
 
 use super::alone::{Event, locate};
 use super::trace::TraceRequest;
+use crate::check::twin::twin;
 
 /// Commands and requests of all channels while a trace runs.
 #[derive(Clone, Debug)]
@@ -70,6 +73,14 @@ impl<'a> CommandRecorder<'a> {
         });
         found.collect()
     }
+}
+
+/// Returns the twin of an arbitration policy.
+///
+/// # Errors
+/// If the policy has no twin.
+pub fn policy(config: &PolicyConfig) -> Result<Box<dyn Scheme>, String> {
+    twin(config)
 }
 
 /// Converts the address mapping of a configuration for the checker.

@@ -20,6 +20,8 @@ use warpsieve::dram::judge;
 /// Cycles from the edge at which the source sends its first request to the one at which the channel can
 /// accept it.
 pub const LEAD: u64 = 1;
+/// Number of SMs that request bursts.
+pub const NUM_SMS: u32 = 5;
 
 /// Returns the configuration of the reference command streams.
 pub fn reference() -> DramConfig {
@@ -75,7 +77,7 @@ const PERIODS: [u32; 1] = [50];
 
 impl Bench {
     fn new(config: &DramConfig, offers: &[TimedRequest], sink: Stall) -> Self {
-        let mut dut = DramChannel::new(config, "dram0");
+        let mut dut = DramChannel::new(config, "dram0", NUM_SMS);
         for TimedRequest { request, .. } in offers {
             let burst = request.burst;
             dut.store_mut().map(burst..burst + 1).unwrap();
@@ -86,7 +88,8 @@ impl Bench {
         let requests = (0u32..).zip(offers);
         let requests = requests.map(|(id, offer)| DramRequest { id, tag: !(id as u16), ..offer.request.clone() });
         let cycles = offers.iter().map(|offer| offer.cycle).collect();
-        let shape = DramShape { burst_bits: config.burst_bits(), acknowledges: true };
+        let requester_bits = config.requester_bits(NUM_SMS);
+        let shape = DramShape { burst_bits: config.burst_bits(), acknowledges: true, requester_bits };
         Self {
             source: Source::new(requests, Stall::NotBefore(cycles)),
             dut,

@@ -5,9 +5,11 @@ use std::slice::from_mut;
 
 use rtl::dram::channel::{DramChannel, DramIo};
 use rtl::dram::command::CommandKind;
-use rtl::dram::config::{CommandBus, DramConfig, DramTiming, Policy, Refresh, WriteDrain};
+use rtl::dram::config::{CommandBus, DramConfig, DramTiming, Refresh, WriteDrain};
 use rtl::dram::counts::Counts;
 use rtl::dram::message::{DramReply, DramRequest, DramShape};
+use rtl::dram::policy::fcfs::Fcfs;
+use rtl::dram::policy::fr_fcfs::FrFcfs;
 use rtl::kernel::{Block, BlockId, Chan, ChanSpec, Edge, Mode, Payload, RxBank, Sleep, TxBank, Wake};
 
 use super::bench::{LEAD, Run, TimedRequest, checker_commands, offer, reference, run, run_checked};
@@ -110,7 +112,7 @@ fn the_fifth_activate_waits_for_the_window_of_four() {
 fn first_come_first_served_closes_a_row_that_a_younger_request_would_hit() {
     let steps = [(0, 'R', [0, 0, 1, 0]), (0, 'R', [0, 0, 2, 0]), (0, 'R', [0, 0, 1, 1])];
     let fr_fcfs = run_checked(&reference(), &offers(&steps), Stall::Never);
-    let config = DramConfig { policy: Policy::Fcfs, ..reference() };
+    let config = DramConfig { policy: Fcfs {}.into(), ..reference() };
     let fcfs = run_checked(&config, &offers(&steps), Stall::Never);
     assert_eq!((fr_fcfs.counts.activates, fcfs.counts.activates), (2, 3));
     let order: Vec<u32> = fcfs.replies.iter().map(|(_, reply)| reply.id).collect();
@@ -128,7 +130,7 @@ fn starving(op: char) -> Vec<TimedRequest> {
 fn a_hit_cap_lets_a_starving_request_wait_for_that_many_hits_only() {
     for op in ['R', 'W'] {
         for cap in [1, 4, 16] {
-            let config = DramConfig { hit_cap: cap, ..reference() };
+            let config = DramConfig { policy: FrFcfs { hit_cap: cap }.into(), ..reference() };
             let run = run_checked(&config, &starving(op), Stall::Never);
             let columns = run.commands.iter().filter(|c| matches!(c.kind, CommandKind::Rd | CommandKind::Wr));
             let before = columns.take_while(|command| command.id != 1).count();
@@ -146,7 +148,7 @@ fn without_a_hit_cap_the_starving_request_waits_for_the_end_of_the_stream() {
 
 #[test]
 fn a_hit_cap_never_closes_a_row_between_its_activate_and_the_first_column() {
-    let config = DramConfig { hit_cap: 1, ..reference() };
+    let config = DramConfig { policy: FrFcfs { hit_cap: 1 }.into(), ..reference() };
     let run = run_checked(&config, &starving('R'), Stall::Never);
     let mut fresh = false;
     for command in &run.commands {
@@ -231,12 +233,12 @@ struct ByHand {
 fn link<T: Payload<Shape = DramShape>>(path: &str, config: &DramConfig) -> Chan<T> {
     let id = BlockId { domain: 0, slot: 0 };
     let spec = ChanSpec { path: path.to_owned(), depth: 2, latency: 1, credit: 1, from: id, to: id };
-    Chan::new(spec, DramShape { burst_bits: config.burst_bits(), acknowledges: true })
+    Chan::new(spec, DramShape { burst_bits: config.burst_bits(), acknowledges: true, requester_bits: None })
 }
 
 impl ByHand {
     fn new(config: &DramConfig) -> Self {
-        let mut dut = DramChannel::new(config, "dram0");
+        let mut dut = DramChannel::new(config, "dram0", 1);
         dut.store_mut().map(0..2 << 10).unwrap();
         Self { dut, req: link("dram0.req", config), rsp: link("dram0.rsp", config), wake: Wake::new(&[1]) }
     }

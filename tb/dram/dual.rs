@@ -3,7 +3,8 @@
 use golden::dram::checker::Checker;
 use golden::dram::command::{Command as Judged, Kind};
 use rtl::dram::command::CommandKind;
-use rtl::dram::config::{AddressMapping, CommandBus, DramConfig, DramTiming, GroupBits, Policy};
+use rtl::dram::config::{AddressMapping, CommandBus, DramConfig, DramTiming, GroupBits};
+use rtl::dram::policy::fcfs::Fcfs;
 use rtl::kernel::Mode;
 
 use super::bench::{Run, TimedRequest, checker_commands, preset, run, run_checked};
@@ -87,7 +88,7 @@ fn traffic(requests: usize) -> Vec<TimedRequest> {
 #[test]
 fn first_come_first_served_has_nothing_for_a_second_bus() {
     let commands = [CommandBus::Single, CommandBus::Dual].map(|bus| {
-        let config = DramConfig { policy: Policy::Fcfs, ..hbm2(bus) };
+        let config = DramConfig { policy: Fcfs {}.into(), ..hbm2(bus) };
         run_checked(&config, &traffic(500), Stall::Never).commands
     });
     assert_eq!(commands[0], commands[1]);

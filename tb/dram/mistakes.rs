@@ -19,7 +19,10 @@
 //! | of two commands selected for HBM's two buses, the second is lost | DRAMsim3 4                     | `dual::of_two_columns_that_are_ready_at_once_neither_is_lost` |
 
 use rtl::dram::command::{Command, CommandKind};
-use rtl::dram::config::{DramConfig, Policy, Refresh, WriteDrain};
+use rtl::dram::config::{DramConfig, Refresh, WriteDrain};
+use rtl::dram::policy::PolicyConfig;
+use rtl::dram::policy::fcfs::Fcfs;
+use rtl::dram::policy::fr_fcfs::FrFcfs;
 
 use super::bench::{TimedRequest, offer, reference, run_checked};
 use crate::kit::Stall;
@@ -43,8 +46,9 @@ fn few_writes_and_no_read_are_served_under_every_policy() {
     let drains = [WriteDrain::None, WriteDrain::Watermarks { high: 16, low: 0, idle: 0 }];
     let lazy = WriteDrain::Watermarks { high: 16, low: 8, idle: 4000 };
     for write_drain in drains.into_iter().chain([lazy]) {
-        for policy in [Policy::FrFcfs, Policy::Fcfs] {
-            let config = DramConfig { policy, write_drain, ..reference() };
+        let policies: [PolicyConfig; 2] = [FrFcfs { hit_cap: 0 }.into(), Fcfs {}.into()];
+        for policy in policies {
+            let config = DramConfig { policy: policy.clone(), write_drain, ..reference() };
             let writes = cycles_of(&commands(&config, &offers), CommandKind::Wr);
             assert_eq!(writes.len(), 5, "{policy:?} {write_drain:?}");
         }

@@ -7,6 +7,7 @@
 //! | command streams equal those of an independent simulator, command by command      | `reference` |
 //! | traces on which other controllers hung complete                                  | `reference` |
 //! | data, order per address, nothing lost or doubled, under stalls on both sides     | `random` |
+//! | each choice of each policy is that of its twin; mistakes in a policy are caught  | `policies` |
 //! | every policy, hit cap, queue and buffer size keeps every rule of the command bus | `random` |
 //! | sleeping, evaluating all and shuffling agree                                     | `random` |
 //! | earliest legal cycle of each kind of command                                     | `directed` |
@@ -32,6 +33,8 @@ mod dual;
 mod mistakes;
 #[cfg(test)]
 mod mutants;
+#[cfg(test)]
+mod policies;
 #[cfg(test)]
 mod reference;
 #[cfg(test)]

@@ -1,10 +1,16 @@
 //! Random traffic on random controllers. Few rows and columns make hits, conflicts and equal addresses
 //! common.
 
-use rtl::dram::config::{AddressMapping, CommandBus, DramConfig, DramTiming, GroupBits, Policy, Refresh, WriteDrain};
+use rtl::dram::config::{AddressMapping, CommandBus, DramConfig, DramTiming, GroupBits, Refresh, WriteDrain};
 use rtl::dram::message::DramRequest;
+use rtl::dram::policy::PolicyConfig;
+use rtl::dram::policy::atlas::AtlasConfig;
+use rtl::dram::policy::bliss::BlissConfig;
+use rtl::dram::policy::fcfs::Fcfs;
+use rtl::dram::policy::fr_fcfs::FrFcfs;
+use rtl::dram::policy::par_bs::ParBsConfig;
 
-use super::bench::{TimedRequest, preset, reference};
+use super::bench::{NUM_SMS, TimedRequest, preset, reference};
 use crate::kit::{Random, Stall};
 
 /// Controller, requests to it, and stalls of its replies.
@@ -46,6 +52,7 @@ fn request(random: &mut Random) -> DramRequest {
     DramRequest {
         write,
         burst: row << 10 | bank << 6 | column,
+        requester: (mask % u64::from(NUM_SMS + 1)) as u16,
         byte_mask: if write { mask } else { 0 },
         data: std::array::from_fn(|i| if write { fill.wrapping_add(i as u8) } else { 0 }),
         ..DramRequest::default()
@@ -61,8 +68,7 @@ fn config(random: &mut Random) -> DramConfig {
     let queue_entries = one_of(random, &[1, 3, 16]);
     let mut config = DramConfig {
         command_bus: one_of(random, &[CommandBus::Single, CommandBus::Dual]),
-        policy: if random.percent(75) { Policy::FrFcfs } else { Policy::Fcfs },
-        hit_cap: one_of(random, &[0, 1, 4, 16]),
+        policy: policy(random),
         queue_entries,
         reply_entries: one_of(random, &[1, 4, 16]),
         mapping: one_of(
@@ -93,6 +99,17 @@ fn config(random: &mut Random) -> DramConfig {
         t.refi = one_of(random, &[busy + 1, 300, 3604]).max(busy + 1);
     }
     config
+}
+
+/// Draws an arbitration policy.
+fn policy(random: &mut Random) -> PolicyConfig {
+    match random.below(8) {
+        0 | 1 => Fcfs {}.into(),
+        2 => BlissConfig { threshold: one_of(random, &[0, 4]), interval: 1000 }.into(),
+        3 => AtlasConfig { quantum: 500, starvation: 200, decay: 3 }.into(),
+        4 => ParBsConfig { marking_cap: one_of(random, &[1, 5]) }.into(),
+        _ => FrFcfs { hit_cap: one_of(random, &[0, 1, 4, 16]) }.into(),
+    }
 }
 
 /// Draws no write drain, or one with any watermarks that fit the queue.

@@ -33,13 +33,14 @@ struct SharedChannel {
 fn links<T: Payload<Shape = DramShape>>(name: &str, banks: u32, config: &DramConfig) -> Vec<Chan<T>> {
     let id = BlockId { domain: 0, slot: 0 };
     let spec = |i| ChanSpec { path: format!("dram0.{name}{i}"), depth: 2, latency: 1, credit: 1, from: id, to: id };
-    (0..banks).map(|i| Chan::new(spec(i), DramShape { burst_bits: config.burst_bits(), acknowledges: true })).collect()
+    let shape = DramShape { burst_bits: config.burst_bits(), acknowledges: true, requester_bits: None };
+    (0..banks).map(|i| Chan::new(spec(i), shape)).collect()
 }
 
 impl SharedChannel {
     fn new(config: &DramConfig, banks: u32) -> Self {
         let sharers = Interleave::new(banks, RUN as u32 * config.burst_bytes(), config.burst_bytes());
-        let mut dut = DramChannel::with_sharers(config, "dram0", sharers);
+        let mut dut = DramChannel::with_sharers(config, "dram0", sharers, 1);
         dut.store_mut().map(0..BURSTS).unwrap();
         let count = banks as usize;
         Self {
@@ -171,7 +172,8 @@ fn every_bank_reads_its_own_bytes_in_random_traffic() {
             }
             let byte_mask = if write { u64::MAX } else { 0 };
             let data = [value; BURST_BYTES];
-            let request = DramRequest { write, id: tag.into(), burst, tag, acknowledged, byte_mask, data };
+            let request =
+                DramRequest { write, id: tag.into(), burst, tag, requester: 0, acknowledged, byte_mask, data };
             bench.script[bank as usize].push_back(request);
         }
         let mut cycles = 0;

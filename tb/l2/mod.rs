@@ -107,6 +107,7 @@ fn split_place(l1_line_bytes: u32, line_bytes: u32, burst_bytes: u32) -> BankPla
         line_bytes,
         burst_bytes,
         coherent_l1s: 0,
+        requester_bits: None,
     }
 }
 
@@ -182,7 +183,8 @@ impl Rig {
         config.validate(place.packets.line_bytes, place.burst_bytes, &mut rules);
         assert_eq!(rules.into_violations(), []);
         let burst_bits = place.local_bits() + place.bursts().ilog2();
-        let bursts = DramShape { burst_bits, acknowledges: config.acknowledges() };
+        let bursts =
+            DramShape { burst_bits, acknowledges: config.acknowledges(), requester_bits: place.requester_bits };
         let PacketShape { line_bits, sm_bits, partition_bits, .. } = place.packets;
         let recalls = RecallShape { line_bits, sm_bits, partition_bits, leaver_bits: 10 };
         let mut bank = L2Bank::new("l2.bank2", config, place);

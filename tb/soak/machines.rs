@@ -410,6 +410,20 @@ impl Draw {
         self.one_of("l2.flow.frc.victim_bind", &["swap", "alloc"]);
     }
 
+    /// Draws the arbitration policy of the DRAM channels.
+    fn dram_policy(&mut self) {
+        let policies = [
+            "{ kind = \"fcfs\" }",
+            "{ kind = \"fr-fcfs\", hit_cap = 0 }",
+            "{ kind = \"fr-fcfs\", hit_cap = 1 }",
+            "{ kind = \"fr-fcfs\", hit_cap = 20 }",
+            "{ kind = \"bliss\", threshold = 2, interval = 1000 }",
+            "{ kind = \"atlas\", quantum = 1000, starvation = 200, decay = 3 }",
+            "{ kind = \"par-bs\", marking_cap = 2 }",
+        ];
+        self.one_of("dram.policy", &policies);
+    }
+
     /// Draws the width of the DRAM bus, and a burst of 32 or 64 bytes that is not longer than a line.
     fn burst(&mut self, l2_line_bytes: u32) {
         let bursts = [(32, 8), (128, 2), (64, 4), (64, 8), (128, 4), (32, 16)];
@@ -425,8 +439,7 @@ impl Draw {
     fn dram(&mut self, l2_line_bytes: u32) {
         self.range("dram.queue_entries", 1, 64);
         self.range("dram.reply_entries", 1, 256);
-        self.range("dram.hit_cap", 0, 20);
-        self.one_of("dram.policy", &["fcfs", "fr-fcfs"]);
+        self.dram_policy();
         self.burst(l2_line_bytes);
         self.one_of("dram.command_bus", &["dual", "single"]);
         self.one_of("dram.bank_groups", &[1, 2, 4, 8]);

@@ -90,6 +90,7 @@ impl Core {
                 line_bytes: place.line_bytes,
                 operand_bytes: place.operand_bytes(),
             },
+            requester_bits: place.requester_bits,
         };
         Self {
             path: path.to_owned(),

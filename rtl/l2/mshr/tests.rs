@@ -5,8 +5,17 @@ use crate::kernel::{Edge, Wake};
 
 fn mshr() -> Mshr {
     let waiter = WaiterShape { sm_bits: 4, line_bytes: 128, operand_bytes: 128 };
-    let shape =
-        MshrShape { entries: 2, merges: 2, bursts: 2, by_burst: false, line_bits: 25, sets: 64, ways: 16, waiter };
+    let shape = MshrShape {
+        entries: 2,
+        merges: 2,
+        bursts: 2,
+        by_burst: false,
+        line_bits: 25,
+        sets: 64,
+        ways: 16,
+        waiter,
+        requester_bits: None,
+    };
     Mshr::new("l2.mshr", shape)
 }
 
@@ -35,8 +44,17 @@ fn waiters_leave_in_their_order_and_the_last_one_frees_the_entry() {
 #[test]
 fn a_waiter_of_some_bursts_is_served_when_these_are_here_and_holds_up_those_behind_it() {
     let waiter = WaiterShape { sm_bits: 4, line_bytes: 128, operand_bytes: 128 };
-    let shape =
-        MshrShape { entries: 2, merges: 4, bursts: 4, by_burst: true, line_bits: 25, sets: 64, ways: 16, waiter };
+    let shape = MshrShape {
+        entries: 2,
+        merges: 4,
+        bursts: 4,
+        by_burst: true,
+        line_bits: 25,
+        sets: 64,
+        ways: 16,
+        waiter,
+        requester_bits: None,
+    };
     let (mut wake, mut mshr) = (Wake::new(&[1]), Mshr::new("l2.mshr", shape));
     let next = |mshr: &Mshr, tick| mshr.waiter(&Edge::new(tick, tick, &mut Wake::new(&[1]))).map(|(_, w)| w.ticket);
     mshr.allocate(&Edge::new(1, 1, &mut wake), (0, 0b0001), (5, 3), &request(10));
@@ -67,8 +85,17 @@ fn a_burst_that_nobody_asked_for_is_a_breach() {
 #[test]
 fn entries_beyond_a_word_of_64_are_taken_found_and_freed() {
     let waiter = WaiterShape { sm_bits: 4, line_bytes: 64, operand_bytes: 64 };
-    let shape =
-        MshrShape { entries: 128, merges: 1, bursts: 1, by_burst: false, line_bits: 26, sets: 64, ways: 16, waiter };
+    let shape = MshrShape {
+        entries: 128,
+        merges: 1,
+        bursts: 1,
+        by_burst: false,
+        line_bits: 26,
+        sets: 64,
+        ways: 16,
+        waiter,
+        requester_bits: None,
+    };
     let (mut wake, mut mshr) = (Wake::new(&[1]), Mshr::new("l2.mshr", shape));
     for line in 0..128 {
         let entry = mshr.free().unwrap();

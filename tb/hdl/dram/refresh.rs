@@ -71,7 +71,7 @@ impl Unit {
         let t = DramTiming { refi, ..t };
         let config = DramConfig { queue_entries: entries, refresh, ..config(groups, banks_per_group, t) };
         Self {
-            queue: Queue::new(&config, "dram"),
+            queue: Queue::new(&config, "dram", 1),
             banks: vec![Bank::CLOSED; config.banks() as usize].into(),
             timing: Timing::new(&config),
             dut: Refresher::new(&config),

@@ -11,9 +11,11 @@
 
 use rtl::dram::bank::Bank;
 use rtl::dram::command::CommandKind;
-use rtl::dram::config::{DramConfig, DramTiming, Policy};
+use rtl::dram::config::{DramConfig, DramTiming};
 use rtl::dram::drain::ServableSlots;
 use rtl::dram::message::DramRequest;
+use rtl::dram::policy::fcfs::Fcfs;
+use rtl::dram::policy::fr_fcfs::FrFcfs;
 use rtl::dram::queue::Queue;
 use rtl::dram::scheduler::{Gates, Scheduler, View};
 use rtl::dram::timing::Timing;
@@ -59,18 +61,18 @@ struct Unit {
 impl Unit {
     fn new(size: Size, mut random: Random) -> Self {
         let (entries, groups, banks_per_group, policy, is_dual) = match size {
-            Size::Small => (5, 2, 2, Policy::FrFcfs, false),
-            Size::Fermi | Size::Synthesised => (16, 4, 4, Policy::FrFcfs, false),
+            Size::Small => (5, 2, 2, FrFcfs::default().into(), false),
+            Size::Fermi | Size::Synthesised => (16, 4, 4, FrFcfs::default().into(), false),
             Size::Any => {
-                let policy = if random.percent(70) { Policy::FrFcfs } else { Policy::Fcfs };
+                let policy = if random.percent(70) { FrFcfs::default().into() } else { Fcfs {}.into() };
                 (2 + random.below(30) as u32, 1 << random.below(3), 1 << random.below(3), policy, random.percent(50))
             }
         };
         let t: DramTiming = timing(size, &mut random);
         let config = DramConfig { queue_entries: entries, policy, ..config(groups, banks_per_group, t) };
         Self {
-            scheduler: Scheduler::new(&config),
-            queue: Queue::new(&config, "dram"),
+            scheduler: Scheduler::new(&config, 1),
+            queue: Queue::new(&config, "dram", 1),
             banks: [Bank::CLOSED; 64],
             timing: Timing::new(&config),
             accepted: Vec::new(),
@@ -142,7 +144,7 @@ impl Bench for Unit {
         vec![
             ("ENTRIES", self.config.queue_entries.to_string()),
             ("BANKS", self.config.banks().to_string()),
-            ("FCFS", u32::from(self.config.policy == Policy::Fcfs).to_string()),
+            ("FCFS", u32::from(self.config.policy == Fcfs {}.into()).to_string()),
             ("DUAL", u32::from(self.is_dual).to_string()),
         ]
     }

@@ -10,6 +10,7 @@
 
 use rtl::dram::bank::Bank;
 use rtl::dram::config::{AddressMapping, DramConfig, DramTiming, GroupBits};
+use rtl::dram::policy::fr_fcfs::FrFcfs;
 use rtl::dram::timing::Timing;
 use rtl::kernel::{ArrayView, Describe, Edge, Field, Fields, Logic};
 use warpsieve::config::{Request, ResolvedMachine};
@@ -75,7 +76,7 @@ pub(super) fn fermi() -> DramConfig {
 /// Returns `fermi`'s channel with the given banks and timing, and without a hit cap.
 pub(super) fn config(bank_groups: u32, banks_per_group: u32, timing: DramTiming) -> DramConfig {
     DramConfig {
-        hit_cap: 0,
+        policy: FrFcfs { hit_cap: 0 }.into(),
         bank_groups,
         banks_per_group,
         mapping: AddressMapping::RowBankColumn,

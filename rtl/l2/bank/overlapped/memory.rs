@@ -229,8 +229,9 @@ impl Overlapped {
             core.stats.miss_delay += if memory.sent == 0 { at.cycle() - missed } else { 0 };
             core.stats.sectors.fetched_bytes += burst_bytes as u64;
             let tag = entry * core.bursts as u16 + sent as u16;
+            let requester = core.mshr.entry(entry.into()).requester;
             dram_req.push_with(at, |beat| {
-                *beat = DramRequest { id, burst: this, tag, ..DramRequest::default() };
+                *beat = DramRequest { id, burst: this, tag, requester, ..DramRequest::default() };
             });
         }
         let is_full = dram_req.is_full();

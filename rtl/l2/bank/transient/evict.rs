@@ -164,7 +164,9 @@ impl Transient {
         let (tag, byte_mask, data) = self.burst_of(at, job, sent);
         let acknowledged = write && self.acknowledged && sent + 1 == bursts;
         let tag = if acknowledged { who } else { tag };
-        dram_req.push(at, DramRequest { write, id, burst, tag, acknowledged, byte_mask, data });
+        // A write is a request of the L2 itself.
+        let requester = if write { 0 } else { self.core.mshr.entry(who.into()).requester };
+        dram_req.push(at, DramRequest { write, id, burst, tag, requester, acknowledged, byte_mask, data });
         let is_sent = self.evictions.on_burst_sent(channel, bursts);
         self.core.stats.writebacks += u64::from(is_sent && write);
         if is_sent && write && !acknowledged {

@@ -227,6 +227,7 @@ mod tests {
             line_bytes: 64,
             burst_bytes: 32,
             coherent_l1s: 0,
+            requester_bits: None,
         };
         let mut evictions = Evictions::new(4, 0, false, &place);
         let fetch = |who| Job { who, ..Job::default() };

@@ -1,0 +1,248 @@
+//! # Judgment of the choices of a command arbiter
+//! Says in each cycle which command a channel must issue, and compares that with its commands:
+//! - In each bank, the waiting request of the highest priority determines the command. If it hits the open row,
+//!   all requests that hit the row may be served; otherwise it may have ACT or PRE. A row that has served no
+//!   request yet is not closed while requests hit it.
+//! - Of these commands, the one of the highest priority among those that break no rule of
+//!   [`rules`](super::rules) must be issued in the cycle, one per bus. Among equals, the oldest request wins.
+//!
+//! The [`policy`](super::policy) defines the priorities. A request to a burst waits for older ones to the same
+//! burst. The channel must have room for all read data, and neither refresh nor gather writes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::checker::{Checker, advance};
+use super::command::{BankId, Command, Kind, Op, Request};
+use super::mapping::{BurstLocation, Mapping};
+use super::policy::{Policy, Requests, Waiting};
+use super::timing::Bus;
+
+/// Command on a bus, with the request that it serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// Command that was issued.
+    pub command: Command,
+    /// Number of the request.
+    pub request: u64,
+}
+
+/// Channel whose choices are judged.
+struct Channel<'a> {
+    checker: &'a Checker,
+    policy: &'a mut dyn Policy,
+    /// Location of each request, by number.
+    places: BTreeMap<u64, BurstLocation>,
+    waiting: Requests,
+    rows: BTreeMap<BankId, u32>,
+    /// Banks whose open row has served a request.
+    used: BTreeSet<BankId>,
+    /// Commands of earlier cycles.
+    before: Vec<Command>,
+}
+
+impl Checker {
+    /// Returns the first cycle in which a channel issued another command than `policy` requires, with an
+    /// explanation. `requests` are in the order of their acceptance; `sms` has the SM of each, `None` for the
+    /// L2. `choices` are sorted by cycle.
+    pub fn check_choices(
+        &self,
+        mapping: &Mapping,
+        policy: &mut dyn Policy,
+        (requests, sms): (&[Request], &[Option<u32>]),
+        choices: &[Choice],
+    ) -> Option<String> {
+        let places = requests.iter().map(|request| (request.number, mapping.place(request.address))).collect();
+        let (waiting, rows, used) = (Requests::new(), BTreeMap::new(), BTreeSet::new());
+        let mut channel = Channel { checker: self, policy, places, waiting, rows, used, before: Vec::new() };
+        let mut arriving = requests.iter().zip(sms).peekable();
+        let mut issued = choices.iter().peekable();
+        let end = choices.last().map_or(0, |choice| choice.command.cycle);
+        for cycle in 0..=end {
+            while let Some((request, &sm)) = arriving.next_if(|(request, _)| request.accept < cycle) {
+                channel.accept(request, sm);
+            }
+            channel.policy.begin(cycle, &channel.waiting);
+            let mut expected = channel.expected(cycle);
+            let mut seen = Vec::new();
+            while let Some(choice) = issued.next_if(|choice| choice.command.cycle == cycle) {
+                seen.push(*choice);
+            }
+            let key = |choice: &Choice| (choice.command.kind.is_column(), choice.request);
+            expected.sort_by_key(key);
+            seen.sort_by_key(key);
+            if seen != expected {
+                return Some(format!("cycle {cycle}: {}, expected {}", shown(&seen), shown(&expected)));
+            }
+            // Column commands first, as the policy sees the state at the start of the cycle.
+            seen.iter().rev().for_each(|choice| channel.issue(choice));
+        }
+        None
+    }
+
+    /// True if a command after those of earlier cycles, sorted by cycle, breaks no rule about distances.
+    fn allows(&self, before: &[Command], command: &Command) -> bool {
+        self.distance_violations(before, command).next().is_none()
+    }
+}
+
+/// Returns a list of commands for a message.
+fn shown(choices: &[Choice]) -> String {
+    let each = choices.iter().map(|Choice { command, request }| format!("{command} for request {request}"));
+    if choices.is_empty() { "no command".to_owned() } else { each.collect::<Vec<_>>().join(" and ") }
+}
+
+impl Channel<'_> {
+    fn accept(&mut self, &Request { number, op, accept, .. }: &Request, sm: Option<u32>) {
+        let BurstLocation { bank, row, .. } = self.places[&number];
+        self.waiting.insert(number, Waiting { number, sm, write: op == Op::Write, bank, row, accept });
+    }
+
+    /// True if a request hits a row that may stay open.
+    fn is_hit(&self, request: &Waiting) -> bool {
+        self.rows.get(&request.bank) == Some(&request.row) && !self.policy.must_close(request.bank)
+    }
+
+    /// Returns the position of a request in the order of service, the greatest first.
+    fn order(&self, cycle: u64, request: &Waiting) -> (Vec<u64>, u64) {
+        (self.policy.priority(cycle, request, self.is_hit(request)), u64::MAX - request.number)
+    }
+
+    /// True if an older request to the same burst waits.
+    fn is_blocked(&self, number: u64) -> bool {
+        self.waiting.range(..number).any(|(other, _)| self.places[other] == self.places[&number])
+    }
+
+    /// Returns the commands that the banks could have next.
+    fn candidates(&self, cycle: u64) -> Vec<Choice> {
+        let mut banks: BTreeMap<BankId, Vec<&Waiting>> = BTreeMap::new();
+        let only = self.policy.serves_only_the_oldest();
+        for request in self.waiting.values().take(if only { 1 } else { usize::MAX }) {
+            banks.entry(request.bank).or_default().push(request);
+        }
+        let mut found = Vec::new();
+        for (bank, requests) in banks {
+            let Some(first) = requests.iter().max_by_key(|request| self.order(cycle, request)) else { continue };
+            let hits = requests.iter().filter(|request| self.is_hit(request));
+            if self.is_hit(first) || !self.used.contains(&bank) && hits.clone().next().is_some() {
+                found.extend(hits.filter(|hit| !self.is_blocked(hit.number)).map(|hit| self.column(cycle, hit)));
+            } else {
+                let (kind, row) = match self.rows.get(&bank) {
+                    Some(_) => (Kind::Pre, None),
+                    None => (Kind::Act, Some(first.row)),
+                };
+                let command = Command { cycle, kind, bank: Some(bank), row, col: None };
+                found.push(Choice { command, request: first.number });
+            }
+        }
+        found
+    }
+
+    /// Returns the column command of a request.
+    fn column(&self, cycle: u64, request: &Waiting) -> Choice {
+        let BurstLocation { bank, row, col } = self.places[&request.number];
+        let kind = if request.write { Kind::Wr } else { Kind::Rd };
+        let command = Command { cycle, kind, bank: Some(bank), row: Some(row), col: Some(col) };
+        Choice { command, request: request.number }
+    }
+
+    /// Returns the commands that the channel must issue in a cycle.
+    fn expected(&self, cycle: u64) -> Vec<Choice> {
+        let candidates = self.candidates(cycle).into_iter();
+        let legal: Vec<Choice> =
+            candidates.filter(|choice| self.checker.allows(&self.before, &choice.command)).collect();
+        let first = |of: &dyn Fn(&Choice) -> bool| {
+            let on_bus = legal.iter().filter(|choice| of(choice)).copied();
+            on_bus.max_by_key(|choice| self.order(cycle, &self.waiting[&choice.request]))
+        };
+        match self.checker.timing.bus {
+            Bus::Shared => first(&|_| true).into_iter().collect(),
+            Bus::RowsApart => {
+                let is_column = |choice: &Choice| choice.command.kind.is_column();
+                [first(&is_column), first(&|choice| !is_column(choice))].into_iter().flatten().collect()
+            }
+        }
+    }
+
+    /// Follows a command.
+    fn issue(&mut self, choice: &Choice) {
+        let Choice { command, request } = choice;
+        let Some(&served) = self.waiting.get(request) else { return };
+        self.policy.issue(command.cycle, &served, command.kind, &self.waiting);
+        if command.kind.is_column() {
+            self.waiting.remove(request);
+            self.used.insert(served.bank);
+        } else {
+            self.used.remove(&served.bank);
+        }
+        advance(&mut self.rows, command);
+        self.before.push(*command);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::command::Service;
+    use super::super::mapping::{Geometry, Layout};
+    use super::super::policy::{ChannelInfo, Scheme, bliss, fcfs, fr_fcfs};
+    use super::super::timing::Timing;
+    use super::*;
+
+    const CHANNEL: ChannelInfo = ChannelInfo { num_sms: 2, read_latency: 14, write_latency: 6 };
+
+    /// Judges commands of the form `(cycle, kind, request)` on three reads of bank 0.0: two of row 1 and,
+    /// between them, one of row 2.
+    fn judge(scheme: &dyn Scheme, commands: &[(u64, Kind, u64)]) -> Option<String> {
+        let addresses = [1 << 16, 2 << 16, (1 << 16) + 64];
+        let requests: Vec<Request> = (0..)
+            .zip(addresses)
+            .map(|(number, address)| Request {
+                number,
+                op: Op::Read,
+                address,
+                accept: number,
+                complete: None,
+                service: Service::Column,
+            })
+            .collect();
+        let mapping = Mapping::new(Layout::RowBankColumn, Geometry::USED_HERE, true);
+        let choices: Vec<Choice> = commands
+            .iter()
+            .map(|&(cycle, kind, request)| {
+                let BurstLocation { bank, row, col } = mapping.place(addresses[request as usize]);
+                let (row, col) = ((kind != Kind::Pre).then_some(row), kind.is_column().then_some(col));
+                Choice { command: Command { cycle, kind, bank: Some(bank), row, col }, request }
+            })
+            .collect();
+        let checker = Checker::new(Timing::USED_HERE, false);
+        checker.check_choices(&mapping, &mut *scheme.twin(&CHANNEL), (&requests, &[Some(0); 3]), &choices)
+    }
+
+    const HITS_FIRST: [(u64, Kind, u64); 6] = [
+        (1, Kind::Act, 0),
+        (13, Kind::Rd, 0),
+        (16, Kind::Rd, 2),
+        (29, Kind::Pre, 1),
+        (41, Kind::Act, 1),
+        (53, Kind::Rd, 1),
+    ];
+
+    #[test]
+    fn a_row_hit_may_overtake_under_fr_fcfs_but_not_beyond_the_cap_nor_under_fcfs() {
+        let capped = fr_fcfs::Config { hit_cap: 1 };
+        assert_eq!(judge(&fr_fcfs::Config { hit_cap: 0 }, &HITS_FIRST), None);
+        assert_eq!(judge(&capped, &HITS_FIRST), None);
+        let found = judge(&fcfs::Fcfs {}, &HITS_FIRST).unwrap();
+        assert_eq!(found, "cycle 16: Rd bank 0.0 row 1 col 1 at 16 for request 2, expected no command");
+    }
+
+    #[test]
+    fn a_command_that_is_late_or_serves_the_wrong_request_is_named() {
+        let mut late = HITS_FIRST;
+        late[2].0 = 17;
+        let none = judge(&fr_fcfs::Config { hit_cap: 0 }, &late).unwrap();
+        assert_eq!(none, "cycle 16: no command, expected Rd bank 0.0 row 1 col 1 at 16 for request 2");
+        let wrong = [(1, Kind::Act, 0), (13, Kind::Rd, 2)];
+        let found = judge(&bliss::Config { threshold: 4, interval: 10_000 }, &wrong).unwrap();
+        assert!(found.starts_with("cycle 13: Rd bank 0.0 row 1 col 1 at 13 for request 2, expected Rd"), "{found}");
+    }
+}

@@ -1,0 +1,251 @@
+//! # Least attained service (ATLAS)
+//! Serves the SM first that has had the least service of the banks (Kim et al., "ATLAS", HPCA 2010). At the
+//! end of each quantum, the service of each SM is added to its history, in which older quanta count less. SMs
+//! are then ranked by their history, the least first. Requests that have waited for too long come before all
+//! others. Among requests of equal rank, row hits come first, then the oldest request.
+//!
+//! | port         | dir | payload | contract                                                               |
+//! |--------------|-----|---------|------------------------------------------------------------------------|
+//! | `on_accept`  | in  | request | its waiting time begins                                                |
+//! | `on_issue`   | in  | request | RD or WR adds the cycles from the first command of the request to the end of its data |
+//! | `on_quantum` | in  |         | ends a quantum, or marks a request that has waited for too long         |
+//!
+//! The history is `history - history / 2^decay + service / 2^decay`, each quotient rounded down. The L2 itself
+//! counts as one more SM. Unlike in the paper, no meta-controller adds up the service of all channels: each
+//! channel ranks the SMs by its own. The paper counts processor cycles, this model cycles of the command
+//! clock.
+//!
+//! Part of `rtl/dram/channel.rs`.
+//! Bench: its own tests and `tb/dram/policies.rs`.
+
+use serde::{Deserialize, Serialize};
+use serde_big_array::BigArray;
+
+use super::super::queue::{MAX, each, with};
+use super::{ChannelSize, CommandKind, Hooks, Order, Scheme, WaitingRequest};
+use crate::config::Rules;
+use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
+
+/// Configuration of ATLAS.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AtlasConfig {
+    /// Number of command clock cycles in a quantum, after which the SMs are ranked again.
+    pub quantum: u32,
+    /// Number of command clock cycles after which a waiting request comes before all others.
+    pub starvation: u32,
+    /// Weight of a quantum in the history as a power of two: 3 for 1/8, the 1 - 0.875 of the paper.
+    pub decay: u32,
+}
+
+/// The values of the paper.
+impl Default for AtlasConfig {
+    fn default() -> Self {
+        Self { quantum: 10_000_000, starvation: 100_000, decay: 3 }
+    }
+}
+
+#[typetag::serde(name = "atlas")]
+impl Scheme for AtlasConfig {
+    fn order(&self, size: &ChannelSize) -> Order {
+        Order::Ranked(Box::new(Atlas::new(self, size)))
+    }
+
+    fn validate(&self, rules: &mut Rules) {
+        let why = "ranks must hold for a while, and the service of a quantum fits 38 bits";
+        rules.range("quantum", u64::from(self.quantum), 100..=1 << 30, why);
+        let why = "a request waits for the commands of others, and the run ends if none is served for long";
+        rules.range("starvation", u64::from(self.starvation), 100..=1 << 23, why);
+        rules.range("decay", u64::from(self.decay), 0..=8, "history and service are shifted by at most 8 bits");
+    }
+}
+
+/// Width of attained service in bits: at most 64 requests are served at a time, for up to 2^30 cycles and a
+/// request that began earlier.
+const SERVICE_BITS: u32 = 38;
+
+/// Service of one requester.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Requester {
+    /// Service in the current quantum [cycles of banks].
+    service: u64,
+    /// Weighted service of earlier quanta.
+    history: u64,
+    /// Number of requesters with a longer history.
+    rank: u16,
+}
+
+/// ATLAS state of a channel.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Atlas {
+    config: AtlasConfig,
+    size: ChannelSize,
+    requesters: Box<[Requester]>,
+    /// Cycle in which the quantum ends.
+    end: u64,
+    /// Slots with a request.
+    waiting: u64,
+    /// Slots whose request has waited for too long.
+    starved: u64,
+    /// Slots whose request had a command.
+    begun: u64,
+    /// Cycle in which the request of each slot was accepted.
+    #[serde(with = "BigArray")]
+    accepted: [u64; MAX],
+    /// Cycle of the first command of the request of each slot.
+    #[serde(with = "BigArray")]
+    first: [u64; MAX],
+}
+
+impl Atlas {
+    /// Creates the state of a channel that has served no request.
+    #[must_use]
+    pub fn new(config: &AtlasConfig, size: &ChannelSize) -> Self {
+        Self {
+            config: *config,
+            size: *size,
+            requesters: vec![Requester::default(); size.requesters as usize].into(),
+            end: config.quantum.into(),
+            waiting: 0,
+            starved: 0,
+            begun: 0,
+            accepted: [0; MAX],
+            first: [0; MAX],
+        }
+    }
+
+    /// Returns the cycle from which the request of a slot has waited for too long.
+    fn starves_at(&self, slot: usize) -> u64 {
+        self.accepted[slot % MAX] + u64::from(self.config.starvation) + 1
+    }
+
+    fn end_quantum(&mut self) {
+        let decay = self.config.decay;
+        for Requester { service, history, .. } in &mut self.requesters {
+            *history = *history - (*history >> decay) + (std::mem::take(service) >> decay);
+        }
+        let histories: Vec<u64> = self.requesters.iter().map(|requester| requester.history).collect();
+        for requester in &mut self.requesters {
+            requester.rank = histories.iter().filter(|&&history| history > requester.history).count() as u16;
+        }
+        self.end += u64::from(self.config.quantum);
+    }
+}
+
+#[typetag::serde]
+impl Hooks for Atlas {
+    fn rank(&self, request: &WaitingRequest) -> u64 {
+        let is_starved = self.starved >> request.slot & 1;
+        let rank = u64::from(self.requesters[usize::from(request.requester)].rank);
+        is_starved << (u16::BITS + 1) | rank << 1 | u64::from(request.is_hit)
+    }
+
+    fn on_accept(&mut self, cycle: u64, request: &WaitingRequest) {
+        self.waiting |= 1 << request.slot;
+        self.accepted[request.slot % MAX] = cycle;
+    }
+
+    fn on_issue(&mut self, cycle: u64, request: &WaitingRequest, command: CommandKind) {
+        let bit = 1 << request.slot;
+        if self.begun & bit == 0 {
+            self.begun |= bit;
+            self.first[request.slot % MAX] = cycle;
+        }
+        if command.is_column() {
+            let latency = u64::from(self.size.latencies[usize::from(request.write)]);
+            let service = cycle - self.first[request.slot % MAX] + latency;
+            self.requesters[usize::from(request.requester)].service += service;
+            self.waiting &= !bit;
+            self.starved &= !bit;
+            self.begun &= !bit;
+        }
+    }
+
+    fn next_quantum(&self) -> u64 {
+        let starving = each(self.waiting & !self.starved).map(|slot| self.starves_at(slot));
+        starving.fold(self.end, u64::min)
+    }
+
+    fn on_quantum(&mut self, cycle: u64) {
+        if self.end <= cycle {
+            self.end_quantum();
+        }
+        let starving = each(self.waiting & !self.starved).filter(|&slot| self.starves_at(slot) <= cycle);
+        self.starved |= starving.fold(0, with);
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        let Self { config, size, requesters, end, waiting, starved, begun, accepted, first } = self;
+        let (entries, count) = (size.entries, size.requesters);
+        let rank_bits = count.ilog2() + 1;
+        to.bits("end", *end);
+        // The queue has the same register.
+        to.probe_sized("waiting", *waiting, entries);
+        to.sized("starved", *starved, entries);
+        to.sized("begun", *begun, entries);
+        to.entries("slot", accepted.iter().zip(first).take(entries as usize), |(&accepted, &first), to| {
+            to.bits("accepted", accepted);
+            to.bits("first", first);
+        });
+        to.entries("requester", requesters.iter(), |&Requester { service, history, rank }, to| {
+            to.sized("service", service, SERVICE_BITS);
+            to.sized("history", history, SERVICE_BITS);
+            to.sized("rank", u64::from(rank), rank_bits);
+        });
+        to.logic("waits_long", Logic::Less { width: u64::BITS, count: entries });
+        to.logic("of_request", Logic::Adder { width: u64::BITS });
+        to.logic("service", Logic::Adder { width: SERVICE_BITS });
+        to.table_ports(1, count, SERVICE_BITS);
+        // At the end of a quantum, one requester per cycle: two adders, and a comparison with all others.
+        to.logic("history", Logic::Adder { width: SERVICE_BITS });
+        if config.decay > 0 {
+            to.logic("decayed", Logic::Adder { width: SERVICE_BITS });
+        }
+        to.logic("is_longer", Logic::Less { width: SERVICE_BITS, count });
+        to.logic("rank", Logic::Population { inputs: count });
+        for _ in 0..entries {
+            to.logic("rank_of", Logic::Mux { ways: count, width: rank_bits });
+        }
+        super::describe_ranks(entries, rank_bits + 2, to);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: ChannelSize = ChannelSize { requesters: 3, entries: 16, banks: 16, latencies: [14, 6] };
+
+    fn request(slot: usize, requester: u16) -> WaitingRequest {
+        WaitingRequest { slot, requester, ..WaitingRequest::default() }
+    }
+
+    #[test]
+    fn the_sm_with_the_least_service_ranks_highest_after_a_quantum() {
+        let mut atlas = Atlas::new(&AtlasConfig { quantum: 1000, ..AtlasConfig::default() }, &SIZE);
+        atlas.on_accept(1, &request(0, 1));
+        atlas.on_accept(2, &request(1, 2));
+        // 24 cycles from ACT to RD, then 14 to the end of the data; the row hit has 14 only.
+        atlas.on_issue(10, &request(0, 1), CommandKind::Act);
+        atlas.on_issue(34, &request(0, 1), CommandKind::Rd);
+        atlas.on_issue(40, &request(1, 2), CommandKind::Rd);
+        assert_eq!([0, 1, 2].map(|requester| atlas.rank(&request(5, requester))), [0; 3]);
+        assert_eq!(atlas.next_quantum(), 1000);
+        atlas.on_quantum(1000);
+        assert_eq!(atlas.requesters.iter().map(|requester| requester.history).collect::<Vec<_>>(), [0, 38 / 8, 14 / 8]);
+        assert_eq!([0, 1, 2].map(|requester| atlas.rank(&request(5, requester)) >> 1), [2, 0, 1]);
+        assert_eq!(atlas.next_quantum(), 2000);
+    }
+
+    #[test]
+    fn a_request_that_has_waited_for_more_than_the_limit_comes_first() {
+        let mut atlas = Atlas::new(&AtlasConfig { starvation: 500, ..AtlasConfig::default() }, &SIZE);
+        atlas.on_accept(7, &request(3, 1));
+        assert_eq!(atlas.next_quantum(), 508);
+        atlas.on_quantum(508);
+        let hit = WaitingRequest { is_hit: true, ..request(4, 2) };
+        assert!(atlas.rank(&request(3, 1)) > atlas.rank(&hit));
+        atlas.on_issue(600, &request(3, 1), CommandKind::Rd);
+        assert_eq!((atlas.rank(&request(3, 1)), atlas.next_quantum()), (0, 10_000_000));
+    }
+}

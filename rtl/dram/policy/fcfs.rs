@@ -1,0 +1,18 @@
+//! # First come, first served (FCFS)
+//! Serves only the oldest request.
+
+use serde::{Deserialize, Serialize};
+
+use super::{ChannelSize, Order, Scheme};
+
+/// Configuration of FCFS; it has no keys.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fcfs {}
+
+#[typetag::serde(name = "fcfs")]
+impl Scheme for Fcfs {
+    fn order(&self, _size: &ChannelSize) -> Order {
+        Order::OldestOnly
+    }
+}

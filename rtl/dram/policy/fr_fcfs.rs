@@ -1,0 +1,28 @@
+//! # First ready, first come, first served (FR-FCFS)
+//! Serves the oldest ready row hit, otherwise the oldest request that can prepare its bank (Rixner et al.,
+//! "Memory access scheduling", ISCA 2000). A cap limits the row hits that overtake an older request to
+//! another row of their bank.
+
+use serde::{Deserialize, Serialize};
+
+use super::{ChannelSize, Order, Scheme};
+use crate::config::Rules;
+
+/// Configuration of FR-FCFS.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FrFcfs {
+    /// Number of row hits that may overtake an older request to another row of their bank; 0 for no limit.
+    pub hit_cap: u32,
+}
+
+#[typetag::serde(name = "fr-fcfs")]
+impl Scheme for FrFcfs {
+    fn order(&self, _size: &ChannelSize) -> Order {
+        Order::FirstReady { hit_cap: self.hit_cap }
+    }
+
+    fn validate(&self, rules: &mut Rules) {
+        rules.range("hit_cap", u64::from(self.hit_cap), 0..=65_535, "the hit counter of a bank has 16 bits");
+    }
+}

@@ -1,0 +1,173 @@
+//! # Arbitration policy of a DRAM channel
+//! Ranks the waiting requests of a channel. Each policy is one file here: its keys, its state, and the hooks
+//! that update the state. The channel knows which commands are legal, and picks the legal command whose
+//! request ranks highest. Among equal ranks, the oldest request wins.
+//!
+//! | kind      | rank, most important first                                    | source                          |
+//! |-----------|---------------------------------------------------------------|---------------------------------|
+//! | `fcfs`    | only the oldest request is served                             | Rixner et al., ISCA 2000        |
+//! | `fr-fcfs` | row hit; with a cap on the row hits that overtake             | Rixner et al., ISCA 2000        |
+//! | `bliss`   | SM not blacklisted, row hit                                   | Subramanian et al., ICCD 2014   |
+//! | `atlas`   | waiting too long, SM with least service, row hit              | Kim et al., HPCA 2010           |
+//! | `par-bs`  | in the batch, row hit, SM with the shortest job               | Mutlu and Moscibroda, ISCA 2008 |
+//!
+//! | hook         | when                                                                              |
+//! |--------------|-----------------------------------------------------------------------------------|
+//! | `on_quantum` | at the start of the cycle that `next_quantum` names, before commands are chosen     |
+//! | `rank`       | for each waiting request, when the next commands are chosen                         |
+//! | `on_issue`   | when a command of a request is issued                                               |
+//! | `on_accept`  | when the channel accepts a request, after the commands of the cycle                 |
+//! | `on_change`  | at the end of a cycle with `on_issue` or `on_accept`: lists all waiting requests     |
+//! | `record`, `describe` | for digests; for waveforms and area counts                                  |
+//!
+//! The rank of a request may change only in a hook, or when its row is opened or closed. Hence the channel
+//! sleeps between commands.
+//!
+//! A requester is an SM, the counterpart of the thread in papers about processors. The L2 itself is one
+//! further requester: it writes back lines, for no SM in particular. A request that the L2 merges into an
+//! outstanding miss belongs to the SM of the first one.
+//!
+//! `fr-fcfs` and `fcfs` need neither ranks nor requesters. The channel implements them without hooks, and
+//! requests then carry no requester.
+//!
+//! Part of `rtl/dram/channel.rs`.
+//! Bench: `tb/dram/policies.rs`.
+
+automod::dir!(pub "dram/policy");
+
+use std::fmt::Debug;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::Arc;
+
+use derive::watched;
+use serde::{Deserialize, Serialize};
+
+use crate::choice::Choice;
+use crate::config::Rules;
+use crate::kernel::{Describe, DescribeExt, Logic};
+
+pub use super::command::CommandKind;
+
+/// Channel that a policy is instantiated for.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct ChannelSize {
+    /// Number of requesters: the L2 itself, which has number 0, and all SMs.
+    pub requesters: u32,
+    /// Number of requests that can wait.
+    pub entries: u32,
+    /// Number of banks.
+    pub banks: u32,
+    /// Cycles from RD, and from WR, to the end of the data.
+    pub latencies: [u32; 2],
+}
+
+/// Configuration of a policy: its keys in `dram.policy`, next to `kind`.
+#[typetag::serde(tag = "kind")]
+pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
+    /// Creates the order of service of one channel.
+    fn order(&self, size: &ChannelSize) -> Order;
+
+    /// Checks the keys of the policy.
+    fn validate(&self, _rules: &mut Rules) {}
+}
+
+/// Order in which a channel serves its requests.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Order {
+    /// Serves only the oldest request.
+    OldestOnly,
+    /// Serves the oldest row hit, otherwise the oldest request.
+    FirstReady {
+        /// Number of row hits that may overtake an older request to another row of their bank; 0 for no
+        /// limit.
+        hit_cap: u32,
+    },
+    /// Serves the request of the highest rank.
+    Ranked(Box<dyn Hooks>),
+}
+
+/// Arbitration policy that a configuration selects.
+pub type PolicyConfig = Choice<dyn Scheme>;
+
+impl<S: Scheme + 'static> From<S> for PolicyConfig {
+    fn from(scheme: S) -> Self {
+        Self::new(Arc::new(scheme))
+    }
+}
+
+impl PolicyConfig {
+    /// Returns the order of service of one channel, with a wrapper that records each hook call.
+    pub(super) fn watched(&self, size: &ChannelSize) -> Order {
+        match self.order(size) {
+            Order::Ranked(hooks) => Order::Ranked(Watched::of(self.typetag_name(), hooks)),
+            order => order,
+        }
+    }
+
+    /// True if the policy ranks requests; these then carry their requester.
+    #[must_use]
+    pub fn is_ranked(&self) -> bool {
+        matches!(self.order(&ChannelSize { requesters: 2, entries: 1, banks: 2, latencies: [1; 2] }), Order::Ranked(_))
+    }
+}
+
+/// Waiting request, as a policy sees it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WaitingRequest {
+    /// Slot of the queue, until its column command is issued.
+    pub slot: usize,
+    /// Requester: 0 for the L2 itself, otherwise the number of the SM plus 1.
+    pub requester: u16,
+    /// True for a write.
+    pub write: bool,
+    /// Bank of the burst.
+    pub bank: u8,
+    /// Row of the burst.
+    pub row: u32,
+    /// True if the row is open.
+    pub is_hit: bool,
+    /// Cycle in which the channel accepted the request.
+    pub accepted: u64,
+}
+
+/// Adds the logic that finds the highest of the ranks of all requests to the hardware description: once for
+/// columns and rows, and in each bank.
+pub fn describe_ranks(entries: u32, bits: u32, to: &mut dyn Describe) {
+    to.part("rank", |to| {
+        to.logic("higher", Logic::Less { width: bits, count: 2 * entries });
+        to.logic("highest", Logic::Mux { ways: entries, width: 2 * bits });
+        to.logic("in_bank", Logic::Less { width: bits, count: entries * (entries - 1) / 2 });
+    });
+}
+
+/// Hooks that a channel calls in its policy.
+#[watched("dram.policy")]
+#[typetag::serde]
+pub trait Hooks: Debug + Send {
+    /// Returns the rank of a waiting request; higher ranks are served first.
+    fn rank(&self, request: &WaitingRequest) -> u64;
+
+    /// Reports that the channel has accepted a request.
+    fn on_accept(&mut self, _cycle: u64, _request: &WaitingRequest) {}
+
+    /// Reports that a command of a request is issued. RD or WR serves the request; `is_hit` is true for it.
+    fn on_issue(&mut self, _cycle: u64, _request: &WaitingRequest, _command: CommandKind) {}
+
+    /// Lists all waiting requests, oldest first, after a cycle in which a request was accepted or a command
+    /// issued.
+    fn on_change(&mut self, _cycle: u64, _waiting: &[WaitingRequest]) {}
+
+    /// Returns the next cycle in which ranks change with time alone; `u64::MAX` if there is none.
+    fn next_quantum(&self) -> u64 {
+        u64::MAX
+    }
+
+    /// Updates the state in the cycle that [`Hooks::next_quantum`] names, which must then name a later one.
+    fn on_quantum(&mut self, _cycle: u64) {}
+
+    /// Starts to keep digests of the array contents.
+    fn record(&mut self) {}
+
+    /// Adds registers, arrays and logic, as one component, to the hardware description.
+    fn describe(&self, _to: &mut dyn Describe) {}
+}

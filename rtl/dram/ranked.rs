@@ -1,0 +1,125 @@
+//! # Command arbitration by rank
+//! Selects the request that gets the command bus by the ranks that a policy assigns. Unlike FR-FCFS, a request
+//! of a high rank is served ahead of the row hits of others:
+//! 1. In each bank, the request of the highest rank determines the next command: RD or WR if its row is open,
+//!    otherwise ACT or PRE. While it is a row hit, all row hits of the bank may be served.
+//! 2. Of these commands of all banks, the one of the highest rank among those that are legal in this cycle
+//!    gets the bus. Among equal ranks, the oldest request wins.
+//!
+//! A row that was opened serves at least one request before it is closed, whatever the ranks do meanwhile.
+//! Otherwise requests that keep outranking each other could open rows forever and serve none.
+//!
+//! With a bus for rows only, rule 2 applies to each bus on its own. Both selectors read the registers at the
+//! start of the cycle. They never select the same bank, since rule 1 gives each bank one kind of command.
+//!
+//! The other rules of [`scheduler`](super::scheduler) hold: write drain, refresh and full reply buffers
+//! restrict the requests first.
+//!
+//! Part of `rtl/dram/channel.rs`.
+//! Twin: `golden/dram/arbiter.rs`.
+//! Bench: `tb/dram/policies.rs`.
+
+use super::command::CommandKind;
+use super::policy::Hooks;
+use super::queue::{MAX, each};
+use super::scheduler::{Gates, Plan, View};
+
+/// Candidates for arbitration, with their ranks.
+#[derive(Clone, Copy, Debug)]
+pub struct RankedCandidates {
+    /// Slots that may have their column command, provided that a read has a free reply entry.
+    columns: u64,
+    /// Slots that may have an ACT or PRE, at most one per bank.
+    rows: u64,
+    /// Rank of each slot that may have commands at all.
+    ranks: [u64; MAX],
+    /// If there are no such slots, cycle from which there may be some.
+    from: Option<u64>,
+}
+
+impl RankedCandidates {
+    /// Returns the candidates under the restrictions of `gates`.
+    #[must_use]
+    pub fn new(hooks: &dyn Hooks, gates: Gates, View { queue, banks, .. }: View<'_>) -> Self {
+        let slots = queue.occupied() & gates.turn.slots;
+        let mut ranks = [0; MAX];
+        for slot in each(slots) {
+            ranks[slot % MAX] = hooks.rank(&queue.request(slot));
+        }
+        let from = (slots == 0).then_some(gates.turn.from);
+        let mut candidates = Self { columns: slots & queue.hits(), rows: 0, ranks, from };
+        for bank in each(if gates.rows { queue.banks_of(slots) } else { 0 }) {
+            let here = slots & queue.in_bank(bank);
+            let hits = here & queue.hits();
+            let highest = 1 << candidates.highest(here, |slots| queue.oldest(slots));
+            // A row that was opened and not used yet serves its hits first.
+            let keeps_row = hits & highest != 0 || hits != 0 && !banks[bank % MAX].was_served();
+            if !keeps_row {
+                candidates.columns &= !hits;
+                candidates.rows |= highest;
+            }
+        }
+        candidates.columns &= gates.columns & !queue.blocked();
+        candidates
+    }
+
+    /// Returns the slot of the highest rank in a non-empty set; `oldest` decides among equals.
+    fn highest(&self, set: u64, oldest: impl Fn(u64) -> usize) -> usize {
+        let (mut most, mut slots) = (0, 0);
+        for slot in each(set) {
+            let rank = self.ranks[slot % MAX];
+            if slots == 0 || rank > most {
+                (most, slots) = (rank, 0);
+            }
+            if rank == most {
+                slots |= 1 << slot;
+            }
+        }
+        oldest(slots)
+    }
+
+    /// Returns the next command from cycle `from` on, or the next column command if rows have a bus of their
+    /// own. `reads` is true if the reply buffer has room for a read.
+    #[must_use]
+    pub fn choose(&self, view: View<'_>, from: u64, reads: bool) -> Plan {
+        if let Some(later) = self.from {
+            return Plan::ask(later);
+        }
+        let columns = if reads { self.columns } else { self.columns & view.queue.writes() };
+        self.first(view, from, columns, if view.is_dual { 0 } else { self.rows })
+    }
+
+    /// Returns the next command from cycle `from` on of a bus for rows only.
+    #[must_use]
+    pub fn choose_row(&self, view: View<'_>, from: u64) -> Plan {
+        self.first(view, from, 0, self.rows)
+    }
+
+    /// Returns the command that becomes legal first, from cycle `from` on. Among several, the highest rank
+    /// wins.
+    fn first(&self, view: View<'_>, from: u64, columns: u64, rows: u64) -> Plan {
+        let (mut first, mut slots) = (u64::MAX, 0);
+        for slot in each(columns | rows) {
+            let legal = if columns >> slot & 1 != 0 { view.column_from(slot) } else { view.row_from(slot) };
+            let legal = legal.max(from);
+            if slots == 0 || legal < first {
+                (first, slots) = (legal, 0);
+            }
+            if legal == first {
+                slots |= 1 << slot;
+            }
+        }
+        if slots == 0 {
+            return Plan::NOTHING;
+        }
+        let slot = self.highest(slots, |slots| view.queue.oldest(slots));
+        let entry = view.queue.entry(slot);
+        let kind = match columns >> slot & 1 {
+            0 if view.is_open(slot) => CommandKind::Pre,
+            0 => CommandKind::Act,
+            _ if entry.write => CommandKind::Wr,
+            _ => CommandKind::Rd,
+        };
+        Plan { from: first, kind, slot: slot as u8 }
+    }
+}

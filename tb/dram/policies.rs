@@ -1,0 +1,189 @@
+//! Arbitration policies: each choice of a channel is that of the policy's twin, on random traffic of several
+//! SMs.
+
+use golden::dram::arbiter::Choice;
+use golden::dram::checker::Checker;
+use golden::dram::command::{Op, Request, Service};
+use golden::dram::policy::{ChannelInfo, Policy};
+use proptest::prelude::*;
+use rtl::dram::config::{CommandBus, DramConfig, Refresh, WriteDrain};
+use rtl::dram::policy::atlas::AtlasConfig;
+use rtl::dram::policy::bliss::BlissConfig;
+use rtl::dram::policy::fcfs::Fcfs;
+use rtl::dram::policy::fr_fcfs::FrFcfs;
+use rtl::dram::policy::par_bs::ParBsConfig;
+use rtl::dram::policy::{ChannelSize, Hooks, Order, PolicyConfig, Scheme, WaitingRequest};
+use rtl::kernel::Mode;
+use serde::{Deserialize, Serialize};
+use warpsieve::dram::judge;
+
+use super::bench::{LEAD, NUM_SMS, Run, TimedRequest, offer, preset, reference, run, run_checked};
+use super::random::Case;
+use crate::kit::{Random, Stall};
+
+/// Policy with keys for short runs.
+fn draw(random: &mut Random) -> PolicyConfig {
+    let quantum = [100, 317, 1000][random.below(3) as usize];
+    match random.below(5) {
+        0 => Fcfs {}.into(),
+        1 => FrFcfs { hit_cap: random.below(5) as u32 }.into(),
+        2 => BlissConfig { threshold: random.below(5) as u32, interval: quantum }.into(),
+        3 => AtlasConfig { quantum, starvation: [100, 5000][random.below(2) as usize], decay: random.below(4) as u32 }
+            .into(),
+        _ => ParBsConfig { marking_cap: 1 + random.below(5) as u32 }.into(),
+    }
+}
+
+/// Returns a channel whose choices the twin can judge: it always has room for read data, and neither refreshes
+/// nor gathers writes.
+fn channel(random: &mut Random, policy: PolicyConfig) -> DramConfig {
+    DramConfig {
+        policy,
+        queue_entries: [3, 16, 64][random.below(3) as usize],
+        reply_entries: 256,
+        refresh: Refresh::Off,
+        write_drain: WriteDrain::None,
+        command_bus: [CommandBus::Single, CommandBus::Dual][random.below(2) as usize],
+        ..if random.percent(50) { reference() } else { preset("hbm2") }
+    }
+}
+
+/// Returns the explanation of the first choice that is not that of the twin with the keys of `policy`.
+fn judge(config: &DramConfig, policy: &PolicyConfig, offers: &[TimedRequest], run: &Run) -> Option<String> {
+    let info = ChannelInfo {
+        num_sms: NUM_SMS,
+        read_latency: config.timing.read_latency().into(),
+        write_latency: config.timing.write_latency().into(),
+    };
+    let mut twin: Box<dyn Policy> = judge::policy(policy).expect("the policy has a twin").twin(&info);
+    let requests: Vec<Request> = (0..)
+        .zip(offers.iter().zip(&run.accepted))
+        .map(|(number, (offer, accepted))| Request {
+            number,
+            op: if offer.request.write { Op::Write } else { Op::Read },
+            address: offer.request.burst * u64::from(config.burst_bytes()),
+            accept: accepted + LEAD,
+            complete: None,
+            service: Service::Column,
+        })
+        .collect();
+    let sms: Vec<Option<u32>> = offers.iter().map(|offer| u32::from(offer.request.requester).checked_sub(1)).collect();
+    let choices: Vec<Choice> = run
+        .commands
+        .iter()
+        .filter_map(|command| {
+            let mut judged = judge::command(config, command)?;
+            judged.cycle += LEAD;
+            Some(Choice { command: judged, request: command.id.into() })
+        })
+        .collect();
+    let checker = Checker::new(judge::timing(config), false);
+    checker.check_choices(&judge::mapping(config), &mut *twin, (&requests, &sms), &choices)
+}
+
+/// Returns random requests of all SMs. Most follow without a pause, so that the queue fills.
+fn traffic(random: &mut Random, requests: usize) -> Vec<TimedRequest> {
+    let mut cycle = 0;
+    let mut step = |_| {
+        if random.percent(20) {
+            cycle += random.below(60);
+        }
+        // Some SMs request far more than others, and most requests of an SM are to one row.
+        let requester = (random.below(36) as f64).sqrt() as u64;
+        let row = if random.percent(80) { requester % 3 } else { random.below(3) };
+        let (bank, column) = (random.below(3), random.below(8));
+        let mut timed = offer(cycle, random.percent(30), (row << 10 | bank << 6 | column) * 64);
+        timed.request.requester = requester as u16;
+        timed
+    };
+    (0..requests).map(&mut step).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn each_choice_is_that_of_the_twin(seed: u64, requests in 1usize..250) {
+        let random = &mut Random::new(seed);
+        let policy = draw(random);
+        let config = channel(random, policy.clone());
+        let offers = traffic(random, requests);
+        let run = run_checked(&config, &offers, Stall::Never);
+        prop_assert_eq!(judge(&config, &policy, &offers, &run), None, "{:?}", policy);
+    }
+
+    /// The arbiter by ranks is another implementation than that of FR-FCFS, so each is a check of the other,
+    /// with refresh, write drain and stalls.
+    #[test]
+    fn row_hits_ranked_first_give_the_commands_of_fr_fcfs(seed: u64, requests in 1usize..250) {
+        let Case { config, offers, sink } = Case::draw(seed, requests);
+        let commands = [FrFcfs { hit_cap: 0 }.into(), PolicyConfig::from(HitsFirst {})].map(|policy| {
+            let config = DramConfig { policy, ..config.clone() };
+            run(&config, &offers, sink.clone(), Mode::default()).commands
+        });
+        prop_assert_eq!(&commands[0], &commands[1]);
+    }
+}
+
+/// FR-FCFS by ranks.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct HitsFirst {}
+
+#[typetag::serde(name = "test-hits-first")]
+impl Scheme for HitsFirst {
+    fn order(&self, _size: &ChannelSize) -> Order {
+        Order::Ranked(Box::new(*self))
+    }
+}
+
+#[typetag::serde]
+impl Hooks for HitsFirst {
+    fn rank(&self, request: &WaitingRequest) -> u64 {
+        request.is_hit.into()
+    }
+}
+
+/// A channel that deviates from the keys of the twin in one way must be caught.
+#[test]
+fn a_policy_with_any_mistake_is_caught_by_its_twin() {
+    let bliss = BlissConfig { threshold: 4, interval: 1000 };
+    let atlas = AtlasConfig { quantum: 400, starvation: 300, decay: 3 };
+    let mistakes: [(PolicyConfig, PolicyConfig); 9] = [
+        (bliss.into(), BlissConfig { threshold: 3, ..bliss }.into()),
+        (bliss.into(), BlissConfig { interval: 1001, ..bliss }.into()),
+        (atlas.into(), AtlasConfig { quantum: 401, ..atlas }.into()),
+        (atlas.into(), AtlasConfig { starvation: 301, ..atlas }.into()),
+        (atlas.into(), AtlasConfig { decay: 0, ..atlas }.into()),
+        (ParBsConfig { marking_cap: 5 }.into(), ParBsConfig { marking_cap: 4 }.into()),
+        (FrFcfs { hit_cap: 4 }.into(), FrFcfs { hit_cap: 5 }.into()),
+        (FrFcfs { hit_cap: 0 }.into(), bliss.into()),
+        (Fcfs {}.into(), FrFcfs { hit_cap: 1 }.into()),
+    ];
+    for (right, wrong) in mistakes {
+        let is_caught = |seed| {
+            let random = &mut Random::new(seed);
+            let config = DramConfig { queue_entries: 16, ..channel(random, wrong.clone()) };
+            let offers = traffic(random, 400);
+            let run = run(&config, &offers, Stall::Never, Mode::default());
+            judge(&config, &right, &offers, &run).is_some()
+        };
+        assert!((0..20).any(is_caught), "{wrong:?} passes for {right:?}");
+    }
+}
+
+/// An SM that streams over one row delays a request of another SM to another row of the bank until its
+/// blacklisting: after six requests in a row, with the threshold of the paper.
+#[test]
+fn bliss_serves_the_other_sm_after_six_requests_of_a_stream() {
+    let mut offers: Vec<TimedRequest> = (0..100).map(|i| offer(0, false, i % 64 * 64)).collect();
+    offers.iter_mut().for_each(|timed| timed.request.requester = 1);
+    let mut other = offer(0, false, 1 << 16);
+    other.request.requester = 2;
+    offers.insert(1, other);
+    let before = [FrFcfs { hit_cap: 0 }.into(), PolicyConfig::from(BlissConfig::default())].map(|policy| {
+        let run = run_checked(&DramConfig { policy, ..reference() }, &offers, Stall::Never);
+        let columns = run.commands.iter().filter(|command| command.kind.is_column());
+        columns.take_while(|command| command.id != 1).count()
+    });
+    assert_eq!(before, [100, 6]);
+}
