@@ -204,7 +204,7 @@ mod tests {
                 service: Service::Column,
             })
             .collect();
-        let mapping = Mapping::new(Layout::RowBankColumn, Geometry::USED_HERE, true);
+        let mapping = Mapping::new(Layout::RowBankColumn, Geometry::REFERENCE, true);
         let choices: Vec<Choice> = commands
             .iter()
             .map(|&(cycle, kind, request)| {
@@ -213,7 +213,7 @@ mod tests {
                 Choice { command: Command { cycle, kind, bank: Some(bank), row, col }, request }
             })
             .collect();
-        let checker = Checker::new(Timing::USED_HERE, false);
+        let checker = Checker::new(Timing::REFERENCE, false);
         checker.check_choices(&mapping, &mut *scheme.twin(&CHANNEL), (&requests, &[Some(0); 3]), &choices)
     }
 

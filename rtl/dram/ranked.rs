@@ -41,7 +41,7 @@ impl RankedCandidates {
     /// Returns the candidates under the restrictions of `gates`.
     #[must_use]
     pub fn new(hooks: &dyn Hooks, gates: Gates, View { queue, banks, .. }: View<'_>) -> Self {
-        let slots = queue.occupied() & gates.turn.slots;
+        let slots = queue.occupied_slots() & gates.turn.slots;
         let mut ranks = [0; MAX];
         for slot in each(slots) {
             ranks[slot % MAX] = hooks.rank(&queue.request(slot));
@@ -59,7 +59,7 @@ impl RankedCandidates {
                 candidates.rows |= highest;
             }
         }
-        candidates.columns &= gates.columns & !queue.blocked();
+        candidates.columns &= gates.columns & !queue.blocked_slots();
         candidates
     }
 

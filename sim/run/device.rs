@@ -12,7 +12,7 @@ use std::sync::Arc;
 use isa::program::{Addresses, Param, Program};
 use ptx::Source;
 use ptx::data::{ModuleData, data};
-use ptx::lower::Prepared;
+use ptx::lower::PreparedModule;
 use rtl::l1::stats::L1Stats;
 use rtl::l2::L2Stats;
 use rtl::machine::{Machine, MachineConfig};
@@ -339,7 +339,7 @@ impl<'o> Device<'o> {
         }
         let DeviceModule { source, addresses, .. } = &self.modules[module];
         let parsed = source.parse()?;
-        let mut program = Prepared::new(source, &parsed)?.lower(name)?;
+        let mut program = PreparedModule::new(source, &parsed)?.lower(name)?;
         let bad = |e: &dyn std::fmt::Display| RunError::input(&self.path, &e);
         program.link(addresses).map_err(|e| bad(&e))?;
         let program = isa::alloc::allocate(&program).map_err(|e| bad(&e))?;
