@@ -11,6 +11,7 @@ import argparse
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 import tempfile
 import tomllib
@@ -25,6 +26,15 @@ def run(command, folder, seconds):
     except subprocess.TimeoutExpired as late:
         return None, (late.stdout or b"").decode(errors="replace")
     return ended.returncode, ended.stdout.decode(errors="replace")
+
+
+def resize(suite, folder, program):
+    """Replaces the problem sizes in the headers of a program."""
+    for file in folder.glob(suite["sized"]):
+        text = file.read_text()
+        for pattern, value in {**suite["sizes"], **program.get("sizes", {})}.items():
+            text = re.sub(rf"^(# *define (?:{pattern})) +[0-9]+", rf"\1 {value}", text, flags=re.MULTILINE)
+        file.write_text(text)
 
 
 def build(nvcc, suite, folder, program, to):
@@ -70,11 +80,16 @@ def main():
     suite = tomllib.loads((pathlib.Path(__file__).parent / "programs.toml").read_text())[given.suite]
     kept = given.built or pathlib.Path(tempfile.mkdtemp())
     kept.mkdir(parents=True, exist_ok=True)
+    place = given.folder
+    if "sized" in suite:
+        place = pathlib.Path(shutil.copytree(given.folder, pathlib.Path(tempfile.mkdtemp()) / "copy"))
     rows, counts = [], {}
     for name, program in suite["programs"].items():
         if given.only and not re.search(given.only, name):
             continue
-        folder = given.folder / suite["path"].format(name=name)
+        folder = place / suite["path"].format(name=name)
+        if "sized" in suite:
+            resize(suite, folder, program)
         binary = (kept / name).resolve()
         unbuilt = None if binary.exists() else build(given.nvcc, suite, folder, program, binary)
         words = shlex.split(program.get("arguments", ""))

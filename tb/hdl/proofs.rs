@@ -93,7 +93,8 @@ impl Proof {
         module_of(&self.path()) + "_proof"
     }
 
-    fn file(&self) -> PathBuf {
+    /// Returns the file of the wrapper.
+    pub(super) fn file(&self) -> PathBuf {
         hdl_folder().join("proofs").join(self.path()).with_file_name(self.top() + ".sv")
     }
 

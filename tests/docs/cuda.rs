@@ -79,7 +79,7 @@ fn example() -> String {
         Command::new(nvcc).args(build).arg(&program).current_dir(root().join("examples/cuda")).output().unwrap();
     assert!(built.status.success(), "{built:?}");
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
-    let ended = command.args(["exec", "--machine", "volta", "--", "./vector_add"]).current_dir(folder.path());
+    let ended = command.args(["exec", "--", "./vector_add"]).current_dir(folder.path());
     let ended = ended.output().unwrap();
     assert!(ended.status.success(), "{ended:?}");
     let text = [ended.stderr, ended.stdout].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
