@@ -11,7 +11,7 @@ use super::explain::sources::Sources;
 use super::files::Files;
 use super::run::{Subject, options, simulate};
 use super::{Exit, output};
-use warpsieve::config::Resolved;
+use warpsieve::config::ResolvedMachine;
 
 /// Compute capabilities times ten of the GPUs of the built-in machines.
 const CAPABILITIES: [(&str, u32); 4] = [("fermi", 20), ("kepler", 35), ("volta", 70), ("hopper", 90)];
@@ -20,7 +20,7 @@ const DEFAULT_CAPABILITY: u32 = 75;
 
 pub(super) fn exec(arguments: &ExecArguments) -> Result<Exit, Report> {
     let ExecArguments { emit, capability, simulation, program } = arguments;
-    let resolved = Resolved::new(&simulation.machine.request())?;
+    let resolved = ResolvedMachine::new(&simulation.machine.request())?;
     let mut options = options(simulation)?;
     // The device refuses them, with the reason.
     options.checkpoints.write = simulation.checkpoint.clone();
