@@ -267,7 +267,7 @@ impl Record {
 /// progress, done.
 pub fn worst_exit(one: Exit, other: Exit) -> Exit {
     let weight = |exit| match exit {
-        Exit::Done => 0,
+        Exit::Done | Exit::Program(_) => 0,
         Exit::NoProgress => 1,
         Exit::CheckFailed => 2,
         Exit::BadInput => 3,
