@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Ended, root, warpsieve};
+use super::{CommandResult, root, warpsieve};
 
 /// Compiles an example with nvcc, for two architectures, and returns the path of the program.
 fn compile(name: &str, folder: &Path, options: &[&str]) -> PathBuf {
@@ -15,13 +15,13 @@ fn compile(name: &str, folder: &Path, options: &[&str]) -> PathBuf {
     for arch in ["75", "80"] {
         command.arg("-gencode").arg(format!("arch=compute_{arch},code=compute_{arch}"));
     }
-    let ended = Ended::of(command.args(["-cudart", "shared"]).args(options).arg(source).arg("-o").arg(&program));
+    let ended = CommandResult::of(command.args(["-cudart", "shared"]).args(options).arg(source).arg("-o").arg(&program));
     assert_eq!(ended.status, Some(0), "{ended:?}");
     program
 }
 
 /// Compiles an example and runs it, which must pass its own check.
-fn passes(name: &str, options: &[&str], arguments: &[&str]) -> Ended {
+fn passes(name: &str, options: &[&str], arguments: &[&str]) -> CommandResult {
     let folder = tempfile::tempdir().unwrap();
     let program = compile(name, folder.path(), options);
     let ended = warpsieve(&[&["exec"], arguments, &["--", program.to_str().unwrap()]].concat());
@@ -32,7 +32,7 @@ fn passes(name: &str, options: &[&str], arguments: &[&str]) -> Ended {
 #[test]
 #[cfg_attr(not(has_nvcc), ignore = "nvcc is not installed")]
 fn a_vector_addition_takes_simulated_time() {
-    let Ended { out, err, .. } = passes("vector_add", &[], &["--machine", "volta"]);
+    let CommandResult { out, err, .. } = passes("vector_add", &[], &["--machine", "volta"]);
     assert!(err.contains("launch 1: _Z3addPKfS0_Pfi 20 x 256: "), "{err}");
     let cycles = out.split("cycles").nth(1).unwrap().split_whitespace().next().unwrap();
     let cycles: f64 = cycles.replace(',', "").parse().unwrap();
@@ -46,7 +46,7 @@ fn a_vector_addition_takes_simulated_time() {
 #[test]
 #[cfg_attr(not(has_nvcc), ignore = "nvcc is not installed")]
 fn a_loop_of_the_host_launches_until_its_flag_stays_clear() {
-    let Ended { out, err, .. } = passes("bfs", &["-no-compress"], &[]);
+    let CommandResult { out, err, .. } = passes("bfs", &["-no-compress"], &[]);
     let levels: usize = out.split(" levels").next().unwrap().parse().unwrap();
     assert_eq!(err.matches("launch ").count(), levels, "{err}");
     assert!(out.contains(&format!("visitPKiS0_PiiiS1_ x {levels}")), "{out}");
@@ -55,7 +55,7 @@ fn a_loop_of_the_host_launches_until_its_flag_stays_clear() {
 #[test]
 #[cfg_attr(not(has_nvcc), ignore = "nvcc is not installed")]
 fn symbols_constants_and_shared_memory_work_and_a_launch_can_fail() {
-    let Ended { err, .. } = passes("reduction", &["--compress-mode=speed"], &[]);
+    let CommandResult { err, .. } = passes("reduction", &["--compress-mode=speed"], &[]);
     assert!(err.contains("cudaErrorInvalidValue: kernel `_Z6reducePKii` needs 10"), "{err}");
 }
 
@@ -68,7 +68,7 @@ fn streams_managed_memory_and_host_functions_keep_their_order() {
 #[test]
 #[cfg_attr(not(has_nvcc), ignore = "nvcc is not installed")]
 fn the_device_has_the_properties_of_the_machine() {
-    let Ended { out, .. } = passes("matrix", &[], &["--set", "num_sms=7", "--design", "pric"]);
+    let CommandResult { out, .. } = passes("matrix", &[], &["--set", "num_sms=7", "--design", "pric"]);
     assert!(out.contains("warpsieve fermi + pric: 7 SMs"), "{out}");
 }
 
@@ -84,7 +84,7 @@ fn every_emitted_launch_repeats_its_results_and_can_be_checked() {
         files.sort();
         assert!(!files.is_empty());
         for file in &files {
-            let Ended { status, out, err } = warpsieve(&["run", file.to_str().unwrap(), "--check"]);
+            let CommandResult { status, out, err } = warpsieve(&["run", file.to_str().unwrap(), "--check"]);
             assert_eq!(status, Some(0), "{}: {out}{err}", file.display());
             assert!(fs::read_to_string(file).unwrap().contains("expect = "), "{}", file.display());
         }
@@ -101,9 +101,9 @@ fn a_program_with_a_static_runtime_or_without_ptx_is_refused() {
 
 #[test]
 fn a_program_without_kernels_keeps_its_status_and_output() {
-    let Ended { status, out, err } = warpsieve(&["exec", "--quiet", "--", "/bin/sh", "-c", "echo done; exit 7"]);
+    let CommandResult { status, out, err } = warpsieve(&["exec", "--quiet", "--", "/bin/sh", "-c", "echo done; exit 7"]);
     assert_eq!((status, out.as_str(), err.as_str()), (Some(7), "done\n", ""));
-    let Ended { status, .. } = warpsieve(&["exec", "--quiet", "--", "sh", "-c", "kill -9 $$"]);
+    let CommandResult { status, .. } = warpsieve(&["exec", "--quiet", "--", "sh", "-c", "kill -9 $$"]);
     assert_eq!(status, Some(128 + 9));
 }
 
