@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use miette::{IntoDiagnostic, Report, WrapErr};
 use papers::measured::{RunMeasurement, WorkloadFile};
 use papers::runs::{Job, Runner};
-use waves::part_file::AtomicFile;
+use waves::atomic_file::AtomicFile;
 
 use super::args::CompareArguments;
 use super::explain::sources::Sources;

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use indicatif::ProgressBar;
 use miette::{Context, IntoDiagnostic, Report};
 use rtl::dram::counts::Counts;
-use waves::part_file::AtomicFile;
+use waves::atomic_file::AtomicFile;
 
 use super::args::DramArguments;
 use super::files::Files;

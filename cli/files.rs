@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use miette::{Report, miette};
-use waves::part_file::FileIdentity;
+use waves::atomic_file::FileIdentity;
 use waves::view;
 
 use warpsieve::config::ResolvedMachine;

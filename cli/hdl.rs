@@ -5,9 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use ::area::Technology;
-use ::hdl::{
-    Block, CounterExample, Gates, Invariant, Lockstep, Mistake, Proof, Size, Synthesis, blocks, proofs,
-};
+use ::hdl::{Block, CounterExample, Gates, Invariant, Lockstep, Mistake, Proof, Size, Synthesis, blocks, proofs};
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
 use super::args::{HdlArguments, HdlCommand, ProveArguments, TrafficArguments};

@@ -14,7 +14,7 @@ use miette::{IntoDiagnostic, Report, WrapErr};
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
-use waves::part_file::{self, CompletionGuard};
+use waves::atomic_file::{self, CompletionGuard};
 
 use super::{Exit, output};
 
@@ -132,7 +132,7 @@ where
 /// Ends the process at once, whatever its threads are doing.
 fn end(signal: usize) -> ! {
     hdl::end_tools();
-    part_file::discard_all();
+    atomic_file::discard_all();
     process::exit(i32::from(STATUS_BASE) + signal as i32)
 }
 

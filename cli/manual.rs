@@ -8,7 +8,7 @@ use clap::{Arg, Command, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
 use miette::{IntoDiagnostic, Report, WrapErr};
-use waves::part_file::AtomicFile;
+use waves::atomic_file::AtomicFile;
 
 use super::args::Arguments;
 use super::{Exit, dictionary, output};

@@ -8,7 +8,7 @@ use compiler::characterise::KernelMetrics;
 use compiler::solve::Method;
 use indicatif::ProgressBar;
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
-use waves::part_file::AtomicFile;
+use waves::atomic_file::AtomicFile;
 
 use super::args::{OptimizeArguments, ProfileSource};
 use super::files::Files;

@@ -14,7 +14,7 @@ use trace::Warning;
 use warpsieve::limit::{self, LimitedReport};
 use warpsieve::run::HostTime;
 pub(super) use warpsieve::text::format_thousands;
-use waves::part_file::AtomicFile;
+use waves::atomic_file::AtomicFile;
 
 /// Prints a result, with all terminal control characters escaped. It is no error if the reader closes the
 /// pipe early.

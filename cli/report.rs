@@ -27,7 +27,7 @@ pub mod sweep;
 use std::path::{Path, PathBuf};
 
 use miette::{IntoDiagnostic, Report, WrapErr};
-use waves::part_file::AtomicFile;
+use waves::atomic_file::AtomicFile;
 
 use super::output;
 

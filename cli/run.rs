@@ -9,7 +9,7 @@ use miette::{Context, IntoDiagnostic, Report, miette};
 use papers::measured::BlockEnergy;
 use papers::store::digest;
 use rtl::kernel::Mode;
-use waves::part_file::AtomicFile;
+use waves::atomic_file::AtomicFile;
 
 use super::args::{ReplayArguments, RunArguments, SimulationArguments};
 use super::explain::sources::Sources;

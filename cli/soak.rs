@@ -1,7 +1,7 @@
 //! `warpsieve soak`: runs randomized checks until a limit is reached or one fails.
 
 pub mod inputs;
-pub mod kept;
+pub mod progress_file;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,8 +14,8 @@ use miette::{IntoDiagnostic, Report, WrapErr, miette};
 use super::args::SoakArguments;
 use super::output::{self, columns, format_count, format_thousands};
 use super::{Exit, interrupt};
-use kept::{ProgressFile, Seeds, SoakProgress};
 use papers::progress::progress_line;
+use progress_file::{ProgressFile, Seeds, SoakProgress};
 use tb::kit::coverage::collect;
 use tb::soak::{CaseStart, FailedCase, Limits, ShrunkCase, Soak, Tally};
 use warpsieve::config::suggestion;

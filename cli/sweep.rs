@@ -15,7 +15,7 @@ use std::sync::Arc;
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 use papers::picture::Width;
 use papers::runs::{Job, Runner};
-use waves::part_file::AtomicFile;
+use waves::atomic_file::AtomicFile;
 
 use super::args::{GatherArguments, SweepArguments, SweepCommand, SweepHereArguments, SweepOutput, TableFormat};
 use super::files::Files;

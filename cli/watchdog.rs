@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rtl::hook::{HookCall, current_calls};
 use warpsieve::crash;
-use waves::part_file;
+use waves::atomic_file;
 
 use super::{Exit, output};
 
@@ -37,7 +37,7 @@ pub(super) fn watch() {
 }
 
 fn end(call: &HookCall) -> ! {
-    part_file::discard_all();
+    atomic_file::discard_all();
     let (call, seconds) = (crash::format_hook_call(call), u64::from(MAX_POLLS) * POLL_PERIOD.as_secs());
     output::print_error(&format!(
         "internal error: {call}: it has not returned for {seconds} s\n\

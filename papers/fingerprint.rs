@@ -180,7 +180,7 @@ mod tests {
             "isa/lanes/alu.rs",
             "golden/interp.rs",
             "compiler/rewrite.rs",
-            "waves/part_file.rs",
+            "waves/atomic_file.rs",
         ] {
             let path = root.join(name);
             assert!(path.is_file() && files.contains(&path), "{name}");

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use comfy_table::{CellAlignment, Table, presets};
 use miette::{Context, IntoDiagnostic, Report};
-use waves::part_file::AtomicFile;
+use waves::atomic_file::AtomicFile;
 
 use super::chart::Chart;
 use super::judge::ComparisonRow;

@@ -17,7 +17,7 @@ use miette::{Context, IntoDiagnostic, Report, miette};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use waves::part_file::AtomicFile;
+use waves::atomic_file::AtomicFile;
 
 use warpsieve::config::{ResolvedMachine, fnv1a};
 

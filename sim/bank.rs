@@ -11,8 +11,8 @@ use rtl::kernel::{Block, BlockId, Blocks, Chan, Clocks, Describe, DescribeExt, M
 use rtl::l2::{L2Bank, L2Io, RecallIo, RecallShape};
 use rtl::machine::MachineConfig;
 use rtl::noc::interleave::Interleave;
+use waves::atomic_file::AtomicFile;
 use waves::dump::Format;
-use waves::part_file::AtomicFile;
 use waves::scope::Glob;
 
 pub use rtl::dram::message::{DramReply, DramRequest, DramShape};

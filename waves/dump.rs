@@ -5,8 +5,8 @@ use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use crate::atomic_file::AtomicFile;
 use crate::fst::FstWriter;
-use crate::part_file::AtomicFile;
 use crate::scope::Selection;
 use crate::signal::{SignalId, Tree};
 use crate::sink::Sink;

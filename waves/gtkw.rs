@@ -13,7 +13,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use crate::part_file::AtomicFile;
+use crate::atomic_file::AtomicFile;
 use crate::scope::Selection;
 use crate::signal::{Display, EnumNames, ScopeId, SignalId, Tree, is_entry};
 

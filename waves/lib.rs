@@ -35,12 +35,12 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+pub mod atomic_file;
 mod digits;
 pub mod dump;
 pub mod fst;
 pub mod gtkw;
 pub mod history;
-pub mod part_file;
 pub mod scope;
 pub mod signal;
 pub mod sink;

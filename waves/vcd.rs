@@ -16,8 +16,8 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::atomic_file::AtomicFile;
 use crate::digits::put_digits;
-use crate::part_file::AtomicFile;
 use crate::scope::Selection;
 use crate::signal::{Kind, MAX_WIDTH, ScopeId, SignalId, Tree, fits, is_entry};
 use crate::sink::{Sink, words};

@@ -19,7 +19,7 @@ use super::super::explain::sources::Sources;
 use super::super::explain::text;
 use super::super::sweep::file::SweepFile;
 use super::super::sweep::runs::Record;
-use super::kept::SoakProgress;
+use super::progress_file::SoakProgress;
 
 /// Cache key of the cached run among the samples.
 const KEY: &str = "soak";

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
-use waves::part_file::AtomicFile;
+use waves::atomic_file::AtomicFile;
 
 use super::super::args::SlurmArguments;
 use super::super::output::format_count;

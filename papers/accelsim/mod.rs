@@ -6,7 +6,7 @@ use miette::miette;
 use warpsieve::config::ResolvedMachine;
 use warpsieve::run::{Outcome, RunOptions, Trace, TraceForm, export, open, replay};
 use warpsieve::text::format_thousands;
-use waves::part_file::Scratch;
+use waves::atomic_file::Scratch;
 
 use crate::apart::Deviation;
 use crate::page::Page;

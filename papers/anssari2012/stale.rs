@@ -17,7 +17,7 @@ use warpsieve::config::ResolvedMachine;
 use warpsieve::launch::read_npy;
 use warpsieve::readers::{Readback, Sighting, Subject, sightings};
 use warpsieve::run::{Outcome, RunOptions, WaveOptions, run};
-use waves::part_file::Scratch;
+use waves::atomic_file::Scratch;
 
 const KERNEL: &str = include_str!("stale/stale.ptx");
 const LAUNCH: &str = include_str!("stale/stale.toml");

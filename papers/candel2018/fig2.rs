@@ -10,7 +10,7 @@ use crate::page::{Page, comma_separated};
 use crate::runs::{Point, resolve_config};
 use crate::{FigureError, Session};
 use tb::l2::figure2::{Replacement, Times, replacements};
-use waves::part_file::Scratch;
+use waves::atomic_file::Scratch;
 
 /// Cycle that the text states, or that follows from the stated cycles.
 enum PublishedCycle {

@@ -27,7 +27,7 @@
 //! Bench: `tb/l1/lsu.rs`, `tb/l1/cycles.rs` and `tb/l1/streams.rs`.
 
 mod choice;
-mod parts;
+mod sectored;
 
 use serde::{Deserialize, Serialize};
 

@@ -51,7 +51,7 @@ mod host;
 mod instructions;
 mod peers;
 mod ports;
-mod rest;
+mod sleep;
 mod transfer;
 
 use head::{Changes, Refusal};

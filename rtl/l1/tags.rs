@@ -27,7 +27,7 @@ use crate::kernel::{
     AnyEdge, Array, ArraySpec, ArrayView, Collide, Describe, DescribeExt, Encoding, Fields, FieldsExt, Logic, Payload,
     Storage,
 };
-use crate::replacement::{InsertedLine, RankShape, HasRank, Replacement, ReplacementConfig, Source, describe_ranks};
+use crate::replacement::{HasRank, InsertedLine, RankShape, Replacement, ReplacementConfig, Source, describe_ranks};
 
 /// State of a way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -24,7 +24,7 @@ pub mod bypass;
 mod coherence;
 pub mod config;
 mod line;
-mod looking;
+mod lookup_pipeline;
 mod mshr;
 mod split;
 mod stats;

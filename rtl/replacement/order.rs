@@ -18,7 +18,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{InsertedLine, RankShape, HasRank, Replacement, ReplacementConfig, describe_ranks};
+use super::{HasRank, InsertedLine, RankShape, Replacement, ReplacementConfig, describe_ranks};
 use crate::cells::lru::Recency;
 use crate::choice::CacheGeometry;
 use crate::kernel::{AnyEdge, Array, ArraySpec, ArrayView, Describe, Fields, Payload};

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use golden::index::SetIndex;
-use golden::l1::bypass::give_way::BypassOnStall;
+use golden::l1::bypass::bypass_on_stall::BypassOnStall;
 use golden::l1::bypass::{Bypass, CacheInfo, Scheme};
 use golden::l1::cache::{Cache, Config};
 use golden::l1::coalescer;

@@ -8,7 +8,7 @@ use golden::reference::{Array, ElementType};
 use half::f16;
 use npyz::{AutoSerialize, DType, Deserialize, NpyFile, Order, TypeChar, WriterBuilder};
 use thiserror::Error;
-use waves::part_file::AtomicFile;
+use waves::atomic_file::AtomicFile;
 
 use crate::content::Content;
 

@@ -10,7 +10,7 @@ use compiler::rewrite::{Operator, StaticLoad, loads, rewrite};
 use ptx::Source;
 use rtl::kernel::Mode;
 use rtl::machine::MachineConfig;
-use waves::part_file::Scratch;
+use waves::atomic_file::Scratch;
 
 use super::Subject;
 use crate::run::{Outcome, RunError, RunOptions, RunReport, Verdict, run};

@@ -23,7 +23,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use rtl::kernel::{Blocks, Clocks};
-use waves::part_file::AtomicFile;
+use waves::atomic_file::AtomicFile;
 use waves::scope::{Glob, Selection};
 use waves::signal::{SignalId, Tree};
 use waves::sink::Sink;

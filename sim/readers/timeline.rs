@@ -16,7 +16,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use rtl::kernel::{Blocks, Clocks};
-use waves::part_file::AtomicFile;
+use waves::atomic_file::AtomicFile;
 use waves::scope::Selection;
 use waves::signal::{Display, EnumNames, SignalId, Tree};
 use waves::sink::Sink;

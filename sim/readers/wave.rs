@@ -20,10 +20,10 @@ use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use rtl::kernel::{Blocks, Clocks};
+use waves::atomic_file::AtomicFile;
 use waves::dump::{Dump, Format};
 use waves::gtkw::{Item, MAX_MARKERS, Marker, SaveFile, by_block, save_path};
 use waves::history::History;
-use waves::part_file::AtomicFile;
 use waves::scope::{Glob, GlobError, NoMatch, Selection, Window};
 use waves::signal::{SignalId, Tree};
 use waves::sink::Sink;

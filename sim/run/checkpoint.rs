@@ -23,7 +23,7 @@ use lz4_flex::frame::{FrameDecoder, FrameEncoder, FrameInfo};
 use rtl::kernel::Simulator;
 use rtl::machine::Machine;
 use serde::{Deserialize, Serialize};
-use waves::part_file::{AtomicFile, CompletionGuard};
+use waves::atomic_file::{AtomicFile, CompletionGuard};
 
 use super::drive::{HangDetectors, IdleCycles};
 use super::history::History;

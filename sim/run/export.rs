@@ -18,7 +18,7 @@ use isa::recorded::{Code, Cta, Header, Operands, Operation, Warp};
 use isa::types::Space;
 use rtl::machine::MachineConfig;
 use trace::{Packer, Packing, TraceWriter};
-use waves::part_file::AtomicFile;
+use waves::atomic_file::AtomicFile;
 
 use super::functional::Functional;
 use super::prepare::{Kernel, PreparedLaunch, Task, prepare};

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use rtl::kernel::Paths;
 use rtl::machine::Machine;
 use serde::{Deserialize, Serialize};
-use waves::part_file::AtomicFile;
+use waves::atomic_file::AtomicFile;
 
 use super::{MachineFeatures, RunError, SeriesOptions, Totals};
 use crate::config::near;

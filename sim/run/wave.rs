@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rtl::machine::{CLOCKS, CORE, Machine};
+use waves::atomic_file::AtomicFile;
 use waves::dump::Format;
-use waves::part_file::AtomicFile;
 use waves::scope::{Glob, Window};
 
 use super::{RunError, WaveOptions, without_name};

@@ -57,11 +57,9 @@ macro_rules! proof {
 mod cells;
 mod dram;
 mod index;
-mod kept;
 mod l1;
 mod l2;
 mod lockstep;
-mod moods;
 mod ports;
 mod program;
 mod proofs;
@@ -70,7 +68,9 @@ mod registers;
 mod sm;
 mod synthesis;
 mod throttle;
+mod tool_cache;
 mod tracker;
+mod traffic_modes;
 mod vectors;
 mod waves;
 
@@ -86,7 +86,7 @@ pub use random::{Random, is_thorough, sampled};
 pub use synthesis::{Gates, Synthesis};
 pub use vectors::Vectors;
 
-use moods::TrafficModes;
+use traffic_modes::TrafficModes;
 
 /// SystemVerilog module of `hdl/` with the bench that drives it.
 pub struct Block {

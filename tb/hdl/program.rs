@@ -12,11 +12,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 use rustix::process::{self, Pid, kill_process};
-use waves::part_file::Scratch;
+use waves::atomic_file::Scratch;
 
-use super::kept::{kept, texts};
 use super::ports::{CLOCK, Signal, input_pin, output_pin, words};
 use super::registers::Register;
+use super::tool_cache::{kept, texts};
 
 /// C++ main program around the modules.
 const MAIN: &str = include_str!("main.cpp");

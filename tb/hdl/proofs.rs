@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
-use waves::part_file::Scratch;
+use waves::atomic_file::Scratch;
 
 use super::lockstep::with_mistake;
 use super::program::{run_tool, yosys};

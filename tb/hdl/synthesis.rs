@@ -14,11 +14,11 @@ use miette::{IntoDiagnostic, Report};
 use rtl::kernel::{BlockId, Blocks, Describe, Edge, Logic, Sleep};
 use warpsieve::estimate::Block as Estimate;
 use warpsieve::readers::Counts;
-use waves::part_file::Scratch;
+use waves::atomic_file::Scratch;
 
-use super::kept::{kept, texts};
 use super::ports::{input_pin, output_pin};
 use super::program::{run_tool, yosys};
+use super::tool_cache::{kept, texts};
 use super::{Bench, Block, Random, Size, module_of};
 
 /// Marks the end of a list in the output of Yosys.

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use rtl::kernel::{Blocks, Clocks, Mode, Simulator};
-use waves::part_file::AtomicFile;
+use waves::atomic_file::AtomicFile;
 
 use warpsieve::readers::{ChangedBlocks, WaveSpec, Waveform};
 

@@ -28,6 +28,8 @@ mod atomic_buffer;
 #[cfg(test)]
 mod atomics;
 #[cfg(test)]
+mod bypass;
+#[cfg(test)]
 mod contents;
 pub mod figure2;
 mod flat;
@@ -36,8 +38,6 @@ mod l1s;
 mod memory;
 #[cfg(test)]
 mod partial;
-#[cfg(test)]
-mod passing;
 #[cfg(test)]
 mod replacement;
 #[cfg(test)]

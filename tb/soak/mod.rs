@@ -26,8 +26,8 @@ mod l1;
 mod litmus;
 mod machines;
 mod mutate;
-mod of_seed;
 mod readers;
+mod seeded;
 mod shrink;
 mod sm;
 mod throttle;
@@ -38,7 +38,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{fmt, fs, io};
 
-use crate::soak::of_seed::of_seed;
+use crate::soak::seeded::of_seed;
 use crate::soak::shrink::Search;
 use input::Input;
 use warpsieve::crash;

@@ -15,7 +15,8 @@ fn compile(name: &str, folder: &Path, options: &[&str]) -> PathBuf {
     for arch in ["75", "80"] {
         command.arg("-gencode").arg(format!("arch=compute_{arch},code=compute_{arch}"));
     }
-    let ended = CommandResult::of(command.args(["-cudart", "shared"]).args(options).arg(source).arg("-o").arg(&program));
+    let ended =
+        CommandResult::of(command.args(["-cudart", "shared"]).args(options).arg(source).arg("-o").arg(&program));
     assert_eq!(ended.status, Some(0), "{ended:?}");
     program
 }
@@ -101,7 +102,8 @@ fn a_program_with_a_static_runtime_or_without_ptx_is_refused() {
 
 #[test]
 fn a_program_without_kernels_keeps_its_status_and_output() {
-    let CommandResult { status, out, err } = warpsieve(&["exec", "--quiet", "--", "/bin/sh", "-c", "echo done; exit 7"]);
+    let CommandResult { status, out, err } =
+        warpsieve(&["exec", "--quiet", "--", "/bin/sh", "-c", "echo done; exit 7"]);
     assert_eq!((status, out.as_str(), err.as_str()), (Some(7), "done\n", ""));
     let CommandResult { status, .. } = warpsieve(&["exec", "--quiet", "--", "sh", "-c", "kill -9 $$"]);
     assert_eq!(status, Some(128 + 9));

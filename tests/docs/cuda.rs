@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::parts::Part;
+use super::generated::Part;
 use super::{holds, root, shown};
 
 /// Source files of the runtime that export functions, with the subject of each.

@@ -7,7 +7,7 @@ mod machine;
 #[expect(dead_code, reason = "the test calls what `main` calls")]
 mod one_bank;
 
-use super::parts::Part;
+use super::generated::Part;
 use super::{code_block, holds, root, shown};
 
 /// Returns the report of the example `machine` for a launch file on `fermi`.

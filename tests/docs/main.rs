@@ -23,9 +23,9 @@ mod configuration;
 mod cuda;
 mod dictionary;
 mod examples;
+mod generated;
 mod links;
 mod map;
-mod parts;
 mod testpoints;
 mod tour;
 
@@ -33,7 +33,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use parts::Part;
+use generated::Part;
 use serde_json::Value;
 
 /// Returns the folder of the workspace.
@@ -160,7 +160,7 @@ fn blocks() -> String {
 #[track_caller]
 fn holds(path: &str, parts: &[Part]) {
     let old = fs::read_to_string(root().join(path)).unwrap();
-    let new = parts::renewed(&old, parts).unwrap_or_else(|problem| panic!("{path}: {problem}"));
+    let new = generated::renewed(&old, parts).unwrap_or_else(|problem| panic!("{path}: {problem}"));
     is(path, &new);
 }
 

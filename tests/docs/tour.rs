@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::parts::Part;
+use super::generated::Part;
 use super::{code_block, first_columns, holds, printed, root, shown, summary};
 
 /// Kernel that the tour examines in detail.

@@ -7,8 +7,8 @@ use std::hint::black_box;
 use std::io;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use waves::atomic_file::AtomicFile;
 use waves::dump::{Dump, Format};
-use waves::part_file::AtomicFile;
 use waves::scope::Selection;
 use waves::signal::{Display, Kind, SignalId, Tree, TreeBuilder};
 use waves::sink::Sink;

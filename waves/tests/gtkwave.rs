@@ -6,9 +6,9 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use waves::atomic_file::AtomicFile;
 use waves::dump::{Dump, Format};
 use waves::gtkw::{Item, Marker, SaveFile, by_block, save_path};
-use waves::part_file::AtomicFile;
 use waves::scope::Selection;
 use waves::signal::{Display, Kind, Tree, TreeBuilder};
 use waves::sink::Sink;

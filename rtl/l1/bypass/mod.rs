@@ -29,9 +29,9 @@ use std::sync::Arc;
 use derive::watched;
 use serde::{Deserialize, Serialize};
 
+use self::bypass_on_stall::BypassOnStall;
 use self::contention::Contention;
 use self::decoupled::BelowThreshold;
-use self::give_way::BypassOnStall;
 use self::profiled::ProfiledConfig;
 use super::cache::Cache;
 use super::config::{L1Config, Organisation};

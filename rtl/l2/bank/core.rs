@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::config::{BankPlace, L2Config};
 use super::super::line::{Bursts, LineState, Tag, TagShape};
-use super::super::looking::LookupEntry;
+use super::super::lookup_pipeline::LookupEntry;
 use super::super::mshr::{Mshr, MshrEntry, MshrShape, WaiterShape};
 use super::super::split::Split;
 use super::super::stats::{L2Features, L2Stats, Stall};

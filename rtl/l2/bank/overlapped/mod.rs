@@ -18,10 +18,10 @@
 //! No deadlock: every burst from memory has a reserved way. A lookup stalls for a way, an MSHR entry or a
 //! queue, and these become free as bursts, replies and waiters advance.
 
+mod bypass_buffer;
 mod config;
 mod memory;
 mod partial;
-mod passing;
 mod sectors;
 mod serve;
 
@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::config::{BankPlace, L2Config};
 use super::super::line::{PresentBytes, PresentBytesShape};
-use super::super::looking::LookupEntry;
+use super::super::lookup_pipeline::LookupEntry;
 use super::super::stats::Stall;
 use super::L2Io;
 use super::core::{Core, CoreShape, memory as memory_spec};
@@ -39,9 +39,9 @@ use crate::cells::line::LINE_BYTES;
 use crate::dram::message::DramReply;
 use crate::kernel::{AnyEdge, Array, Describe, Rx, Sleep};
 use crate::noc::packet::Request;
+use bypass_buffer::{BypassBuffer, spot_of};
 pub use config::{FetchUnit, OverlappedConfig, WriteMiss};
 use memory::ToMemory;
-use passing::{BypassBuffer, spot_of};
 use sectors::BurstMap;
 
 /// Result of a tag match.

@@ -2,11 +2,11 @@
 //! whose lookup is over.
 
 use super::super::super::line::{Bursts, LineState, PresentBytes, Tag};
-use super::super::super::looking::LookupEntry;
+use super::super::super::lookup_pipeline::LookupEntry;
 use super::super::super::stats::{LookupResult, Stall};
 use super::super::core::position_of;
 use super::super::lines::{BankAccess, LinePlace, Spot};
-use super::passing::spot_of;
+use super::bypass_buffer::spot_of;
 use super::{Match, Overlapped, WriteMiss, oldest};
 use crate::cells::line::LINE_BYTES;
 use crate::kernel::AnyEdge;

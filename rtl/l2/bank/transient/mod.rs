@@ -21,12 +21,12 @@
 //! way, and ways wait only for these steps. Lookups from the pending queue precede new ones, so a full queue
 //! drains.
 
-mod attend;
 mod config;
 mod evict;
 mod evictions;
 mod frc;
 mod pending;
+mod serve;
 mod swap;
 
 use serde::{Deserialize, Serialize};

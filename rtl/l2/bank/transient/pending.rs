@@ -21,7 +21,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::super::super::looking::due_bits;
+use super::super::super::lookup_pipeline::due_bits;
 use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic, Payload, width_of};
 use crate::noc::packet::{PacketShape, Request};
 

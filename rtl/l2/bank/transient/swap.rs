@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::super::line::{LineState, Tag};
-use super::super::super::looking::due_bits;
+use super::super::super::lookup_pipeline::due_bits;
 use super::super::super::mshr::bits_for;
 use super::super::lines::LinePlace;
 use super::Transient;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use miette::{IntoDiagnostic, Report};
 use warpsieve::config::fnv1a;
-use waves::part_file::Scratch;
+use waves::atomic_file::Scratch;
 
 /// Returns the cached file of `name` that was made from exactly the inputs `from`. If there is none, `make`
 /// writes it.

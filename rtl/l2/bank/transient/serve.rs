@@ -2,7 +2,7 @@
 //! is over. The request is new or comes from the pending queue.
 
 use super::super::super::line::LineState;
-use super::super::super::looking::LookupEntry;
+use super::super::super::lookup_pipeline::LookupEntry;
 use super::super::super::mshr::MshrEntry;
 use super::super::super::stats::{LookupResult, Stall};
 use super::super::core::position_of;

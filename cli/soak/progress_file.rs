@@ -15,7 +15,7 @@ use miette::{IntoDiagnostic, Report, WrapErr, miette};
 use papers::store::FINGERPRINT;
 use serde::{Deserialize, Serialize, de};
 use tb::soak::Tally;
-use waves::part_file::AtomicFile;
+use waves::atomic_file::AtomicFile;
 
 /// Shortest interval between two writes of the file.
 const WRITE_EVERY: Duration = Duration::from_secs(2);
