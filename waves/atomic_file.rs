@@ -1,4 +1,4 @@
-//! # Part file: an output file that appears completely or not at all
+//! # Atomic file: an output file that appears completely or not at all
 //!
 //! Bytes are written to a temporary file next to `NAME`, called `NAME.warpsieve-1.part`.
 //! [`AtomicFile::commit`] renames it to `NAME`. If the value is dropped earlier, the temporary file is removed. A failed or
