@@ -87,7 +87,7 @@ fn every_policy_hits_misses_and_evicts_as_its_twin_says() {
     for policy in policies(SETS, false) {
         for_each_seed(6, |seed| {
             let mut random = Random::new(seed);
-            let ways = [4, 3, 16, 1, 5, 2][seed as usize];
+            let ways = [4, 3, 16, 1, 5, 2][seed as usize % 6];
             let lines = u64::from(SETS * ways) * 3 / 2;
             follows(&policy, ways, &requests(&mut random, fermi_place(), lines, 600));
         });
@@ -110,7 +110,7 @@ fn ranks_take_the_place_of_the_lru_order() {
     let memories = |policy: ReplacementConfig| {
         let rig = play(&config(policy, 16), &[read(0, 0)]);
         let listed = DescriptionSummary::of(|to| rig.bank.describe(to));
-        let is_order = |(name, ..): &&(&str, u32, u32)| !["tags", "data"].contains(name);
+        let is_order = |(name, ..): &&(&str, u32, u32)| !["tags", "data", "waiters"].contains(name);
         listed.arrays.iter().filter(is_order).map(|&(name, cells, bits)| (name, cells / SETS, bits)).collect::<Vec<_>>()
     };
     assert_eq!(memories(Lru {}.into()), [("recency", 1, 64)]);
