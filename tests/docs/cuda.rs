@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::generated::Part;
-use super::{holds, root, shown};
+use super::{code_block, holds, root, shown};
 
 /// Source files of the runtime that export functions, with the subject of each.
 const FILES: [(&str, &str); 7] = [
