@@ -55,7 +55,7 @@ const CONFIG_EXAMPLES: &str = "Examples:
 const EXEC_EXAMPLES: &str = "Examples:
   nvcc -cudart shared -gencode arch=compute_75,code=compute_75 mine.cu -o mine
   warpsieve exec -- ./mine
-  warpsieve exec --machine volta --stats mine.json --emit launches -- ./mine 1024
+  warpsieve exec --machine volta --emit launches -- ./mine 1024
   warpsieve run launches/0001-kernel.toml --check
 
 Launches, refused calls and the summary are printed in addition to the program's own output. Exit

@@ -13,7 +13,6 @@
 //! ports.
 //!
 //! Part of `rtl/l2/bank.rs`.
-//! Twin: `golden/replacement/order.rs`.
 //! Bench: `tb/l2/replacement.rs`.
 
 use serde::{Deserialize, Serialize};

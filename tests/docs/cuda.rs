@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::generated::Part;
-use super::{code_block, holds, root, shown};
+use super::{holds, root, shown};
 
 /// Source files of the runtime that export functions, with the subject of each.
 const FILES: [(&str, &str); 7] = [
@@ -84,5 +84,5 @@ fn example() -> String {
     assert!(ended.status.success(), "{ended:?}");
     let text = [ended.stderr, ended.stdout].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
     let same_everywhere: Vec<_> = text.lines().filter(|line| !line.starts_with("  host ")).collect();
-    code_block(&same_everywhere.join("\n"))
+    super::code_block(&same_everywhere.join("\n"))
 }

@@ -163,7 +163,7 @@ fn a_buffer_can_state_its_address_but_not_a_low_one() {
     assert_eq!(folder.read(&text("0x10_0300")).unwrap().buffers[0].address, Some(0x10_0300));
     let problems = folder.problems(&text("0xf_ffff"));
     assert!(
-        problems.len() == 1 && problems[0].contains("`buffer[0].address` is 1048575, expected 1048576"),
+        problems.len() == 1 && problems[0].contains("`buffer[0].address` is 0xf_ffff, expected 1048576"),
         "{problems:?}"
     );
 }
