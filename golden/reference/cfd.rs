@@ -68,7 +68,7 @@ fn state([density, mx, my, mz, energy]: [Rounded; VALUES]) -> State {
 }
 
 impl State {
-    fn to_array(&self) -> [Rounded; VALUES] {
+    fn to_array(self) -> [Rounded; VALUES] {
         let [mx, my, mz] = self.momentum;
         [self.density, mx, my, mz, self.energy]
     }

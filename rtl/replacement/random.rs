@@ -94,7 +94,7 @@ impl Hooks for Draws {
     fn on_insert(&mut self, at: &Edge<'_>, newcomer: &InsertedLine, _may_go: &Ways, ranks: &mut [u8]) {
         self.lfsr = (0..SHIFTS).fold(self.lfsr, |lfsr, _| lfsr.shift());
         let number = u32::from(self.lfsr.0) & ((1 << SHIFTS) - 1);
-        let next = number * self.ways >> SHIFTS;
+        let next = (number * self.ways) >> SHIFTS;
         self.next.write(at, newcomer.set, 0, NextVictim(next as u8));
         for (way, rank) in (0..).zip(ranks) {
             *rank = u8::MAX - ((way + self.ways - next) % self.ways) as u8;
