@@ -1,8 +1,12 @@
-module \$_DFF_PN0_ (input D, C, R, output Q);
-  wire next = D & R;
-  \$_DFF_P_ _TECHMAP_REPLACE_ (.D(next), .C(C), .Q(Q));
-endmodule
-module \$_DFF_PN1_ (input D, C, R, output Q);
-  wire next = D | ~R;
-  \$_DFF_P_ _TECHMAP_REPLACE_ (.D(next), .C(C), .Q(Q));
+// Makes each asynchronous reset a synchronous one, which is a gate before a plain flip-flop: the library has no others.
+module \$adff (CLK, ARST, D, Q);
+  parameter WIDTH = 0;
+  parameter CLK_POLARITY = 1;
+  parameter ARST_POLARITY = 1;
+  parameter ARST_VALUE = 0;
+  input CLK, ARST;
+  input [WIDTH-1:0] D;
+  output [WIDTH-1:0] Q;
+  \$sdff #(.WIDTH(WIDTH), .CLK_POLARITY(CLK_POLARITY), .SRST_POLARITY(ARST_POLARITY), .SRST_VALUE(ARST_VALUE))
+    _TECHMAP_REPLACE_ (.CLK(CLK), .SRST(ARST), .D(D), .Q(Q));
 endmodule

@@ -24,7 +24,7 @@ use super::{Bench, Block, Random, Size, module_of};
 /// Marks the end of a list in the output of Yosys.
 const END: &str = "end of list";
 
-/// Maps flip-flops with a reset to flip-flops behind a gate, since the library has only plain flip-flops.
+/// Makes asynchronous resets synchronous before synthesis, since the library has only plain flip-flops.
 const RESETS: &str = include_str!("resets.v");
 
 /// Number of flip-flops, and areas at 45 nm in um2.
@@ -146,9 +146,7 @@ pub(super) fn cells(
     name: Option<&str>,
 ) -> Result<BTreeMap<String, u64>, Report> {
     let commands = [
-        "dfflegalize -cell $_DFF_P_ x -cell $_DFF_PN0_ x -cell $_DFF_PN1_ x",
-        "techmap -map resets.v",
-        "simplemap",
+        "dfflegalize -cell $_DFF_P_ x",
         "opt_merge",
         "dfflibmap -liberty cells.lib",
         "abc -liberty cells.lib",
@@ -185,6 +183,8 @@ fn script(
     let read = [
         format!("read_verilog -sv {}", file.display()),
         format!("hierarchy -check -libdir {} -top {module}{set}", file.with_file_name("").display()),
+        "proc".to_owned(),
+        "techmap -map resets.v".to_owned(),
         "synth -flatten -noabc".to_owned(),
     ];
     read.into_iter().chain(commands).collect::<Vec<_>>().join("\n")
