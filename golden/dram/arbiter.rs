@@ -71,7 +71,11 @@ impl Checker {
             expected.sort_by_key(key);
             seen.sort_by_key(key);
             if seen != expected {
-                return Some(format!("cycle {cycle}: {}, expected {}", shown(&seen), shown(&expected)));
+                return Some(format!(
+                    "cycle {cycle}: {}, expected {}",
+                    format_choices(&seen),
+                    format_choices(&expected)
+                ));
             }
             // Column commands first, as the policy sees the state at the start of the cycle.
             seen.iter().rev().for_each(|choice| channel.issue(choice));
@@ -86,7 +90,7 @@ impl Checker {
 }
 
 /// Returns a list of commands for a message.
-fn shown(choices: &[Choice]) -> String {
+fn format_choices(choices: &[Choice]) -> String {
     let each = choices.iter().map(|Choice { command, request }| format!("{command} for request {request}"));
     if choices.is_empty() { "no command".to_owned() } else { each.collect::<Vec<_>>().join(" and ") }
 }

@@ -1,5 +1,5 @@
 //! Attribute macro `#[watched]`: records each call of the hooks of a slot. Without an argument, the wrapper
-//! of a scheme is told the slot, for hooks that several slots share.
+//! of a scheme receives the slot by name, for hooks that several slots share.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};

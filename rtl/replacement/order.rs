@@ -28,7 +28,7 @@ pub enum Order {
     /// Recency stack of each set.
     Lru(Array<Recency>),
     /// Rank of each way, with the policy that updates them.
-    HasRank(Box<RankedOrder>),
+    Ranked(Box<RankedOrder>),
 }
 
 /// Replacement state under a policy other than LRU.
@@ -70,7 +70,7 @@ impl Order {
         }
         let mut ranks = Array::new(memory("ranks", place.ways), config.rank(place.ways));
         ranks.clear_with(|_, way| Rank(policy.reset(way)));
-        Self::HasRank(Box::new(RankedOrder { ranks, policy }))
+        Self::Ranked(Box::new(RankedOrder { ranks, policy }))
     }
 
     /// Updates the state of a set after a hit.
@@ -78,7 +78,7 @@ impl Order {
     pub fn on_hit(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
         match self {
             Self::Lru(recency) => promote(recency, at, set, way),
-            Self::HasRank(order) => order.on_hit(at, set, way),
+            Self::Ranked(order) => order.on_hit(at, set, way),
         }
     }
 
@@ -88,7 +88,7 @@ impl Order {
     pub fn on_insert(&mut self, at: &impl AnyEdge, newcomer: &InsertedLine, might_have_gone: impl Fn(u32) -> bool) {
         match self {
             Self::Lru(recency) => promote(recency, at, newcomer.set, newcomer.way),
-            Self::HasRank(order) => order.on_insert(at, newcomer, might_have_gone),
+            Self::Ranked(order) => order.on_insert(at, newcomer, might_have_gone),
         }
     }
 
@@ -98,7 +98,7 @@ impl Order {
     pub fn victim(&self, set: u32, ways: u32, may_go: impl Fn(u32) -> bool) -> Option<u32> {
         match self {
             Self::Lru(recency) => recency.row(set)[0].victim(ways, may_go),
-            Self::HasRank(order) => order.victim(set, may_go),
+            Self::Ranked(order) => order.victim(set, may_go),
         }
     }
 
@@ -107,7 +107,7 @@ impl Order {
     pub fn take_reads(&self, at: &impl AnyEdge, count: u32) {
         match self {
             Self::Lru(recency) => recency.take_reads(at, count),
-            Self::HasRank(order) => order.ranks.take_reads(at, count),
+            Self::Ranked(order) => order.ranks.take_reads(at, count),
         }
     }
 
@@ -115,7 +115,7 @@ impl Order {
     pub fn record(&mut self) {
         match self {
             Self::Lru(recency) => recency.record(),
-            Self::HasRank(order) => {
+            Self::Ranked(order) => {
                 order.ranks.record();
                 order.policy.record();
             }
@@ -126,7 +126,7 @@ impl Order {
     pub fn describe(&self, to: &mut dyn Describe) {
         match self {
             Self::Lru(recency) => to.array("recency", recency),
-            Self::HasRank(order) => {
+            Self::Ranked(order) => {
                 let RankedOrder { ranks, policy } = &**order;
                 // A policy that derives its ranks from a table of its own stores none.
                 if ranks.cell_bits() > 0 {
@@ -141,7 +141,7 @@ impl Order {
     pub fn describe_logic(&self, ways: u32, to: &mut dyn Describe) {
         match self {
             Self::Lru(_) => Recency::describe_logic(ways, to),
-            Self::HasRank(order) => describe_ranks(ways, order.ranks.cell_bits(), to),
+            Self::Ranked(order) => describe_ranks(ways, order.ranks.cell_bits(), to),
         }
     }
 }
