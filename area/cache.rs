@@ -82,7 +82,7 @@ pub struct Table43 {
     pub dram_pj_per_access: f64,
     /// Bytes per DRAM access.
     pub dram_bytes_per_access: u32,
-    /// Energy of moving one byte by one millimeter in pJ.
+    /// Energy of moving one byte by one millimeter, in pJ.
     pub interconnect_pj_per_byte_mm: f64,
     /// The published caches.
     pub rows: Vec<PublishedCache>,

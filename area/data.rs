@@ -154,7 +154,7 @@ impl Technology {
         &self.chip
     }
 
-    /// Wire length between an SM and a partition, in one direction in mm.
+    /// Length of the wire from an SM to a partition, in mm.
     #[must_use]
     pub fn hop_mm(&self) -> f64 {
         self.hop_mm
@@ -166,7 +166,7 @@ impl Technology {
         &self.table43
     }
 
-    /// Returns the kind as which a memory is built: an SRAM of few words is built of flip-flops.
+    /// Returns the kind of structure that implements a memory: an SRAM of few words is built of flip-flops.
     #[must_use]
     pub fn implementation(&self, memory: &Memory) -> Kind {
         if memory.kind == Kind::Sram && memory.entries <= self.gates.most_words { Kind::Flops } else { memory.kind }

@@ -79,7 +79,7 @@ pub(crate) struct EnergyScale {
 }
 
 impl FlopEnergy {
-    /// Returns the energies of reading and of writing one word in pJ.
+    /// Returns the energies of reading and of writing one word, in pJ.
     fn of_access(&self, node: Node, entries: u32, width: u32) -> [f64; 2] {
         let (word, changed) = (f64::from(width), f64::from(width) * self.changing);
         // The read multiplexers form a binary tree over the words.

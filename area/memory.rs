@@ -175,7 +175,7 @@ pub struct Cost {
     pub um2: f64,
     /// Leakage in mW.
     pub leakage_mw: f64,
-    /// Energy of a read, or of a search in a CAM in pJ; `None` for flip-flops and logic outside memories.
+    /// Energy of a read, or of a search in a CAM, in pJ; `None` for flip-flops and logic outside memories.
     pub read_pj: Option<f64>,
     /// Energy of a write in pJ.
     pub write_pj: Option<f64>,

@@ -192,8 +192,8 @@ impl Sram {
         Ok(Self { words, width, closed, tables, between })
     }
 
-    /// Returns the table that corrects an estimate. For more ports than a table has, the closed form adds the
-    /// difference.
+    /// Returns the table that corrects an estimate. If no table has that many ports, the closed form gives
+    /// the cost of the additional ones.
     fn table(&self, node: Node, ports: Ports) -> &Table {
         let nearest = match ports.count() {
             0 | 1 => Ports::ONE_SHARED,
