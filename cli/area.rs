@@ -90,9 +90,8 @@ pub(super) fn estimated(resolved: &ResolvedMachine, technology: &Technology, nod
     Block::of(&Counts::of(&Machine::new(&resolved.config)), technology, node)
 }
 
-/// Returns the name and text of one CACTI input file per memory. Of identical blocks, only the first gets
-/// files.
-/// Flip-flops get none, since CACTI has no organization for them.
+/// Returns the name and text of one CACTI input file per memory. Identical blocks share the files of the
+/// first. Flip-flops get none, since CACTI models only memories.
 fn cacti_inputs(tree: &Block, node: Node, folder: &Path) -> Vec<(PathBuf, String)> {
     let mut inputs = Vec::new();
     cacti_inputs_of(&FoldedScopes::of(tree), "", node, &mut inputs);

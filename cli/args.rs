@@ -392,12 +392,12 @@ pub(super) struct ReplayArguments {
 
 #[derive(Args, Debug)]
 pub(super) struct ExecArguments {
-    /// Write a launch file per kernel launch to this folder, with its PTX and the contents of memory, so that `run`
-    /// repeats the launch without the program
+    /// Write a launch file per kernel launch to this folder, with its PTX and the contents of memory, so that
+    /// `run` repeats the launch without the program
     #[arg(long, value_name = "FOLDER")]
     pub emit: Option<PathBuf>,
-    /// Compute capability of the device. The program's newest PTX up to it is run; if there is none, the oldest
-    /// [default: that of the GPU of a built-in machine, otherwise 7.5]
+    /// Compute capability of the device. The program's newest PTX up to it is run; if there is none, the
+    /// oldest [default: that of the GPU of a built-in machine, otherwise 7.5]
     #[arg(long, value_name = "MAJOR.MINOR", value_parser = capability)]
     pub capability: Option<u32>,
     #[command(flatten)]

@@ -43,7 +43,8 @@ pub(super) fn dram(arguments: &DramArguments) -> Result<Exit, Report> {
     files.writes("`--requests`", arguments.requests.as_deref());
     files.check()?;
     let interrupt = interrupt::asked();
-    // Opened before the run, so that a name that cannot be written is reported at once and not hours later.
+    // The outputs are opened before the run, so that a name that cannot be written is reported at once and
+    // not hours later.
     let channels = config.num_channels() as usize;
     let commands = open(arguments.commands.as_deref(), |to| Table::of_commands(to, channels))?;
     let requests = open(arguments.requests.as_deref(), |to| Table::of_requests(to, channels))?;
@@ -224,7 +225,7 @@ impl Summary<'_> {
         let classes = latencies.classes();
         let most = classes.iter().map(|(.., requests)| *requests).max().unwrap_or(1);
         for (first, last, requests) in classes {
-            // Rounded up, so that a class of a single request still has a visible bar.
+            // The length is rounded up, so that a class of a single request still has a visible bar.
             let bar = "#".repeat((requests * BAR).div_ceil(most) as usize);
             let class = format!("{} to {}", format_thousands(first), format_thousands(last));
             row(f, "", &[format!("{class:<20} {:>12} {bar}", format_thousands(requests))])?;

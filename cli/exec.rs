@@ -13,9 +13,9 @@ use super::run::{Subject, options, simulate};
 use super::{Exit, output};
 use warpsieve::config::ResolvedMachine;
 
-/// Compute capabilities times ten of the GPUs of the built-in machines.
+/// Compute capabilities of the GPUs of the built-in machines, times ten.
 const CAPABILITIES: [(&str, u32); 4] = [("fermi", 20), ("kepler", 35), ("volta", 70), ("hopper", 90)];
-/// Compute capability times ten of other machines: the lowest for which nvcc 13 compiles.
+/// Compute capability of other machines, times ten: the lowest that nvcc 13 supports.
 const DEFAULT_CAPABILITY: u32 = 75;
 
 pub(super) fn exec(arguments: &ExecArguments) -> Result<Exit, Report> {
@@ -57,8 +57,8 @@ pub(super) fn exec(arguments: &ExecArguments) -> Result<Exit, Report> {
     Ok(if exit == Exit::Done { Exit::Program(status) } else { exit })
 }
 
-/// Finds the library that stands for the CUDA runtime: next to this command, where a build puts it, or where an
-/// installation does.
+/// Finds the library that replaces the CUDA runtime: next to this command, where a build puts it, or in the
+/// folder of an installation.
 fn library() -> Result<PathBuf, Report> {
     let command = env::current_exe().ok().and_then(|path| path.canonicalize().ok()).unwrap_or_default();
     let folder = command.parent().unwrap_or(Path::new("."));

@@ -54,7 +54,7 @@ pub(super) fn explain(arguments: &ExplainArguments) -> Result<Exit, Report> {
 /// machine for a launch file.
 fn lacks_side(first: &Path) -> Report {
     let mut head = Vec::new();
-    // An unreadable file is reported as an unreadable launch file, its expected kind.
+    // A file that cannot be read is reported as a launch file, which is what the command expects.
     let _ = File::open(first).and_then(|file| file.take(HEAD).read_to_end(&mut head));
     let given = first.display();
     match Content::of(&head) {

@@ -81,8 +81,8 @@ impl Files {
             self.0.iter().enumerate().filter(|(_, entry)| !entry.is_written).chain(earlier)
         };
         for (at, entry) in self.0.iter().enumerate().filter(|(_, entry)| entry.is_written) {
-            // Checked first, since the comparison below would only report that the folder contains another
-            // file.
+            // Folders are checked first, since the comparison below would only report that the folder
+            // contains another file.
             if entry.is_file && entry.path.is_dir() {
                 return Err(miette!(
                     "{} is {}, which is a folder, expected a file name",

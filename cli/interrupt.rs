@@ -111,8 +111,8 @@ pub(super) fn run_interruptible<T: Send>(work: impl FnOnce() -> T + Send, tell: 
     done.into_diagnostic().wrap_err("no thread can be started")
 }
 
-/// Returns how a command ends. `then` decides if the work completed. If the model violated one of its own
-/// rules, prints the caught message and returns the status of a run that cannot be trusted.
+/// Returns the exit status of a command. `then` computes it from completed work. If the model violated one of
+/// its own rules, prints the caught message and returns the status of a failed check.
 pub(super) fn ended<T, E>(
     caught: Result<Result<T, E>, String>,
     then: impl FnOnce(T) -> Result<Exit, Report>,

@@ -11,8 +11,8 @@
 //! | 3    | no progress, or `--max-cycles` reached                                       |
 //! | 130  | interrupted by SIGINT (143: by SIGTERM); files are complete or absent        |
 //!
-//! `exec` passes on the exit status of the program that it runs; 3 if the program needs what the model does not
-//! have.
+//! `exec` passes on the exit status of the program that it runs; it exits with 3 if the program needs
+//! something that the model lacks.
 
 mod area;
 mod args;

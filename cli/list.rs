@@ -98,7 +98,7 @@ fn printed<T: Serialize>(
     }
 }
 
-/// Returns all figures except the name that stands for all of them.
+/// Returns all figures, without the name `all`, which selects every figure.
 fn figure_entries() -> Vec<FigureEntry> {
     let names = papers::names().into_iter().filter(|(name, _)| *name != papers::ALL);
     names.map(|(name, shows)| FigureEntry { name: name.to_owned(), shows }).collect()

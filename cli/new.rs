@@ -51,7 +51,7 @@ pub(super) fn new(arguments: &NewArguments) -> Result<Exit, Report> {
     if folder.symlink_metadata().is_ok() {
         return Err(miette!("{name} already exists, expected a name that no file or folder has"));
     }
-    // Written next to its final place, so that relative paths from it are already the final ones.
+    // The crate is first written next to its final folder, so that its relative paths need no change.
     let part = PathBuf::from(format!("{name}.warpsieve.part"));
     let written = write_all(&part, name, &sources);
     let locked = written.and_then(|()| {
@@ -59,7 +59,8 @@ pub(super) fn new(arguments: &NewArguments) -> Result<Exit, Report> {
         fs::rename(&part, folder).into_diagnostic().map(|()| locked)
     });
     if locked.is_err() {
-        // Removes what was written. A failure here is ignored, since the first error is more useful.
+        // The incomplete crate is removed. A failure of that is ignored, since the first error is more
+        // useful.
         let _ = fs::remove_dir_all(&part);
     }
     let locked = locked.wrap_err_with(|| format!("cannot write {name}"))?;
@@ -113,7 +114,7 @@ fn checked(name: &str) -> Result<&str, Report> {
 fn is_kind(name: &str) -> bool {
     let sets = vec![format!("l1.bypass={{ kind = \"{name}\" }}")];
     let request = Request { machine: "fermi".to_owned(), sets, ..Request::default() };
-    // A kind that lacks keys or does not fit the machine exists all the same.
+    // Other errors do not matter here: a kind exists even if it needs keys or does not fit the machine.
     ResolvedMachine::new(&request).map_or_else(|error| !error.lines().concat().contains("expected one of"), |_| true)
 }
 

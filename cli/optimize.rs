@@ -30,7 +30,7 @@ pub(super) fn optimize(arguments: &OptimizeArguments) -> Result<Exit, Report> {
     files.writes("`--report`", arguments.report.as_deref());
     files.writes("`--graph`", arguments.graph.as_deref());
     files.check()?;
-    // Opened before the runs, so that a name that cannot be written is reported at once.
+    // The outputs are opened before the runs, so that a name that cannot be written is reported at once.
     let outputs = Outputs {
         ptx: open(&arguments.output)?,
         report: arguments.report.as_deref().map(open).transpose()?,

@@ -83,7 +83,7 @@ fn drawn(
         output::print(&format!("wrote {}\n", path.display()))?;
     }
     // Rows of class `Exact` follow from the paper's text alone, so a failing one is an error. Other rows
-    // depend on kernels and inputs, and are findings either way.
+    // depend on kernels and inputs, and are findings whether they hold or not.
     let holds = page.rows.iter().all(|row| row.passed || row.class != Class::Exact);
     Ok((if holds { Exit::Done } else { Exit::CheckFailed }, Some(page)))
 }

@@ -100,7 +100,8 @@ pub(super) fn simulate(
 ) -> Result<Exit, Report> {
     writes(arguments, &mut files);
     files.check()?;
-    // Opened before the run, so that a name that cannot be written is reported at once and not hours later.
+    // The outputs are opened before the run, so that a name that cannot be written is reported at once and
+    // not hours later.
     let stats = arguments.stats.as_deref().map(open).transpose()?;
     let html = arguments.report.as_deref().map(report::open).transpose()?;
     let mut progress = ProgressLine::new(arguments.quiet);
@@ -136,7 +137,7 @@ fn report_results(
     if !arguments.quiet {
         let energy = energy.as_ref().filter(|_| arguments.energy);
         let summary = Summary { launch: file, resolved, report: &report, energy }.to_string();
-        // Stdout then carries only the statistics, for the program that reads them.
+        // If the statistics go to stdout, nothing else does, since a program reads them.
         if is_taken { output::print_error(&summary) } else { output::print(&summary)? }
     }
     report.notes.iter().for_each(|note| output::print_error(note));

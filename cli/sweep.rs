@@ -46,7 +46,7 @@ pub(super) fn sweep(arguments: &SweepArguments) -> Result<Exit, Report> {
     }
 }
 
-/// Makes the runs of this process.
+/// Performs this process's share of the runs.
 fn here(arguments: &SweepHereArguments) -> Result<Exit, Report> {
     let SweepHereArguments { leave_out_refused, shard, jobs, cache, output, quiet, .. } = arguments;
     let mut files = Files::default();
@@ -157,8 +157,8 @@ impl<'a> Outputs<'a> {
             files.writes(option, path.as_deref());
         }
         files.check()?;
-        // Opened before the runs, so that a name that cannot be written is reported at once and not hours
-        // later.
+        // The outputs are opened before the runs, so that a name that cannot be written is reported at once
+        // and not hours later.
         [csv, json, &plot.plot, report].into_iter().flatten().try_for_each(|path| begin(path).map(drop))?;
         let is_drawn = plot.plot.is_some() || report.is_some();
         let plot = is_drawn.then(|| Plot::new(plot, plot_over, plan)).transpose()?;

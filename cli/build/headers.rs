@@ -17,8 +17,8 @@ pub fn table(root: &Path) -> io::Result<String> {
     for path in paths {
         let text = fs::read_to_string(root.join(&path))?;
         let header: Vec<_> = text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim).collect();
-        // Tests define blocks that are no hardware, and the machine implements the far ends of other
-        // folders' links.
+        // Two kinds of blocks are not hardware: those of tests, and the outer ends of links, which the
+        // machine implements.
         let is_hardware = !path.ends_with("/tests.rs") && !path.starts_with("rtl/machine/");
         let is_block = is_hardware && text.lines().any(|line| line.starts_with("impl") && line.contains(" Block for "));
         if is_block || header.iter().any(|line| line.starts_with("Part of ")) {

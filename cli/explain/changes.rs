@@ -62,7 +62,7 @@ pub struct Cycles {
 #[derive(Debug, Serialize)]
 pub struct Section {
     pub name: &'static str,
-    /// Quantity that is counted, and the total to which weights refer.
+    /// Text for the reader: the counted quantity, and the total of which the weights are fractions.
     pub about: &'static str,
     /// Column head of the row names.
     pub row: &'static str,
@@ -82,7 +82,7 @@ pub struct Row {
     pub further: Vec<OtherValue>,
     /// Meaning of the row, or the source line of a load.
     pub note: Option<String>,
-    /// Value that a change is compared with to tell if it is large. It replaces the scale of the section.
+    /// Reference value of the row, in place of that of the section: a change is large relative to it.
     #[serde(skip)]
     of: Option<f64>,
 }
@@ -101,7 +101,7 @@ pub struct OtherValue {
 #[derive(Debug, Serialize)]
 pub struct Omitted {
     pub rows: usize,
-    /// Name of the value of which the smallest listed change is a fraction.
+    /// Name of the reference value: a change below a fraction of it is omitted.
     pub of: &'static str,
     /// Sum of all rows left out, if the rows of the section add up.
     pub sum: Option<Row>,
@@ -109,9 +109,9 @@ pub struct Omitted {
 
 /// Value that a change is compared with to tell if it is large.
 enum Scale {
-    /// The total `of` of a section whose rows add up. The total itself changed by `changed`.
+    /// Total of a section whose rows add up, in run A (`of`), and its change from A to B (`changed`).
     Sum { of: f64, changed: f64 },
-    /// A common value, for a section whose rows overlap and do not add up.
+    /// Common reference value of a section whose rows overlap, and therefore have no total.
     Of(f64),
     /// The larger of the row's own two values.
     Own,
@@ -150,8 +150,8 @@ impl Row {
         Self { name, a, b, change: b - a, weight: None, further: Vec::new(), note: None, of: None }
     }
 
-    /// True if the row changed by more than the fraction `least` of `of`. Further values of the row count
-    /// too, each relative to its own base.
+    /// True if the row changed by more than the fraction `least` of `of`. The row's other values count too,
+    /// each relative to its own reference.
     fn is_large(&self, least: f64, of: f64) -> bool {
         let is_large = |further: &OtherValue| (further.b - further.a).abs() > least * further.of;
         self.change.abs() > least * of || self.further.iter().any(is_large)
@@ -420,7 +420,7 @@ pub fn meaning(key: &str) -> Option<&'static str> {
     all_stalls().iter().find(|stall| is_counted(&stall.counted, key)).map(|stall| stall.meaning)
 }
 
-/// True if `key` is the counter `counted` of a reason, or the counter of that name in a cache.
+/// True if `key` is the counter `counted`, alone or as the last component of a path such as that of a cache.
 fn is_counted(counted: &str, key: &str) -> bool {
     key.strip_suffix(counted).is_some_and(|before| before.is_empty() || before.ends_with('.'))
 }

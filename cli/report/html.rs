@@ -48,7 +48,7 @@ pub fn page(title: &str, head: &Markup, sections: &[Section]) -> String {
             }
         }
     };
-    // XML allows most control characters not even when escaped, but a file name may contain any.
+    // XML forbids most control characters, even escaped, but a file name may contain any.
     let is_legal = |c: char| matches!(c, '\t' | '\n' | ' '..='\u{fffd}' | '\u{10000}'..);
     let legal: String = page.0.chars().map(|c| if is_legal(c) { c } else { char::REPLACEMENT_CHARACTER }).collect();
     legal + "\n"
@@ -95,7 +95,7 @@ pub fn bar(part: f64) -> Markup {
 pub fn spark(counts: &[u64]) -> Markup {
     let (width, height) = SPARK;
     let most = counts.iter().copied().max().unwrap_or(0).max(1);
-    // Rounded up, so that every nonzero count is visible.
+    // The height is rounded up, so that every nonzero count is visible.
     let tall = |count: u64| (count * height).div_ceil(most);
     html! {
         svg.spark viewBox=(format!("0 0 {} {height}", width * counts.len())) {
@@ -106,8 +106,8 @@ pub fn spark(counts: &[u64]) -> Markup {
     }
 }
 
-/// Embeds an SVG picture in its own colors, because its letters may be on fields whose color the page
-/// cannot know.
+/// Embeds an SVG picture in its own colors, because its letters may lie on areas whose color the page does
+/// not know.
 pub fn picture(svg: &str) -> Markup {
     html! { span.chart { (PreEscaped(svg)) } }
 }

@@ -19,7 +19,7 @@ struct Entry {
     class: Class,
     passed: usize,
     rows: usize,
-    /// Further rows that could not have failed, and therefore are no evidence.
+    /// Number of further rows that could not have failed, and therefore are not evidence.
     no_evidence: usize,
 }
 

@@ -222,7 +222,7 @@ impl ProgressFile {
             ));
         }
         let mut keeper = Self { path: path.to_owned(), passed, text, begun: None, written: Instant::now() };
-        // Written at once, so that an unwritable file is reported before any case has run.
+        // The file is written at once, so that an error is reported before any case has run.
         keeper.write()?;
         Ok(keeper)
     }

@@ -18,7 +18,7 @@ use warpsieve::launch::{LaunchError, Node, Number, Place, Problems, Table};
 const KEYS: [&str; 9] = ["launch", "trace", "machine", "design", "check", "max_cycles", "set", "together", "baseline"];
 /// Largest number of core cycles per run, as on the command line.
 const MAX_CYCLES: i128 = 1_000_000_000_000_000;
-/// Largest number of runs. More are hardly intended, and would fill the memory.
+/// Largest number of runs. A larger number is most likely a mistake, and would exhaust the memory.
 const MAX_RUNS: usize = 100_000;
 /// Largest number of characters printed of the label of a rejected machine.
 const MAX_LABEL: usize = 120;
@@ -139,7 +139,8 @@ impl SweepFile {
         let mut problems = Problems::new(&self.path, &self.text);
         let mut known: Vec<(&Problem, Vec<&String>)> = Vec::new();
         let mut numbers = HashMap::new();
-        // A machine with thousands of settings has a long label, which may precede as many problems.
+        // Labels are shortened, since a machine with thousands of settings has a long one, repeated in each
+        // of its problems.
         let labelled: Vec<_> = refused.iter().map(|(label, error)| (shortened(label), error)).collect();
         for (label, problem) in labelled.iter().flat_map(|(label, e)| e.problems.iter().map(move |p| (label, p))) {
             let number = *numbers.entry((problem.line(), problem.given())).or_insert(known.len());
@@ -204,8 +205,8 @@ fn named<'a>(node: Node<'a>, key: &str, problems: &mut Problems<'_>) -> Option<(
 }
 
 /// Returns the files of a list of names and patterns, in the order of the list. Matches of a pattern are
-/// sorted by name. Without a `name`, a file is called as in the sweep file, independent of the current
-/// folder.
+/// sorted by name. A file without a `name` is named by its path as written in the sweep file, whatever the
+/// current folder is.
 fn files(root: &Table<'_>, key: &str, folder: &Path, problems: &mut Problems<'_>) -> Vec<NamedItem<PathBuf>> {
     let what = "names or patterns of files";
     let (mut found, mut names) = (Vec::new(), HashSet::new());

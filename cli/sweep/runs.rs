@@ -1,4 +1,4 @@
-//! Makes the runs of a plan, or takes their results from the cache.
+//! Performs the runs of a plan, or takes their results from the cache.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -113,8 +113,8 @@ pub fn report_skipped(refused: &[String], leaves_out: bool) -> Result<(), Report
     Ok(())
 }
 
-/// Makes the missing runs, several in parallel. Calls `show` periodically with the complete results. If the
-/// process is interrupted, `show` is the last call.
+/// Performs the missing runs, several in parallel. Calls `show` periodically with the complete results. If
+/// the process is interrupted, `show` is the last call.
 ///
 /// # Errors
 /// Fails if a result cannot be written to the cache.

@@ -1,4 +1,4 @@
-//! `warpsieve sweep slurm`: writes and submits a job array, each job of which makes a share of the runs.
+//! `warpsieve sweep slurm`: writes and submits a job array, each job of which performs a share of the runs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
