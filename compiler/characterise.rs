@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::Triangle;
 
-/// Size of the sectors in which the L2 serves a bypassing load in bytes: only the sectors of a line that the
+/// Size of the sectors in which the L2 serves a bypassing load, in bytes: only the sectors of a line that the
 /// load touches are sent.
 pub const SECTOR_BYTES: u64 = 32;
 

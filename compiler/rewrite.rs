@@ -3,7 +3,7 @@
 //! Only the operators change: all other bytes, including comments and line ends, stay.
 //!
 //! A plain `ld.global` can get an operator, whether or not it already has one. A load for which the PTX ISA
-//! forbids operators cannot. Neither does a load get one if the program relies on its order or coherence.
+//! forbids operators cannot. The same is true of a load if the program relies on its order or coherence.
 
 use std::fmt;
 

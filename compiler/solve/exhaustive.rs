@@ -8,8 +8,8 @@ use crate::graph::Graph;
 pub const MAX_EXHAUSTIVE_LOADS: usize = 24;
 
 /// Returns the best of all subsets, or `None` if a connected component of the graph has more than
-/// [`MAX_EXHAUSTIVE_LOADS`] loads. Of equal subsets the smallest wins, then the one with the lowest bit mask, in
-/// which bit 0 is load 0.
+/// [`MAX_EXHAUSTIVE_LOADS`] loads. Of equal subsets the smallest wins, then the one with the lowest bit mask,
+/// in which bit 0 is load 0.
 #[must_use]
 pub fn exhaustive(graph: &Graph) -> Option<Choice> {
     let try_all = |part: &Graph| {
