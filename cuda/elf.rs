@@ -1,6 +1,6 @@
-//! # Needs of a program
-//! Reads from an ELF file which libraries a program loads and which functions of the CUDA runtime it imports, so
-//! that a missing function is reported before the program starts.
+//! # Requirements of a program
+//! Reads from an ELF file which libraries a program loads and which functions of the CUDA runtime it imports,
+//! so that a missing function is reported before the program starts.
 
 use object::elf::{DT_NEEDED, FileHeader64};
 use object::read::elf::{Dyn, ElfFile64, FileHeader};
@@ -14,7 +14,7 @@ pub struct Needs {
     pub libraries: Vec<String>,
     /// CUDA functions that it imports, sorted.
     pub imports: Vec<String>,
-    /// CUDA functions that it defines, sorted: exported ones, and those of a static runtime.
+    /// CUDA functions that the file defines, sorted: exported ones, and those of a static runtime.
     pub exports: Vec<String>,
     /// True if it has device code.
     pub has_device_code: bool,
@@ -31,7 +31,7 @@ fn is_cuda(name: &str) -> bool {
     name.strip_prefix("cuda").is_some_and(|rest| rest.starts_with(|letter: char| letter.is_ascii_uppercase()))
 }
 
-/// Reads the needs of a program or library.
+/// Reads the requirements of a program or library.
 ///
 /// # Errors
 /// If the bytes are not a 64-bit ELF file.

@@ -1,7 +1,7 @@
 //! # Fat binaries
-//! nvcc embeds device code as a fat binary: a header, then one entry per architecture. An entry is a PTX text or
-//! machine code, as it is or compressed. This reader returns the PTX texts; the simulator cannot run machine code.
-//! All numbers are little endian.
+//! nvcc embeds device code as a fat binary: a header, then one entry per architecture. An entry is a PTX text
+//! or machine code, as it is or compressed. This reader returns the PTX texts; the simulator cannot run
+//! machine code. All numbers are little endian.
 //!
 //! | offset | bytes | header                          |
 //! |--------|-------|---------------------------------|
@@ -34,7 +34,7 @@ pub const WRAPPER_MAGIC: u32 = 0x4662_43b1;
 /// Size of the header of a fat binary in bytes.
 pub const HEADER_BYTES: usize = 16;
 
-/// Size of the part of an entry's header that this reader uses in bytes.
+/// Size of the used part of an entry's header, in bytes.
 const ENTRY_BYTES: usize = 64;
 /// Largest PTX text in bytes; the PTX reader accepts 8 MiB.
 const MAX_TEXT_BYTES: u64 = 64 << 20;
@@ -101,7 +101,7 @@ pub enum FatBinaryError {
     },
 }
 
-/// Returns the number of bytes of a fat binary, with its header, given the header.
+/// Returns the size in bytes of a fat binary with its header, as the header states it.
 ///
 /// # Errors
 /// If this is not the header of a fat binary.
@@ -172,9 +172,9 @@ fn text(arch: u32, entry: &[u8], payload: &[u8]) -> Result<PtxText, FatBinaryErr
     Ok(PtxText { arch, is_specific, text })
 }
 
-/// Returns the text for a device of a compute capability times ten: the newest that it can run. Of two for one
-/// architecture, the specific one is preferred. If all texts are for newer devices, returns the oldest of them
-/// that is not specific.
+/// Returns the newest text that a device can run, given the device's compute capability times ten. If two
+/// texts are for the same architecture, the architecture-specific one (`sm_90a`) is preferred. If all texts
+/// are for newer devices, returns the oldest of them that is not architecture-specific.
 #[must_use]
 pub fn choose(texts: &[PtxText], capability: u32) -> Option<&PtxText> {
     let fits = |text: &&PtxText| if text.is_specific { text.arch == capability } else { text.arch <= capability };

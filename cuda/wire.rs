@@ -1,7 +1,7 @@
 //! # Messages between a program and the simulator
-//! The library in the program sends a [`Request`], and the simulator answers with a [`Reply`]. Both may carry raw
-//! bytes. A frame is the size of the message (4 bytes), the size of the raw bytes (8 bytes), the message in
-//! postcard's format, and the raw bytes.
+//! The library in the program sends a [`Request`], and the simulator answers with a [`Reply`]. Both may carry
+//! raw bytes. A frame is the size of the message (4 bytes), the size of the raw bytes (8 bytes), the message
+//! in postcard's format, and the raw bytes.
 
 use std::io::{self, Read, Write};
 
@@ -64,7 +64,7 @@ pub enum Request {
     Fill {
         /// Address of the first byte.
         address: u64,
-        /// Distance of two rows in bytes.
+        /// Distance between two rows, in bytes.
         pitch: u64,
         /// Size of a row in bytes, a multiple of the number of raw bytes.
         width: u64,
@@ -120,8 +120,8 @@ pub enum Request {
     Reset,
     /// Asks for the simulated time. The reply is [`Reply::Time`].
     Time,
-    /// Reports that the program needs something that the library does not have. The simulator prints the message,
-    /// and the program ends.
+    /// Reports that the program needs something that the library does not have. The simulator prints the
+    /// message, and the program ends.
     Refuse {
         /// Text of the message.
         message: String,
@@ -161,7 +161,8 @@ pub enum Reply {
     Time(f64),
     /// The program gets an error code.
     Failed(CudaError),
-    /// The program must end: the model cannot do what it needs. The simulator has printed the reason.
+    /// The program must end, since it needs something that the model lacks. The simulator has printed the
+    /// reason.
     Refused,
 }
 

@@ -1,4 +1,4 @@
-//! Checks before the start: whether the library can serve the program.
+//! Checks before the start of a program that the library can serve it.
 
 use std::env;
 use std::fs;
@@ -12,7 +12,7 @@ use crate::{RUNTIMES, failure};
 /// Beginnings of the names of other libraries of CUDA.
 const OTHERS: [&str; 4] = ["libcu", "libnv", "libnpp", "libnccl"];
 
-/// Returns the CUDA functions that the library has.
+/// Returns the CUDA functions that the library implements.
 ///
 /// # Errors
 /// If the library cannot be read.
@@ -21,8 +21,8 @@ pub fn exports(library: &Path) -> Result<Vec<String>, RunError> {
     Ok(needs(&bytes).map_err(|e| failure(library, &e))?.exports)
 }
 
-/// Checks that the library has every CUDA function and stands for every CUDA library that a program needs. Files
-/// that are no ELF program, such as scripts, are not checked.
+/// Checks that the library implements every CUDA function that a program needs, and replaces every CUDA
+/// library. Files other than ELF programs, such as scripts, are not checked.
 ///
 /// # Errors
 /// Names everything that is missing.

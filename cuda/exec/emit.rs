@@ -1,6 +1,7 @@
-//! Writes a launch file per launch, with the contents of all memory before it and the changed contents after it, so
-//! that `warpsieve run` repeats the launch without the program. Buffers have the addresses that they had in the
-//! program, so pointers within buffers and structs stay valid. Equal contents share a file.
+//! Writes a launch file per launch, with the contents of all memory before it and the changed contents after
+//! it, so that `warpsieve run` repeats the launch without the program. Buffers have the addresses that they
+//! had in the program, so pointers within buffers and structs stay valid. Buffers with equal contents share a
+//! file.
 
 use std::collections::BTreeSet;
 use std::fmt::{Display, Write};
@@ -137,7 +138,8 @@ impl Emitter {
         Ok(())
     }
 
-    /// Writes contents unless a file has them, and returns the path of the file relative to the launch files.
+    /// Writes contents to a file, unless an existing one has the same contents. Returns the path of the file
+    /// relative to the launch files.
     fn content(&mut self, bytes: &[u8]) -> Result<String, RunError> {
         let mut hasher = DefaultHasher::new();
         bytes.hash(&mut hasher);

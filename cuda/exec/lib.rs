@@ -1,7 +1,7 @@
 //! # Running a CUDA program on the simulated machine
-//! [`run`] starts a program whose CUDA runtime is the library of the crate `cudart`, and answers the requests of
-//! that library ([`cuda::wire`]) with one simulated machine. Processes that use the device at the same time are
-//! served one after the other.
+//! [`run`] starts a program whose CUDA runtime is the library of the crate `cudart`, and answers the requests
+//! of that library ([`cuda::wire`]) with one simulated machine. Processes that use the device at the same
+//! time are served one after the other.
 
 mod check;
 mod emit;
@@ -29,13 +29,13 @@ use server::Server;
 
 /// Names by which programs load the CUDA runtime.
 pub const RUNTIMES: [&str; 2] = ["libcudart.so.12", "libcudart.so.13"];
-/// File name of the library that stands for the CUDA runtime.
+/// File name of the library that replaces the CUDA runtime.
 pub const LIBRARY: &str = "libwarpsieve_cudart.so";
-/// Exit status of a program that needs what the model cannot do.
+/// Exit status of a program that needs something the model lacks.
 pub const REFUSED: u8 = 3;
 /// Interval at which the program and the socket are polled while no process uses the device.
 const POLL: Duration = Duration::from_millis(5);
-/// Status that a shell gives a process that ended by a signal, less the number of the signal.
+/// Base of the exit status: shells give a process ended by signal `n` the status 128 + `n`.
 const SIGNAL_BASE: i32 = 128;
 
 /// Program to run.
@@ -45,7 +45,7 @@ pub struct Program {
     pub path: PathBuf,
     /// Arguments of the program.
     pub arguments: Vec<OsString>,
-    /// Path of the library that stands for the CUDA runtime.
+    /// Path of the library that replaces the CUDA runtime.
     pub library: PathBuf,
     /// Name of the device.
     pub device: String,
@@ -69,7 +69,7 @@ pub struct Ended {
 pub enum Note<'a> {
     /// Line about a launch.
     Launch(&'a str),
-    /// Reason of a failed call, or a remark.
+    /// Reason for a failed call, or a remark.
     Message(&'a str),
 }
 
@@ -121,7 +121,8 @@ fn search_path(folder: &Path) -> OsString {
 /// Serves all processes that use the device, until the program has ended.
 fn serve(listener: &UnixListener, child: &mut Child, server: &mut Server<'_, '_>) -> io::Result<ExitStatus> {
     loop {
-        // Asked before the socket, so that a process that the program left behind is still served.
+        // The program's status is read before the socket: a process that the program started may still
+        // connect after the program has ended, and is then served.
         let ended = child.try_wait()?;
         match listener.accept() {
             Ok((stream, _)) => serve_process(stream, server)?,

@@ -67,7 +67,7 @@ impl<'d, 'c> Server<'d, 'c> {
         }
     }
 
-    /// True if the program needed what the model cannot do.
+    /// True if the program needed something that the model lacks.
     pub fn is_refused(&self) -> bool {
         self.is_refused
     }
@@ -87,7 +87,7 @@ impl<'d, 'c> Server<'d, 'c> {
         self.device.finish()
     }
 
-    /// Ends the program: the model cannot do what it needs.
+    /// Ends the program, which needs something that the model lacks.
     fn refuse(&mut self, why: &dyn Display) -> Reply {
         (self.note)(Note::Message(&format!("error: {why}")));
         self.is_refused = true;
@@ -130,7 +130,7 @@ impl<'d, 'c> Server<'d, 'c> {
             },
             Request::Find { address } => match self.device.allocation(address) {
                 Some(range) => Reply::Range { address: range.start, bytes: range.bytes },
-                // The address may be one of the program: the library only asks.
+                // The library also asks about host addresses, so this is no error and gets no message.
                 None => Reply::Failed(CudaError::INVALID_VALUE),
             },
             Request::Memory => {

@@ -12,21 +12,22 @@ use crate::pointers::{put, string_at, write_bytes};
 use crate::register::load_managed;
 use crate::state::{State, call};
 
-/// Version of CUDA that the library stands for: 13.0.
+/// Version of CUDA that the library implements: 13.0.
 const CUDA_VERSION: c_int = 13000;
 /// Constants of a module in bytes, as CUDA limits them.
 const CONST_BYTES: u64 = 64 << 10;
 /// Threads per CTA, as CUDA limits them.
 const MAX_THREADS: u64 = 1024;
-/// Largest distance of rows in a copy in bytes.
+/// Largest distance between the rows of a copy, in bytes.
 const MAX_PITCH: u64 = 0x7fff_ffff;
 /// Bytes of `cudaDeviceProp.name`.
 const NAME_BYTES: usize = 256;
 /// Size of `cudaDeviceProp` in bytes, in CUDA 13 and in CUDA 12.
 const PROPERTIES_BYTES: [usize; 2] = [1008, 1032];
 
-/// Property of the device: its number as a `cudaDeviceAttr`, its offsets in `cudaDeviceProp` of CUDA 13 and of
-/// CUDA 12, its size there in bytes, and its value. Absent places are 0. Properties that are not listed are 0.
+/// Property of the device: its number as a `cudaDeviceAttr`, its offsets in `cudaDeviceProp` of CUDA 13 and
+/// of CUDA 12 (0 if that version lacks it), its size in bytes, and its value. Properties that are not listed
+/// have the value 0.
 struct Property(c_int, [usize; 2], usize, fn(&DeviceProperties) -> u64);
 
 static PROPERTIES: [Property; 38] = [
@@ -209,7 +210,7 @@ extern "C" fn cudaThreadExit() -> c_int {
     cudaDeviceReset()
 }
 
-/// A preference between L1 and shared memory: the machine decides by what a launch needs.
+/// Ignores the preference between L1 and shared memory: the machine decides by the needs of each launch.
 #[unsafe(no_mangle)]
 extern "C" fn cudaDeviceSetCacheConfig(_preference: c_int) -> c_int {
     call(|_| Ok(()))
@@ -221,7 +222,8 @@ extern "C" fn cudaDeviceSetSharedMemConfig(_width: c_int) -> c_int {
     call(|_| Ok(()))
 }
 
-/// The stack and the output of `printf` are not limited. Other limits concern what kernels cannot do here.
+/// The stack and the output of `printf` are not limited. Other limits concern features that the model lacks,
+/// so they are refused.
 #[unsafe(no_mangle)]
 extern "C" fn cudaDeviceSetLimit(limit: c_int, value: usize) -> c_int {
     call(|state| match limit {
@@ -240,7 +242,7 @@ extern "C" fn cudaDriverGetVersion(version: *mut c_int) -> c_int {
     call(|_| put(version, CUDA_VERSION))
 }
 
-/// The simulator counts all kernels, not only those between start and stop.
+/// Has no effect: the simulator counts all kernels, not only those between start and stop.
 #[unsafe(no_mangle)]
 extern "C" fn cudaProfilerStart() -> c_int {
     call(|_| Ok(()))

@@ -65,7 +65,7 @@ extern "C" fn cudaFuncSetAttribute(function: *const c_void, attribute: c_int, va
     })
 }
 
-/// A preference between L1 and shared memory: the machine decides by what a launch needs.
+/// Ignores the preference between L1 and shared memory: the machine decides by the needs of each launch.
 #[unsafe(no_mangle)]
 extern "C" fn cudaFuncSetCacheConfig(function: *const c_void, _preference: c_int) -> c_int {
     call(|state| register::kernel(state, function).map(|_| ()))

@@ -47,8 +47,8 @@ struct LaunchAttribute {
     value: [u32; 16],
 }
 
-/// Attributes that do not change what a launch does: none, synchronization policy, overlap with the previous
-/// kernel, and priority.
+/// Attributes without effect on a launch: none, synchronization policy, overlap with the previous kernel, and
+/// priority.
 const HARMLESS_ATTRIBUTES: [c_int; 4] = [0, 3, 6, 8];
 /// Largest grid in x, y and z, as CUDA limits it.
 pub const MAX_GRID: [u32; 3] = [0x7fff_ffff, 0xffff, 0xffff];

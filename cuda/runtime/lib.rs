@@ -1,10 +1,11 @@
 //! # The CUDA runtime of a simulated machine
-//! Stands for `libcudart.so` in a CUDA program. Each exported function has the name and the C interface of the
-//! function of the CUDA runtime, and carries it out with requests to the command `warpsieve exec`
+//! Replaces `libcudart.so` in a CUDA program. Each exported function has the name and the C interface of a
+//! function of the CUDA runtime, and implements it by requests to the command `warpsieve exec`
 //! ([`cuda::wire`]).
 //!
-//! All work is done when it is issued: a launch returns when the kernel has ended, and a copy when the data have
-//! arrived. That is one of the orders that the CUDA programming model permits, for any streams and events.
+//! All work is done when it is issued: a launch returns when the kernel has ended, and a copy when the data
+//! have arrived. That is one of the orders that the CUDA programming model permits, for any streams and
+//! events.
 //!
 //! | module       | content                                                                      |
 //! |--------------|------------------------------------------------------------------------------|
@@ -20,7 +21,8 @@
 //! | `streams`    | streams and events                                                           |
 //! | `errors`     | error codes                                                                  |
 //!
-//! The process ends with status 3 if the program needs something that neither this library nor the model can do.
+//! The process ends with status 3 if the program needs something that neither this library nor the model
+//! supports.
 
 mod connection;
 mod device;

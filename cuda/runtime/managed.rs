@@ -1,7 +1,8 @@
 //! # Managed memory
-//! Has the same address in the program and on the device. The program's copy is the valid one, except while a
-//! kernel runs: before a launch, all pages that the program has changed are written to the device, and after it
-//! everything is read back. Neither takes simulated time, so the migration of pages is not modeled.
+//! Managed memory has the same address in the program and on the device. The program's copy is the valid one,
+//! except while a kernel runs: before a launch, all pages that the program has changed are written to the
+//! device, and after it everything is read back. Neither takes simulated time, so the migration of pages is
+//! not modeled.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::c_void;
@@ -16,9 +17,9 @@ use crate::connection::{Failure, unexpected};
 use crate::pointers::{bytes_at, write_bytes};
 use crate::state::State;
 
-/// Granularity of mappings and of the search for changes in bytes.
+/// Granularity of mappings and of the search for changes, in bytes.
 pub const PAGE_BYTES: usize = 4096;
-/// Number of addresses that are tried for an allocation: others may be in use by the program.
+/// Number of addresses that are tried for an allocation, since the program may use some of them.
 const TRIES: usize = 64;
 
 /// Managed memory of the process.
@@ -81,7 +82,8 @@ fn pages_of(address: usize, bytes: usize) -> Range<usize> {
 fn map(address: usize, bytes: usize) -> bool {
     let at = ptr::without_provenance_mut::<c_void>(address);
     let protection = ProtFlags::READ | ProtFlags::WRITE;
-    // SAFETY: the flag makes the system refuse an address that is in use, so no memory of the program is replaced.
+    // SAFETY: the flag makes the system refuse an address that is in use, so no memory of the program is
+    // replaced.
     let mapped = unsafe { mmap_anonymous(at, bytes, protection, MapFlags::PRIVATE | MapFlags::FIXED_NOREPLACE) };
     match mapped {
         Ok(there) if there.addr() == address => true,
@@ -95,8 +97,8 @@ fn map(address: usize, bytes: usize) -> bool {
 }
 
 fn unmap(address: usize, bytes: usize) {
-    // SAFETY: the range is one that this module has mapped, and nothing of this library refers to it anymore. The
-    // program has freed it.
+    // SAFETY: the range is one that this module has mapped, and nothing of this library refers to it anymore.
+    // The program has freed it.
     let _ = unsafe { munmap(ptr::without_provenance_mut(address), bytes) };
 }
 

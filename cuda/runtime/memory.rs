@@ -13,7 +13,7 @@ use crate::pointers::{allocate, bytes_at, free, put, write_bytes};
 use crate::register::{load_managed, symbol};
 use crate::state::{State, call};
 
-/// Multiple to which the rows of a pitched allocation are rounded up in bytes.
+/// Alignment of the rows of a pitched allocation, in bytes.
 const PITCH_BYTES: usize = 512;
 /// Direction of a copy: `cudaMemcpyKind`.
 const HOST_TO_HOST: c_int = 0;
@@ -50,7 +50,7 @@ fn side(state: &mut State, address: usize, claim: Option<Side>) -> Result<Side, 
     }
 }
 
-/// Rows of a copy: distances of rows, size of a row and number of rows, in bytes.
+/// Rows of a copy: distances between the rows and size of a row, in bytes, and number of rows.
 #[derive(Clone, Copy)]
 struct Rows {
     to_pitch: usize,
@@ -182,7 +182,7 @@ extern "C" fn cudaMallocManaged(memory: *mut *mut c_void, bytes: usize, _flags: 
     })
 }
 
-/// Page-locked memory is memory of the program alone: access by kernels is not supported.
+/// Page-locked memory is ordinary memory of the program: kernels cannot access it.
 #[unsafe(no_mangle)]
 extern "C" fn cudaHostAlloc(memory: *mut *mut c_void, bytes: usize, _flags: c_uint) -> c_int {
     call(|state| {
@@ -287,7 +287,7 @@ extern "C" fn cudaMemcpy2DAsync(
     cudaMemcpy2D(to, to_pitch, from, from_pitch, width, count, kind)
 }
 
-/// Returns the address at an offset in a variable of which `bytes` bytes are accessed.
+/// Returns the device address of an access of `bytes` bytes at an offset in a variable.
 fn in_symbol(state: &mut State, host: *const c_void, offset: usize, bytes: usize) -> Result<usize, Failure> {
     load_managed(state)?;
     let (address, size) = symbol(state, host)?;
@@ -405,8 +405,8 @@ extern "C" fn cudaMemGetInfo(free: *mut usize, total: *mut usize) -> c_int {
     })
 }
 
-/// A prefetch changes only when managed memory migrates, which is not modeled. The further arguments differ between
-/// versions of CUDA.
+/// A prefetch changes only when managed memory migrates, which is not modeled. The further arguments differ
+/// between versions of CUDA.
 #[unsafe(no_mangle)]
 extern "C" fn cudaMemPrefetchAsync(_memory: *const c_void, _bytes: usize) -> c_int {
     call(|_| Ok(()))

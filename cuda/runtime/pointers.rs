@@ -1,7 +1,7 @@
 //! Accesses to memory of the program through pointers that it passes.
 //!
-//! A C program must pass valid pointers, as to the CUDA runtime: the library cannot check them. Null pointers are
-//! refused with an error code.
+//! A C program must pass valid pointers, as to the CUDA runtime: the library cannot check them. Null pointers
+//! are refused with an error code.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::{CStr, c_char, c_void};
@@ -39,8 +39,8 @@ pub fn bytes_at(from: *const c_void, bytes: usize) -> Result<Vec<u8>, Failure> {
     if from.is_null() {
         return Err(CudaError::INVALID_VALUE.into());
     }
-    // SAFETY: the program passes the address of at least this number of bytes, and does not change them during the
-    // call.
+    // SAFETY: the program passes the address of at least this number of bytes, and does not change them
+    // during the call.
     Ok(unsafe { slice::from_raw_parts(from.cast::<u8>(), bytes) }.to_vec())
 }
 

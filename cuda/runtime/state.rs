@@ -12,7 +12,7 @@ use cuda::wire::{DeviceProperties, KernelProperties, Reply, Request};
 use crate::connection::{Connection, Failure, unexpected};
 use crate::managed::Managed;
 
-/// Exit status of a program that needs what neither this library nor the model can do.
+/// Exit status of a program that needs something that neither this library nor the model supports.
 const REFUSED: i32 = 3;
 
 /// Fat binary that the program has registered.
@@ -118,9 +118,10 @@ impl State {
     }
 }
 
-/// Carries out a function of the runtime and returns its error code, which becomes the last error of the thread.
+/// Executes a function of the runtime and returns its error code, which becomes the last error of the thread.
 ///
-/// While the process ends because of a refusal, all functions fail: destructors of the program may still call them.
+/// While the process ends because of a refusal, all functions fail: destructors of the program may still call
+/// them.
 pub fn call(function: impl FnOnce(&mut State) -> Result<(), Failure>) -> i32 {
     if IS_ENDING.load(Ordering::Relaxed) {
         return CudaError::UNLOADING.0;
@@ -131,7 +132,7 @@ pub fn call(function: impl FnOnce(&mut State) -> Result<(), Failure>) -> i32 {
         Some(error) => Err(error.into()),
         None => function(state),
     };
-    // Functions that run at the end of the process use the state again.
+    // The lock is released here, since `exit` below runs destructors that take it again.
     drop(lock);
     match result {
         Ok(()) => CudaError::SUCCESS.0,
@@ -151,7 +152,7 @@ pub fn call(function: impl FnOnce(&mut State) -> Result<(), Failure>) -> i32 {
     }
 }
 
-/// Carries out a function that reads or changes only the state of the process, even after a kernel has failed.
+/// Executes a function that reads or changes only the state of the process, even after a kernel has failed.
 pub fn with<T>(function: impl FnOnce(&mut State) -> T) -> T {
     let mut lock = STATE.lock().unwrap_or_else(PoisonError::into_inner);
     function(lock.get_or_insert_default())

@@ -1,5 +1,5 @@
-//! Streams and events. All work is done when it is issued, so that no function ever waits. The time of an event is
-//! the simulated time, in which only kernels take time.
+//! Streams and events. All work is done when it is issued, so that no function ever waits. The time of an
+//! event is the simulated time, in which only kernels take time.
 
 use std::ffi::{c_int, c_uint, c_void};
 
