@@ -2,7 +2,7 @@
 //! Checks every value that a load returned against the memory model that anssari2012 (sections 2.1 and 3.2)
 //! derives from CUDA:
 //!
-//! * A compute unit sees its own stores. A load returns the last of its stores before it, or a value that
+//! * A compute unit sees its own stores. A load returns the unit's last store before it, or a value that
 //!   reached memory later. It never returns one of its own later stores.
 //! * Coherent operations see memory as it is at their position in memory order. A value that a compute unit
 //!   observed through one stays visible to it, if it invalidates its copies for the operation.
@@ -18,7 +18,8 @@
 //! * stores, on issue ([`Checker::store`]) and when they reach memory ([`Checker::perform`]);
 //! * loads, on issue ([`Checker::begin`], coherent ones [`Checker::begin_coherent`]) and on return
 //!   ([`Checker::end`]);
-//! * atomics, at their position in memory order ([`Checker::change`]) and on return ([`Checker::check_atomic_result`]).
+//! * atomics, at their position in memory order ([`Checker::change`]) and on return
+//!   ([`Checker::check_atomic_result`]).
 
 use std::collections::VecDeque;
 use std::fmt;

@@ -38,7 +38,7 @@ pub struct FlatMemory {
 pub struct AccessError {
     /// Address of the first byte of the access.
     pub address: u64,
-    /// Size of the access, which is also its required alignment in bytes.
+    /// Size of the access and its required alignment, in bytes.
     pub bytes: u32,
     /// True if the access is misaligned. A misaligned access is refused even inside a buffer.
     pub misaligned: bool,
@@ -147,7 +147,7 @@ impl FlatMemory {
         Ok(&mut self.buffers[at].bytes[start..start + bytes as usize])
     }
 
-    /// Returns the index of the buffer that an access lies in, and the offset of the access within it
+    /// Returns the index of the buffer that an access lies in, and the offset of the access in that buffer,
     /// in bytes.
     #[inline]
     fn locate(&self, address: u64, bytes: u32) -> Result<(usize, usize), AccessError> {

@@ -1,13 +1,13 @@
-//! # Judgment of the choices of a command arbiter
+//! # Checker of the choices of a command arbiter
 //! Says in each cycle which command a channel must issue, and compares that with its commands:
-//! - In each bank, the waiting request of the highest priority determines the command. If it hits the open row,
-//!   all requests that hit the row may be served; otherwise it may have ACT or PRE. A row that has served no
-//!   request yet is not closed while requests hit it.
+//! - In each bank, the waiting request of the highest priority determines the command. If it hits the open
+//!   row, all requests that hit the row may be served; otherwise the bank may get ACT or PRE. A row that has
+//!   served no request yet is not closed while requests hit it.
 //! - Of these commands, the one of the highest priority among those that break no rule of
 //!   [`rules`](super::rules) must be issued in the cycle, one per bus. Among equals, the oldest request wins.
 //!
-//! The [`policy`](super::policy) defines the priorities. A request to a burst waits for older ones to the same
-//! burst. The channel must have room for all read data, and neither refresh nor gather writes.
+//! The [`policy`](super::policy) defines the priorities. A request to a burst waits for older ones to the
+//! same burst. The channel must have room for all read data, and must neither refresh nor use a write drain.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -77,7 +77,7 @@ impl Checker {
                     format_choices(&expected)
                 ));
             }
-            // Column commands first, as the policy sees the state at the start of the cycle.
+            // The row command is applied last, since the policy sees the state at the start of the cycle.
             seen.iter().rev().for_each(|choice| channel.issue(choice));
         }
         None

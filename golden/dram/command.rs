@@ -106,7 +106,7 @@ pub enum Op {
 pub enum Service {
     /// By a column command of its own.
     Column,
-    /// Without a command: by forwarding from a queued write, or merged with another request to the same
+    /// Served without a command: forwarded from a queued write, or merged with another request to the same
     /// burst.
     Forwarded,
 }

@@ -8,7 +8,7 @@ pub const HEADER_BYTES: u64 = 8;
 pub struct Counts {
     /// Number of lines that loads requested.
     pub loads: u64,
-    /// Number of loaded lines found in the own L1 or in flight to it.
+    /// Number of loaded lines found in the compute unit's own L1 or in flight to it.
     pub l1_hits: u64,
     /// Number of loaded lines that another L1 supplied.
     pub remote_hits: u64,
@@ -40,7 +40,7 @@ pub struct Counts {
     pub l2_reads: u64,
     /// Number of lines written to the L2.
     pub l2_writes: u64,
-    /// Traffic on the network, headers included in bytes.
+    /// Traffic on the network, including headers, in bytes.
     pub network_bytes: u64,
     /// Number of sectors read from DRAM.
     pub dram_reads: u64,
@@ -62,7 +62,7 @@ impl Counts {
         (self.dram_reads + self.dram_writes) * super::SECTOR_BYTES as u64
     }
 
-    /// Returns the traffic between L2 and DRAM, including the writebacks still owed at the end in bytes.
+    /// Returns the traffic between L2 and DRAM, with the lines that are still dirty at the end, in bytes.
     #[must_use]
     pub fn dram_bytes_in_the_end(&self) -> u64 {
         self.dram_bytes() + self.dram_owed * super::SECTOR_BYTES as u64

@@ -324,8 +324,8 @@ impl Hybrid {
         }
     }
 
-    /// Invalidates the own copy and the tracker entry before a coherent operation proceeds to the coherent
-    /// domain.
+    /// Invalidates the compute unit's own copy and the tracker entry before a coherent operation proceeds to
+    /// the coherent domain.
     fn enter_coherent(&mut self, cu: usize, line: u64) {
         if let Some(pending) = self.pending.get_mut(&(line, cu)) {
             pending.overtaken = true;

@@ -79,7 +79,7 @@ impl Tracker {
         }
     }
 
-    /// Removes the entry of a line, so that no L1 supplies it any more.
+    /// Removes the entry of a line, so that no L1 supplies it anymore.
     pub fn forget(&mut self, line: u64) {
         self.lines.remove(line);
     }

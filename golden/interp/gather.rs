@@ -216,7 +216,7 @@ impl Cta<'_> {
                 _ => held,
             };
             if matches!(inst.op, Op::BarrierWith(_)) {
-                // Counts as progress for the livelock detector, like a changed value in memory.
+                // The livelock detector counts a reduction as progress, like a changed value in memory.
                 self.has_changed = true;
                 inst.dsts[0].write(self.frame_mut(number), result as u64);
             }

@@ -101,7 +101,7 @@ impl Cta<'_> {
             Bytes::Memory(address) => self.memory.write(address, mem.bytes()).map_err(FaultKind::Global),
             Bytes::Shared(at) => Ok(&mut self.shared[at]),
             Bytes::Local(at) => Ok(&mut self.local[at]),
-            // Parameters are read-only, which is reported as a window of 0 bytes.
+            // Parameters are read-only: the fault names a window of 0 writable bytes.
             Bytes::Params(at) => {
                 let (address, bytes) = (at.start as u64, mem.bytes());
                 Err(FaultKind::Window { what: "writable parameters", address, bytes, size: 0 })

@@ -13,7 +13,7 @@ const A: u64 = 0x10_0000;
 const B: u64 = 0x20_0000;
 const C: u64 = 0x30_0000;
 const D: u64 = 0x40_0000;
-/// Distance between consecutive rows or columns in memory in elements.
+/// Distance between consecutive rows or columns in memory, in elements.
 const STRIDE: usize = 40;
 
 /// Returns a matrix of integers from -8 to 7.

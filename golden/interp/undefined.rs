@@ -25,7 +25,7 @@ use super::code::{Code, DecodedInst, Frames, Slot};
 use super::warp::lanes;
 use super::{LANES, Launch, thread_index};
 
-/// Maximum size of the static dataflow analysis, over all basic blocks in bits. A larger kernel is tracked
+/// Maximum size of the static dataflow analysis over all basic blocks, in bits. A larger kernel is tracked
 /// without analysis.
 const MAX_FLOW_BITS: usize = 1 << 30;
 /// Maximum number of different reads recorded per CTA.

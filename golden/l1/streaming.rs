@@ -14,7 +14,7 @@ pub struct Config {
     /// Length of a period, which ends at multiples of it [core cycles]. `None` if periods are ended from
     /// outside.
     pub period: Option<u64>,
-    /// Miss rate at which nothing changes in percent.
+    /// Miss rate at which nothing changes, in percent.
     pub miss_percent: usize,
     /// Minimum number of accesses; a period with fewer changes nothing.
     pub min_accesses: usize,

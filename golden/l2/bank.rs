@@ -189,7 +189,7 @@ impl<R: Clone> Bank<R> {
     }
 
     /// Fills `line` with bytes from memory. Waiting accesses take effect in order; each reader is returned
-    /// with the bytes that it sees. A fill is no use of the line.
+    /// with the bytes that it sees. A fill does not count as a use of the line.
     ///
     /// # Errors
     /// Returns an error if the line is not in flight.

@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn binomial_weights_the_leaves_of_a_tree() {
         // Leaves of the first option: 2 - 6, 8 - 6, 32 - 6; its price is 0.25^2 * 26 + 2 * 0.25 * 0.5 * 2.
-        // The second never pays.
+        // The second option is worth 0 at every leaf.
         assert_eq!(values(&price_options(2)), [2.125, 0.0]);
     }
 

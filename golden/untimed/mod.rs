@@ -1,7 +1,7 @@
 //! # Untimed caches of the machine
 //! Determines hit or miss of every load of a kernel in caches without latency: nothing is in flight, waits or
 //! stalls. The hit rates depend only on the kernel, the geometry and the access order of [`run_warps`]. Any
-//! difference to the clocked machine is an effect of its timing.
+//! difference from the clocked machine is an effect of its timing.
 //!
 //! * L1, one per SM: loads allocate, stores evict and are written through (khairy2015 section 3.1), LRU. It
 //!   is empty at the start of every launch.
@@ -39,8 +39,8 @@ pub use locality::{AccessCounts, CLASS_NAMES, CLASSES, Locality, LocalityCounts}
 pub use record::{LoadRequests, Recording};
 pub use reuse::{DISTANCES, REFERENCES, Reuse};
 
-/// Transfer granularity of the L2: a load that bypasses the L1 moves one sector for each part of a line that
-/// it touches (xie2013 section 4.1) in bytes.
+/// Transfer granularity of the L2, in bytes: a load that bypasses the L1 moves only the sectors that it
+/// touches (xie2013 section 4.1).
 pub const SECTOR_BYTES: usize = 32;
 
 /// Sets and ways of a cache.
@@ -65,7 +65,7 @@ pub struct Config {
     pub bypass: bool,
     /// Geometry of each L2 bank, which numbers its own lines.
     pub l2: Geometry,
-    /// Line size of the L2, at most that of the L1 in bytes.
+    /// Line size of the L2, at most that of the L1, in bytes.
     pub l2_line_bytes: usize,
     /// Interleaving of the L2 banks.
     pub banks: Banks,

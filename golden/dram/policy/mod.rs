@@ -1,7 +1,7 @@
 //! # Arbitration policies of a DRAM channel
-//! Reference models of the policies, written from their papers. A model follows the commands of a channel, and
-//! returns the priority of each waiting request. [`arbiter`](super::arbiter) compares the commands with it.
-//! It reads the configuration of the hardware policy, selected by the same `kind` key.
+//! Reference models of the policies, written from their papers. A model follows the commands of a channel,
+//! and returns the priority of each waiting request. [`arbiter`](super::arbiter) compares the commands with
+//! it. It reads the configuration of the hardware policy, selected by the same `kind` key.
 
 automod::dir!(pub "dram/policy");
 
