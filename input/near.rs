@@ -1,6 +1,6 @@
 //! Suggestions for misspelled names.
 
-/// Longest name compared with others in bytes. A comparison takes time proportional to the product of both
+/// Longest name compared with others, in bytes. A comparison takes time proportional to the product of both
 /// lengths.
 pub const MAX_COMPARED_BYTES: usize = 64;
 /// Number of names that [`listed`] shows.

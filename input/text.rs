@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 
-/// Size of the blocks whose characters are counted in advance in bytes, so that finding a column far into a
+/// Size of the blocks whose characters are counted in advance, in bytes, so that finding a column far into a
 /// long line is fast.
 const BLOCK: usize = 4096;
 
