@@ -65,10 +65,10 @@ pub struct Program {
     /// Size of the static shared memory in bytes. Dynamic shared memory starts at this offset (see
     /// `shared_align`).
     pub shared_bytes: u32,
-    /// Largest alignment of a shared variable, at least 1 in bytes. `shared_bytes` is a multiple of the
+    /// Largest alignment of a shared variable, at least 1, in bytes. `shared_bytes` is a multiple of the
     /// alignment of the dynamic array, if there is one.
     pub shared_align: u32,
-    /// Local memory of a thread, a multiple of 16 in bytes.
+    /// Size of a thread's local memory, a multiple of 16, in bytes.
     pub local_bytes: u32,
     /// Size of the constants of the module in bytes.
     pub const_bytes: u32,

@@ -401,7 +401,7 @@ pub enum Special {
     Clock64,
     /// Dynamic shared memory of the launch in bytes.
     DynamicSharedSize,
-    /// Shared memory of the CTA, static and dynamic in bytes.
+    /// Static and dynamic shared memory of the CTA, in bytes.
     TotalSharedSize,
 }
 

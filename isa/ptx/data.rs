@@ -48,7 +48,7 @@ pub struct Block {
 pub struct Patch {
     /// Offset in the block in bytes.
     pub at: u32,
-    /// Size of the element that holds the address in bytes.
+    /// Size of the element that holds the address, in bytes.
     pub bytes: u32,
     /// Variable or function whose address is filled in.
     pub target: Target,

@@ -59,7 +59,8 @@ const MAX_REFUSALS: usize = 1 << 10;
 /// Maximum number of statements processed; those of a function count once per call.
 const MAX_STATEMENTS: usize = 1 << 21;
 
-/// Lowers the kernel `name` of `module` to virtual registers. To lower several kernels, use [`PreparedModule`].
+/// Lowers the kernel `name` of `module` to virtual registers. To lower several kernels, use
+/// [`PreparedModule`].
 pub fn lower(source: &Source, module: &Module<'_>, name: &str) -> Result<Program, PtxError> {
     PreparedModule::new(source, module)?.lower(name)
 }
@@ -77,7 +78,7 @@ pub struct PreparedModule<'a> {
     /// Names at file level.
     names: Rc<Scope<'a>>,
     /// Offsets of the local variables at file level, by the position of their declarations, and their total
-    /// size in bytes.
+    /// size, in bytes.
     locals: (Vec<(u32, u32)>, u32),
     /// Offset of the first byte of each line.
     lines: Vec<u32>,
@@ -172,7 +173,7 @@ struct Lowering<'p, 'a> {
     pieces: Vec<Vec<Piece>>,
     /// Offset of each `.local` variable of each call.
     locals: FxHashMap<(u32, u32), u32>,
-    /// End of the local memory of the active functions; `local_bytes` is its maximum so far in bytes.
+    /// End of the local memory of the active functions, in bytes; `local_bytes` is its maximum so far.
     local_top: u32,
     local_bytes: u32,
     insts: Vec<Inst>,

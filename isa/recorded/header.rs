@@ -4,7 +4,7 @@ use super::opcode::{Architecture, Space};
 
 /// Tracer version assumed for a header that states none.
 pub const USUAL_VERSION: u32 = 5;
-/// Size of each window of generic addresses, from its base up in bytes. NVBit gives both windows this size.
+/// Size of each window of generic addresses, from its base up, in bytes. NVBit gives both windows this size.
 const WINDOW_BYTES: u64 = 16 << 20;
 
 /// Properties of a recorded kernel launch, from the header of its trace.
@@ -18,7 +18,7 @@ pub struct Header {
     pub grid: [u32; 3],
     /// Number of threads per CTA in x, y and z.
     pub block: [u32; 3],
-    /// Shared memory of a CTA, static and dynamic in bytes.
+    /// Static and dynamic shared memory of a CTA, in bytes.
     pub shared_bytes: u64,
     /// Number of registers per thread.
     pub registers: u32,

@@ -203,11 +203,11 @@ pub struct Opcode {
 
 /// Loads and stores of matrices, in which each lane supplies the address of a row.
 const MATRIX_ACCESSES: [&str; 2] = ["LDSM", "STSM"];
-/// Size of a row of a matrix of 8 x 8 16-bit elements in bytes.
+/// Size of a row of a matrix of 8 x 8 16-bit elements, in bytes.
 const ROW_BYTES: u8 = 16;
 /// Number of rows of a matrix.
 const ROWS: u32 = 8;
-/// Default access width of a lane, for an opcode without a width token in bytes.
+/// Access width of a lane for an opcode without a width token, in bytes.
 const WORD_BYTES: u8 = 4;
 
 /// True if a lane can access this number of bytes at once.
@@ -310,8 +310,8 @@ fn bytes_of(token: &str) -> Option<u8> {
     is_width(bytes).then_some(bytes as u8)
 }
 
-/// Returns the width that tracers from version 3 on record for an opcode. It is that of the first token which
-/// is a number of bits, with or without `U`, and otherwise 4 in bytes.
+/// Returns the width that tracers from version 3 on record for an opcode, in bytes. It follows from the first
+/// token that is a number of bits, with or without `U`, and is 4 if there is none.
 fn width_by_tracer(text: &str) -> u32 {
     let bits = |token: &str| token.strip_prefix('U').unwrap_or(token).parse::<u32>().ok();
     text.split('.').find_map(bits).map_or(u32::from(WORD_BYTES), |bits| bits / 8)

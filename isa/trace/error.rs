@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use miette::{Diagnostic, LabeledSpan, MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 
-/// Length of the text that an error shows on each side of the position in bytes.
+/// Length of the text that an error shows on each side of the position, in bytes.
 const SHOWN_AROUND: usize = 60;
-/// Maximum length of a token that a message quotes in bytes.
+/// Maximum length of a token in a message, in bytes.
 const QUOTED: usize = 40;
 
 /// Error in a trace: the problem, its position, and the legal alternatives.

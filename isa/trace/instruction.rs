@@ -175,7 +175,7 @@ impl Format {
     }
 }
 
-/// Returns the number of bytes that each lane accesses, and a warning if the recorded width is odd.
+/// Returns the number of bytes that each lane accesses, and a warning if the recorded width is implausible.
 fn width_of(opcode: &Opcode, recorded: u16) -> (u8, Option<&'static str>) {
     let Some(width) = opcode.recorded_width(recorded) else {
         return (opcode.width, Some("no lane accesses as many bytes as recorded: the width of the opcode is used"));
@@ -227,7 +227,7 @@ fn register(word: Word<'_>) -> Result<Register, Fault> {
     }
 }
 
-/// Parses the address mode and the addresses. Returns a warning if they are odd.
+/// Parses the address mode and the addresses. Returns a warning if they are implausible.
 fn read_addresses(
     words: &mut Words<'_>,
     mask: u32,

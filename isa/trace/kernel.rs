@@ -45,7 +45,7 @@ pub struct Limits {
     pub shared_bytes: u64,
 }
 
-/// Shared memory that CUDA reserves from sm_80 on in bytes. It precedes that of the kernel.
+/// Size of the shared memory that CUDA reserves from sm_80 on, in bytes. It precedes the kernel's own.
 const SHARED_RESERVED: u64 = 1 << 10;
 
 impl Default for Limits {

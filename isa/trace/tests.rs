@@ -2,7 +2,7 @@
 //!
 //! | testpoint                                                                    | file      |
 //! |------------------------------------------------------------------------------|-----------|
-//! | all address modes and tracer versions, and odd but readable texts, are read  | `reading` |
+//! | all address modes and tracer versions, and unusual but legal texts, are read | `reading` |
 //! | a cached line is parsed like any other line, whether it is intact or damaged | `known`   |
 //! | malformed texts are rejected, with position and wording                      | `refused` |
 //! | text to records to text loses nothing and uses the tracer's address modes    | `round`   |

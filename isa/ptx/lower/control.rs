@@ -88,7 +88,8 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// Prepares the lowering of an instruction to several branches. If the instruction has a guard, appends a
-    /// branch around it and returns the pc of that branch, which must be landed after it. Clears the guard.
+    /// branch around it and returns the pc of that branch, whose target [`Self::land`] must set after the
+    /// last of these branches. Clears the guard.
     pub(super) fn skip_unless_guarded(&mut self) -> Result<Option<usize>, PtxError> {
         let Some(guard) = self.guard else { return Ok(None) };
         self.guard = Some(Guard { negated: !guard.negated, ..guard });

@@ -9,7 +9,7 @@ use isa::map::LOCAL_BYTES;
 use isa::program::Param;
 use isa::types::Type;
 
-/// Maximum size of the shared memory that a kernel may declare in bytes: it fits in a 32-bit window, with
+/// Maximum size of the shared memory that a kernel may declare, in bytes: it fits in a 32-bit window, with
 /// space for the largest alignment.
 const MAX_SHARED_BYTES: u64 = 1 << 30;
 /// Maximum size of the parameters in bytes (PTX ISA, kernel function parameters).
@@ -154,7 +154,7 @@ fn calls_by_name(module: &Module<'_>, call: &Instruction<'_>) -> bool {
     target.is_some_and(|name| module.function(name).is_some())
 }
 
-/// Returns the `.local` variables of a body with their offsets from `start` up, and the end of the last one
+/// Returns the `.local` variables of a body with their offsets from `start` up, and the end of the last one,
 /// in bytes.
 pub(super) fn locals<'a>(
     source: &Source,

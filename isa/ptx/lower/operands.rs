@@ -225,7 +225,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(dsts)
     }
 
-    /// Returns the declared width of the register that an operand names in bits, or 0 if it does not name a
+    /// Returns the declared width in bits of the register that an operand names, or 0 if it does not name a
     /// register.
     pub(super) fn declared_bits(&self, operand: &Operand<'a>) -> u32 {
         let OperandKind::Name(name, _) = operand.kind else { return 0 };
