@@ -61,7 +61,7 @@ const STOCK: usize = 1;
 /// Index in [`OURS`] of the machine without an instruction cache, for comparison with Accel-Sim's perfect
 /// one.
 const PERFECT: usize = 2;
-/// Relative difference in cycles beyond which a kernel is listed.
+/// A kernel is listed if its cycles differ by more than this fraction.
 const FAR: f64 = 0.2;
 
 const ABOUT: &str = "Both replay the same traces, which `trace export` wrote of the small launch files. The designs `gtx480` and `icache` are

@@ -38,8 +38,8 @@ pub(super) trait SystemResults {
     fn miss_rate(&self, system: usize) -> f64;
     /// Returns the energy by structure in nJ.
     fn energy(&self, costs: &Table43, system: usize) -> [f64; STRUCTURES.len()];
-    /// Describes who supplies misses and how much traffic the DRAM has on a system, compared with another
-    /// system.
+    /// Describes two differences between two systems: what supplies the L1 misses, and how much traffic the
+    /// DRAM has.
     fn moved(&self, system: usize, other: usize) -> String;
 
     /// Returns the DRAM traffic of one system relative to another.

@@ -278,7 +278,7 @@ impl Events {
     }
 }
 
-/// Computes the energy by structure in nJ of a system on untimed caches, from its index.
+/// Computes the energy in nJ of each structure of a system on untimed caches, given the index of the system.
 fn energy(costs: &Table43, system: usize, counts: &Counts, hop_mm: f64) -> [f64; STRUCTURES.len()] {
     let trackers = match system {
         TWO => 2,

@@ -35,7 +35,7 @@ const HEADS: [&str; 4] = ["cycle", "cycles", "where", "what"];
 struct LineObservations {
     /// Value that P reads, value that Q reads before its write, and value that Q reads after it.
     values: [i128; 3],
-    /// Stays of requests and replies for the line, one per location, with the columns of [`HEADS`].
+    /// Times at which requests and replies for the line are at each location, with the columns of [`HEADS`].
     stays: Vec<[String; HEADS.len()]>,
 }
 

@@ -22,13 +22,13 @@ const COALESCED: usize = 3;
 const SCATTERED: usize = 4;
 const ATOMIC: usize = 5;
 
-/// Largest average number of CTAs per word with which data counts as partitioned.
+/// Data counts as partitioned up to this average number of CTAs per word.
 const OWNED: f64 = 1.25;
-/// Largest average number of CTAs per word with which shared data counts as shared by neighbors.
+/// Shared data counts as shared by neighbors up to this average number of CTAs per word.
 const NEIGHBOURS: f64 = 8.0;
-/// Largest average number of lines beyond the minimum with which an access counts as coalesced.
+/// An access counts as coalesced up to this average number of lines beyond the minimum.
 const MISALIGNED: f64 = 1.0;
-/// Smallest fraction of its kernel's data with which an instruction counts.
+/// An instruction counts if it touches at least this fraction of its kernel's data.
 const COUNTS: f64 = 0.01;
 
 /// Explanations of differences that no rule detects, mostly where our kernels differ from Parboil's.

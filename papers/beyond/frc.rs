@@ -66,7 +66,7 @@ struct SettingResults {
     gains: Vec<f64>,
     /// Percentage of the time with pending DRAM requests in which the data buses are busy, without an FRC.
     busy: f64,
-    /// Average delay of a miss in the L2 in cycles, without and with the FRC.
+    /// Average delay of a miss in the L2 without and with the FRC, in cycles.
     delays: [f64; 2],
 }
 

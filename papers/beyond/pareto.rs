@@ -35,7 +35,7 @@ const DESIGNS: [Parts; 16] = [
     &["decoupled-dueling", "frc-64"],
 ];
 
-/// Ratio to the unmodified machine beyond which a design that is on no front is not drawn.
+/// A design that is on no front is drawn only if its ratio to the unmodified machine is at most this.
 const FAR: f64 = 1.1;
 
 /// Combination of designs, with one value per kernel relative to the unmodified machine.

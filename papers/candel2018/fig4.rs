@@ -10,7 +10,7 @@ use crate::page::Page;
 const SAME: f64 = 0.05;
 /// Relative gain that the paper reports for most applications.
 const GAIN: f64 = 0.25;
-/// Fraction of the best OPC from which an application counts as saturated.
+/// An application counts as saturated from this fraction of its best OPC on.
 const SATURATED: f64 = 0.95;
 
 pub(in super::super) fn fig4(desk: &Session) -> Result<Page, FigureError> {

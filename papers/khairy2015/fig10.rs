@@ -53,8 +53,8 @@ pub(in super::super) fn fig10(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Checks an application that loses most of its misses with DWT-PRIC; the cut by unbounded caches explains a
-/// failure.
+/// Checks that DWT-PRIC removes most misses of an application. A failure is explained by how many misses
+/// unbounded caches remove.
 fn most(name: &str, [ours, unbounded]: [f64; 2]) -> ComparisonRow {
     ComparisonRow::factor(&format!("{name}, misses cut by percent"), ours, 80.0, 0.0).explain_failure(|| {
         format!(

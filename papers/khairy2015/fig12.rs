@@ -20,11 +20,11 @@ const MACHINES: [(&str, &[&str]); 6] = [
 ];
 /// Gain of PRIC over 16, 32 and 64 ways, and over the fully associative cache.
 const PUBLISHED: [f64; 4] = [1.6, 1.4, 1.16, 0.97];
-/// Distance in percentage points by which PRIC may miss its published fraction of the fully associative
-/// cache.
+/// Allowed difference between PRIC's measured and published fractions of the fully associative cache
+/// [percentage points].
 const POINTS: f64 = 5.0;
 
-/// Smallest gain over more ways with which an application counts as better with PRIC.
+/// An application counts as better with PRIC if its gain over a cache with more ways exceeds this.
 const AHEAD: f64 = 1.05;
 
 /// Lists the applications that are better with PRIC than with more ways, and PRIC's mean gain on the others.

@@ -23,7 +23,7 @@ const GPU: &str = "h100-sxm";
 const TENSOR: &str = "tensor-";
 /// GPU cycles of ten microseconds. Shorter kernels spend most of their time on the launch itself.
 const LONG: f64 = 19_800.0;
-/// Relative difference in cycles beyond which a kernel is listed.
+/// A kernel is listed if its cycles differ by more than this fraction.
 const FAR: f64 = 0.2;
 /// Number of kernels in quick mode: those with the fewest GPU cycles. Small problem sizes were not measured
 /// on the GPU.
