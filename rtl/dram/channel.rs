@@ -116,8 +116,8 @@ pub struct DramIo<'a> {
 }
 
 impl DramChannel {
-    /// Creates a channel of one L2 bank, for requests of `num_sms` SMs. Its banks are closed, and no memory is
-    /// mapped.
+    /// Creates a channel of one L2 bank, for requests of `num_sms` SMs. Its banks are closed, and no memory
+    /// is mapped.
     #[must_use]
     pub fn new(config: &DramConfig, path: &str, num_sms: u32) -> Self {
         let burst_bytes = config.burst_bytes();

@@ -22,8 +22,8 @@ pub struct DramRequest {
     pub burst: u64,
     /// Tag of the requester, returned unchanged with read data or with the acknowledgment of a write.
     pub tag: u16,
-    /// Requester, for a policy that ranks requests: 0 for the L2 itself, which writes back lines, otherwise the
-    /// number of the SM plus 1.
+    /// Requester, for a policy that ranks requests: 0 for the L2 itself, which writes back lines, otherwise
+    /// the number of the SM plus 1.
     #[payload(only(let Some(bits) = shape.requester_bits), width = bits)]
     pub requester: u16,
     /// For a write: requests an acknowledgment. For a read: requests only an acknowledgment, no data.

@@ -1,6 +1,6 @@
 //! # Command arbitration by rank
-//! Selects the request that gets the command bus by the ranks that a policy assigns. Unlike FR-FCFS, a request
-//! of a high rank is served ahead of the row hits of others:
+//! Selects the request that gets the command bus by the ranks that a policy assigns. Unlike FR-FCFS, a
+//! request of a high rank is served ahead of the row hits of others:
 //! 1. In each bank, the request of the highest rank determines the next command: RD or WR if its row is open,
 //!    otherwise ACT or PRE. While it is a row hit, all row hits of the bank may be served.
 //! 2. Of these commands of all banks, the one of the highest rank among those that are legal in this cycle

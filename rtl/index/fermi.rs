@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Function, Shape, identity};
 use crate::config::{Rules, Side};
 
-/// Line size for which the hash is defined in bytes.
+/// Line size for which the hash is defined, in bytes.
 const LINE_BYTES: u32 = 128;
 
 /// Address bits XORed into index bits 0 to 4.

@@ -98,7 +98,7 @@ pub struct BankPlace {
     pub burst_bytes: u32,
     /// Number of L1s from which evicted lines are recalled: 0 if L1s keep their copies, at most 64.
     pub coherent_l1s: u32,
-    /// Width of the requester in requests to DRAM channels in bits, if these rank requests.
+    /// Width of the requester in requests to DRAM channels, if these rank requests, in bits.
     pub requester_bits: Option<u32>,
 }
 
@@ -151,7 +151,7 @@ impl L2Config {
         self.transient_config().is_some_and(|flow| flow.coherence == Coherence::Sharers)
     }
 
-    /// Checks the parameters, given the line size of the L1s and the size of a DRAM burst in bytes.
+    /// Checks the parameters, given the line size of the L1s and the size of a DRAM burst, in bytes.
     pub fn validate(&self, l1_line_bytes: u32, burst_bytes: u32, rules: &mut Rules) {
         let line_bytes = self.line_bytes;
         let max_line = LINE_BYTES as u64;

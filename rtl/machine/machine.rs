@@ -169,7 +169,8 @@ impl MachineIslands {
         self.islands.num_sync_points()
     }
 
-    /// Runs one island up to the tick set by [`Self::plan_round`]. Different islands may run at the same time.
+    /// Runs one island up to the tick set by [`Self::plan_round`]. Different islands may run at the same
+    /// time.
     pub fn run(&self, island: usize) {
         self.islands.run(island);
     }

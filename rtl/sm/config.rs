@@ -128,7 +128,7 @@ pub struct SharedConfig {
     pub banks: u32,
     /// Latency of a conflict-free access from operand read to writeback [core cycles].
     pub latency: u16,
-    /// Sizes in which shared memory can be carved out of the L1 data memory in bytes, in ascending order. A
+    /// Sizes of shared memory that can be carved out of the L1 data memory, in ascending order, in bytes. A
     /// launch takes the smallest one that holds the CTAs of an SM; the L1 loses those ways. Empty: shared
     /// memory has its own storage.
     pub carve_outs: Vec<u32>,

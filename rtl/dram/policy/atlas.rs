@@ -10,9 +10,9 @@
 //! | `on_issue`   | in  | request | RD or WR adds the cycles from the first command of the request to the end of its data |
 //! | `on_quantum` | in  |         | ends a quantum, or marks a request that has waited for too long         |
 //!
-//! The history is `history - history / 2^decay + service / 2^decay`, each quotient rounded down. The L2 itself
-//! counts as one more SM. Unlike in the paper, no meta-controller adds up the service of all channels: each
-//! channel ranks the SMs by its own. The paper counts processor cycles, this model cycles of the command
+//! The history is `history - history / 2^decay + service / 2^decay`, each quotient rounded down. The L2
+//! itself counts as one more SM. Unlike in the paper, no meta-controller adds up the service of all channels:
+//! each channel ranks the SMs by its own. The paper counts processor cycles, this model cycles of the command
 //! clock.
 //!
 //! Part of `rtl/dram/channel.rs`.

@@ -1,8 +1,8 @@
 //! # Blacklisting (BLISS)
 //! Delays the requests of SMs that were served many times in a row (Subramanian et al., "The blacklisting
-//! memory scheduler", ICCD 2014). Requests of other SMs come first, then row hits, then the oldest request. An
-//! SM is blacklisted once the count of its consecutive requests exceeds a threshold. The count is 0 after the
-//! first of them. The blacklist is cleared periodically.
+//! memory scheduler", ICCD 2014). Requests of other SMs come first, then row hits, then the oldest request.
+//! An SM is blacklisted once the count of its consecutive requests exceeds a threshold. The count is 0 after
+//! the first of them. The blacklist is cleared periodically.
 //!
 //! The L2 itself counts as one more SM: its writes interrupt a sequence and can be blacklisted. The paper
 //! counts the clearing interval in processor cycles, this model in cycles of the command clock.

@@ -194,8 +194,8 @@ impl Core {
         !arriving || self.config.data_ports > 1
     }
 
-    /// Marks an arriving burst in the MSHR. Returns the MSHR entry, and the position of the burst in the line
-    /// in bytes.
+    /// Marks an arriving burst in the MSHR. Returns the MSHR entry, and the position of the burst in the
+    /// line, in bytes.
     #[inline(always)]
     pub fn arrive(&mut self, at: &impl AnyEdge, arrived: &DramReply) -> (MshrEntry, usize) {
         let tag = u32::from(arrived.tag);

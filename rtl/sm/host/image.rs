@@ -11,7 +11,7 @@ use crate::sm::{AddressMap, CtaSource, SmConfig};
 /// Maximum number of result words per warp instruction: an unpacking move or a 16-byte vector access writes
 /// four.
 pub(in crate::sm) const RESULT_WORDS: usize = 4;
-/// Granularity in which shared memory is allocated to CTAs in bytes.
+/// Granularity in which shared memory is allocated to CTAs, in bytes.
 const SHARED_GRANULE: u32 = 128;
 /// Maximum number of threads per CTA (PTX ISA, compute capability 2.0 and up).
 const MAX_BLOCK: u64 = 1024;
@@ -115,8 +115,8 @@ pub struct KernelImage {
 
 impl KernelImage {
     /// Checks and prepares a launch. `program` is in physical form, with allocated registers; `params` is the
-    /// parameter block. `dynamic_shared` is the shared memory beyond the static one in bytes. `launch` is the
-    /// number of the launch (`%gridid`).
+    /// parameter block. `dynamic_shared` is the shared memory beyond the static one, in bytes. `launch` is
+    /// the number of the launch (`%gridid`).
     ///
     /// # Errors
     /// If no SM can run the program, shape or parameter block.
@@ -262,14 +262,14 @@ impl KernelImage {
         self.threads().div_ceil(lanes)
     }
 
-    /// Returns the shared memory that a CTA uses, static and dynamic in bytes.
+    /// Returns the static and dynamic shared memory that a CTA uses, in bytes.
     #[must_use]
     pub fn shared_bytes(&self) -> u32 {
         self.program.shared_bytes.saturating_add(self.dynamic_shared)
     }
 
     /// Returns the shared memory that is allocated for a CTA: its use rounded up to the allocation
-    /// granularity in bytes.
+    /// granularity, in bytes.
     #[must_use]
     pub fn shared_footprint(&self) -> u64 {
         u64::from(self.shared_bytes()).next_multiple_of(u64::from(SHARED_GRANULE))

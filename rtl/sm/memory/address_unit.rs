@@ -62,7 +62,7 @@ pub(in crate::sm) struct AddressUnit {
 /// Bytes of each lane's access that one beat moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sm) struct Part {
-    /// Offset of the beat's first byte in the access of a lane in bytes.
+    /// Offset of the beat's first byte in the access of a lane, in bytes.
     pub offset: u32,
     /// Size of the beat per lane in bytes.
     pub bytes: u32,

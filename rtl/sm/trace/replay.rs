@@ -29,7 +29,7 @@ use crate::sm::memory::shared_memory::BankUse;
 use crate::sm::warp::barrier::Arrival;
 use crate::sm::warp::warps::Warps;
 
-/// Maximum distance to the next instruction without a jump in bytes: instructions take 8 or 16 bytes, and
+/// Maximum distance to the next instruction without a jump, in bytes: instructions take 8 or 16 bytes, and
 /// those of 8 have scheduling control words between them.
 const SEQUENTIAL_BYTES: u32 = 16;
 

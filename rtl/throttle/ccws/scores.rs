@@ -73,8 +73,8 @@ pub struct Scores {
     num_warps: u32,
     #[serde(with = "BigArray")]
     shares: [Share; MAX_WARPS],
-    /// Last result of [`Self::admitted_warps`] with the warps that it was computed for. Follows from the scores;
-    /// cached for the speed of the host.
+    /// Last result of [`Self::admitted_warps`] with the warps that it was computed for. Follows from the
+    /// scores; cached for the speed of the host.
     found: Option<(u64, AdmittedWarps)>,
     events: u64,
 }
@@ -131,7 +131,8 @@ impl Scores {
         }
     }
 
-    /// Returns the first cycle in which the last result of [`Self::admitted_warps`] may change, if there is one.
+    /// Returns the first cycle in which the last result of [`Self::admitted_warps`] may change, if there is
+    /// one.
     #[must_use]
     pub fn until(&self) -> Option<u64> {
         self.found.and_then(|(_, found)| found.until)

@@ -15,7 +15,8 @@
 //!
 //! Part of `rtl/l1/cache.rs`.
 //! Twin: `golden/throttle/ccws.rs`.
-//! Bench: `tb/throttle/ccws.rs`, and `tb/hdl/throttle/ccws/victims.rs` beside `hdl/throttle/ccws/ws_throttle_ccws_victims.sv`.
+//! Bench: `tb/throttle/ccws.rs`, and `tb/hdl/throttle/ccws/victims.rs` beside
+//! `hdl/throttle/ccws/ws_throttle_ccws_victims.sv`.
 
 use serde::{Deserialize, Serialize};
 
