@@ -158,8 +158,8 @@ impl BankAlone {
     /// Creates the empty bank of a partition.
     ///
     /// # Panics
-    /// Panics if the configuration breaks a rule. A [resolved](crate::config::ResolvedMachine) configuration does
-    /// not.
+    /// Panics if the configuration breaks a rule. A [resolved](crate::config::ResolvedMachine) configuration
+    /// does not.
     #[must_use]
     pub fn new(config: &MachineConfig, partition: u32) -> Self {
         let mut wired = WiredBank::new(config, partition);

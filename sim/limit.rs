@@ -13,8 +13,8 @@ use miette::{
 
 /// Maximum number of printed list entries.
 const SHOWN: usize = 20;
-/// Size of an excerpt before and after the reported position in a line in bytes. Terminals are not wider, and
-/// a renderer that points at a column formats it as a 16-bit width.
+/// Size of an excerpt before and after the reported position in a line, in bytes. Terminals are not wider,
+/// and a renderer that points at a column formats it as a 16-bit width.
 const AHEAD: usize = 80;
 const BEHIND: usize = 160;
 /// Maximum number of lines in an excerpt of a multi-line value.

@@ -255,7 +255,8 @@ impl Lockstep {
         self.judge(judged)
     }
 
-    /// Converts a mask of sectors to the twin's mask of line parts.
+    /// Converts a mask of sectors to that of the twin, in which a line that is fetched whole has a single
+    /// sector.
     fn parts_of(&self, cache: CacheId, sectors: u8) -> Sectors {
         match cache {
             CacheId::L1d if self.by_sectors => Sectors(sectors),
@@ -264,7 +265,7 @@ impl Lockstep {
         }
     }
 
-    /// Returns the line parts that a request accesses.
+    /// Returns the twin's sectors that a request accesses.
     fn requested_sectors(&self, cache: CacheId, waiter: Waiter) -> Sectors {
         let lanes = (0..LANES).filter(|lane| waiter.lanes >> lane & 1 != 0);
         let part_of = self.part_of[usize::from(waiter.slot)];
@@ -284,7 +285,7 @@ impl Lockstep {
         Ok(())
     }
 
-    /// Returns the line part that each lane accesses, which is 0 if lines are fetched whole.
+    /// Returns the twin's sector that each lane accesses, which is 0 if lines are fetched whole.
     fn part_of_lanes(&self, cache: CacheId, waiter: Waiter) -> [u8; LANES] {
         let is_in_parts = cache == CacheId::L1d && self.by_sectors;
         if is_in_parts { self.part_of[usize::from(waiter.slot)] } else { [0; LANES] }

@@ -69,8 +69,8 @@ const HELPED: usize = 100;
 pub(super) struct Problems(Vec<Problem>);
 
 impl Problems {
-    /// True if the next problem should still suggest similar names. Later ones do not, since few users read
-    /// that many.
+    /// True if the next problem should suggest similar names. Problems far down the list do not, since few
+    /// users read them.
     pub fn wants_help(&self) -> bool {
         self.0.len() < HELPED
     }

@@ -20,8 +20,8 @@ use rtl::machine::MachineConfig;
 use super::trace::TraceRequest;
 use rtl::kernel::link;
 
-/// Latency of the link from the feeder to a channel in cycles: a request sent at one edge can be accepted
-/// this much later.
+/// Latency of the link from the feeder to a channel, that is, from the edge that sends a request to the first
+/// that can accept it, in cycles.
 const LEAD: u64 = 1;
 /// Number of edges between two progress reports.
 const PROGRESS_EVERY: u64 = 1 << 18;

@@ -84,7 +84,7 @@ struct TraceMistake {
     message: String,
 }
 
-/// Field of a line, with the column at which it starts in characters.
+/// Field of a line, with the column at which it starts, in characters.
 type Cell<'a> = (usize, &'a str);
 
 fn cells(line: &str) -> impl Iterator<Item = Cell<'_>> {

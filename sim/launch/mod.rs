@@ -6,8 +6,8 @@
 //! A run uses it in this order:
 //! 1. [`LaunchFile::read`]; parse the PTX files it names; [`LaunchFile::resolve_kernels`];
 //!    [`LaunchFile::check_kernels`].
-//! 2. [`LaunchFile::initial`] returns the initial bytes of each buffer, and [`LaunchFile::compute_expected`] the
-//!    expected values of each output.
+//! 2. [`LaunchFile::initial`] returns the initial bytes of each buffer, and [`LaunchFile::compute_expected`]
+//!    the expected values of each output.
 //! 3. Run the [`Step`]s. Before each iteration of a [`Repeat::UntilZero`] the host clears the flag buffer;
 //!    after it, the step ends if every byte of the flag is zero.
 //! 4. `golden::reference::compare` judges each [`Output`]; [`write_npy`] writes those that request it.

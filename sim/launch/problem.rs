@@ -78,7 +78,7 @@ fn format_problem_count(problems: usize) -> String {
     }
 }
 
-/// Maximum size of a file in which the parser continues after an error in bytes.
+/// Maximum size of a file in which the parser continues after an error, in bytes.
 const MAX_RECOVERED_BYTES: usize = 1 << 20;
 /// Maximum number of problems reported with similar names.
 const HELPED: usize = 100;
@@ -136,8 +136,8 @@ impl<'a> Problems<'a> {
         self.add(place.span.clone(), message, help);
     }
 
-    /// True if the next problem should still suggest similar names. Later ones do not: the search takes time,
-    /// and few users read that many.
+    /// True if the next problem should suggest similar names. Problems far down the list do not: the search
+    /// takes time, and few users read them.
     pub fn wants_help(&self) -> bool {
         self.list.len() < HELPED
     }

@@ -112,10 +112,10 @@ struct Extreme {
 #[derive(Debug, Serialize)]
 struct Solution<'a> {
     method: Method,
-    /// L2 traffic saved compared with caching nothing, according to the graph in bytes; `null` if the method
+    /// L2 traffic saved compared with caching nothing, according to the graph, in bytes; `null` if the method
     /// found no solution.
     objective: Option<f64>,
-    /// L2 traffic according to the cache model in bytes.
+    /// L2 traffic according to the cache model, in bytes.
     l2_bytes: Option<u64>,
     cached: Option<Vec<usize>>,
     refused: Option<&'a str>,

@@ -18,7 +18,7 @@ const SETS: &[&str] = &[
 const COUNTED: &[&str] = &["used", "ready", "closed", "done", "waiting", "left"];
 /// Pipe names, each of which also names a set of warps.
 const PIPES: &[&str] = &["sp", "sfu", "dp", "int", "tensor", "global", "shared", "param", "control", "barrier"];
-/// Maximum width of a set displayed in binary in bits.
+/// Maximum width of a set displayed in binary, in bits.
 const SHORT_SET: u32 = 16;
 
 /// Returns the display format of a field.

@@ -13,11 +13,11 @@ use fst_reader::{FstHierarchyEntry, FstReader};
 /// Maximum expansion of compressed data: bytes per compressed byte. This is the limit of DEFLATE; LZ4 reaches
 /// 255.
 const MAX_EXPANSION: u64 = 1032;
-/// Maximum width of a variable in a VCD in bits. The widest signal of a model, an L2 line, has 1024.
+/// Maximum width of a variable in a VCD, in bits. The widest signal of a model, an L2 line, has 1024.
 const MAX_BITS: u64 = 1 << 16;
 /// Size of a block's length field in bytes.
 const LENGTH: u64 = 8;
-/// Size of the fields after the times of a change block in bytes: uncompressed size, compressed size and
+/// Size of the fields after the times of a change block, in bytes: uncompressed size, compressed size and
 /// number of times.
 const TIMES: u64 = 24;
 

@@ -176,7 +176,7 @@ pub struct Waveform<W: Write + Seek> {
     remembers: bool,
     after: Option<u64>,
     limit: Option<u64>,
-    /// Period of the clock in which cycles are counted in ticks.
+    /// Period of the clock in which cycles are counted, in ticks.
     period: u64,
     ticks_per_second: u64,
     /// Tick and time of the first and of the last sample.

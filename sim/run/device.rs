@@ -1,9 +1,9 @@
 //! Machine that a host program drives call by call, as a GPU driver does.
 //!
-//! A launch file states all buffers and launches before the run. A CUDA program instead allocates memory, loads
-//! modules and launches kernels as it goes. [`Device`] keeps one machine for the whole program, so that caches
-//! stay warm between launches. Host accesses to memory take no simulated time and leave no stale copy in a
-//! cache.
+//! A launch file states all buffers and launches before the run. A CUDA program instead allocates memory,
+//! loads modules and launches kernels as it goes. [`Device`] keeps one machine for the whole program, so that
+//! caches stay warm between launches. Host accesses to memory take no simulated time and leave no stale copy
+//! in a cache.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -188,7 +188,7 @@ impl<'o> Device<'o> {
         self.ranges.values().map(|range| range.bytes).sum()
     }
 
-    /// Returns the memory of the machine that can be allocated in bytes.
+    /// Returns the size of the memory that can be allocated, in bytes.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         memory_end(&self.config) - FIRST_ADDRESS

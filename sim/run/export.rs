@@ -28,7 +28,7 @@ use crate::trace::LIST;
 use crate::trace::names::Names;
 use crate::trace::sass::{self, BinaryVersion};
 
-/// Alignment of the threads' local memory after all other data in bytes.
+/// Alignment of the threads' local memory, which follows all other data, in bytes.
 const LOCAL_ALIGN: u64 = 1 << 20;
 
 /// Format of an exported trace.

@@ -92,8 +92,9 @@ pub(super) fn texture_handle(buffer: BufferId) -> u64 {
 
 /// Assigns addresses to buffers and variables, and links data and programs with them.
 ///
-/// A buffer has the address that the file states. The others follow in order, each at the next aligned address. At least one byte stays free in between, so
-/// that an access past the end of one does not reach the next. Variables without a buffer follow.
+/// A buffer has the address that the file states. The others follow in order, each at the next aligned
+/// address. At least one byte stays free in between, so that an access past the end of one does not reach the
+/// next. Variables without a buffer follow.
 pub(super) fn place(
     file: &LaunchFile,
     modules: &mut BTreeMap<PathBuf, Module>,

@@ -21,7 +21,7 @@ use crate::content::Content;
 use crate::trace::source::TraceSource;
 use crate::trace::{is_kernel, list_of};
 
-/// Memory limit for CTAs that are read ahead in bytes. Used only if a processor is idle.
+/// Memory limit for CTAs that are read ahead, in bytes. Used only if a processor is idle.
 const READ_AHEAD: usize = 16 << 20;
 
 /// Trace whose kernels have been opened and checked.

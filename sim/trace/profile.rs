@@ -53,7 +53,7 @@ impl Traffic {
     }
 }
 
-/// Number of instructions by the stride between their lanes in bytes.
+/// Number of instructions by the stride between their lanes, in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Strides {
     /// Instructions with one constant stride, by stride.

@@ -19,7 +19,7 @@ pub struct TraceSource {
 
 #[derive(Debug)]
 struct SharedState {
-    /// Approximate limit for the memory of CTAs that are read ahead of a request in bytes.
+    /// Approximate limit for the memory of CTAs that are read ahead of a request, in bytes.
     most_ahead: usize,
     /// Trace file, locked by the thread that reads. Lock it before the state if both are needed.
     trace: Mutex<KernelTrace>,
