@@ -30,7 +30,7 @@ fn traffic() -> Vec<TimedRequest> {
     mixed.into_iter().chain(opening).collect()
 }
 
-/// Returns a configuration in which every timing distance binds at some time.
+/// Returns a configuration in which every timing distance is the binding one for some command.
 fn strict() -> DramConfig {
     let mut config = DramConfig { refresh: Refresh::AllBank, ..reference() };
     let t = &mut config.timing;
@@ -101,8 +101,8 @@ fn a_controller_with_any_distance_a_cycle_short_is_caught_by_the_rule_about_it()
 #[test]
 fn the_checker_with_any_distance_a_cycle_longer_finds_fault_with_a_right_controller() {
     let offers = traffic();
-    // The data bus binds only where columns of different groups may follow each other as fast as their data.
-    // Two columns are one cycle apart only in HBM.
+    // The data bus delays a command only where columns of different groups may follow each other as fast as
+    // their data. Two columns are one cycle apart only in HBM.
     let runs = [strict(), reference(), preset("hbm2")].map(|config| {
         let run = run(&config, &offers, Stall::Never, Mode::default());
         (Checker::new(judge::timing(&config), config.refresh != Refresh::Off), checker_commands(&config, &run))

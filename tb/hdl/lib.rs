@@ -1,22 +1,23 @@
 //! # Lockstep with SystemVerilog
-//! A module of `hdl` implements a block of `rtl` in synthesizable SystemVerilog: `hdl/l1/ws_l1_mshr.sv` that of
-//! the path `l1/mshr`. `tb/hdl/PATH.rs` drives the Rust block, the module, and the golden twin if there is one, with the same random legal traffic. It compares
-//! every output and every register in every cycle. Verilator compiles the module into a program that reads
-//! rows of inputs and writes rows of outputs and registers. All comparisons are made here.
+//! A module of `hdl` implements a block of `rtl` in synthesizable SystemVerilog: `hdl/l1/ws_l1_mshr.sv` that
+//! of the path `l1/mshr`. `tb/hdl/PATH.rs` drives the Rust block, the module, and the golden twin if there is
+//! one, with the same random legal traffic. It compares every output and every register in every cycle.
+//! Verilator compiles the module into a program that reads rows of inputs and writes rows of outputs and
+//! registers. All comparisons are made here.
 //!
-//! | module      | holds                                                                     |
-//! |-------------|---------------------------------------------------------------------------|
-//! | `ports`     | [`Ports`]: ports of one cycle, as a bench drives and expects them         |
-//! | `moods`     | traffic modes: probabilities of events that change over time              |
-//! | `random`    | pseudorandom numbers from a seed                                          |
-//! | `registers` | names of registers in a module, derived from the Rust block's description |
-//! | `kept`      | cache of tool outputs                                                     |
-//! | `program`   | build of the verilated program, and the pipe to it                        |
-//! | `lockstep`  | lockstep run of block and module, and its first difference                |
-//! | `vectors`   | traffic as a file, with a SystemVerilog bench                             |
-//! | `waves`     | waveforms of both sides of a run                                          |
-//! | `proofs`    | formal proofs of properties, independent of traffic                       |
-//! | `synthesis` | gates by Yosys, next to the estimate of `area`                            |
+//! | module          | holds                                                                     |
+//! |-----------------|---------------------------------------------------------------------------|
+//! | `ports`         | [`Ports`]: ports of one cycle, as a bench drives and expects them         |
+//! | `traffic_modes` | traffic modes: probabilities of events that change over time              |
+//! | `random`        | pseudorandom numbers from a seed                                          |
+//! | `registers`     | names of registers in a module, derived from the Rust block's description |
+//! | `tool_cache`    | cache of tool outputs                                                     |
+//! | `program`       | build of the verilated program, and the pipe to it                        |
+//! | `lockstep`      | lockstep run of block and module, and its first difference                |
+//! | `vectors`       | traffic as a file, with a SystemVerilog bench                             |
+//! | `waves`         | waveforms of both sides of a run                                          |
+//! | `proofs`        | formal proofs of properties, independent of traffic                       |
+//! | `synthesis`     | gates by Yosys, next to the estimate of `area`                            |
 //!
 //! `docs/hdl.md` explains how to add a block.
 

@@ -1,6 +1,6 @@
 //! # Formal proofs
-//! A file in `hdl/proofs` wraps the module of the same path, assumes the contract of its inputs, and asserts a
-//! property. Yosys translates both into gates. ABC, which comes with Yosys, searches for an inductive
+//! A file in `hdl/proofs` wraps the module of the same path, assumes the contract of its inputs, and asserts
+//! a property. Yosys translates both into gates. ABC, which comes with Yosys, searches for an inductive
 //! invariant (`pdr`), or for the shortest counterexample (`bmc3`), which is shown as a waveform.
 //!
 //! Registers begin at 0, as in `rtl`. A proof holds only for the sizes that it names.

@@ -206,7 +206,8 @@ fn vectors_pass_in_a_plain_bench_and_do_not_backwards() {
     assert!(!passed && out.contains("expected"), "{out}");
 }
 
-/// Parameters without sense, by module. The first one of each text is refused; others are set for it.
+/// Illegal parameters, by module. The module must refuse the first parameter of each text; the others are set
+/// because the first one needs them.
 const REFUSED: &[(&str, &[&str])] = &[
     ("cells/atomic", &["LINE_BYTES=12", "OPERAND_BYTES=24"]),
     ("cells/streaming", &["PERIOD=99999", "MISS_PERCENT=101", "MIN_ACCESSES=99999"]),

@@ -12,7 +12,7 @@ pub trait Bench: Blocks {
     fn periods(&self) -> Vec<u32>;
     /// Returns a digest of all beats sent and received, with their cycles (`Source::digest`, `Sink::digest`).
     fn history(&self) -> u64;
-    /// Called once at the end of the run, at `tick`: charges the cycles of stalls that still last.
+    /// Ends the run at `tick`: charges the cycles of stalls that still last. Called once.
     fn settle(&mut self, _tick: u64) {}
 }
 

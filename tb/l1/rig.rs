@@ -27,7 +27,7 @@ use rtl::replacement::lru::Lru;
 
 use crate::kit::{BenchSimulator, link};
 
-/// Width of a byte address in all testbenches of the LSU in bits.
+/// Width of a byte address in all testbenches of the LSU, in bits.
 pub const ADDR_BITS: u32 = 32;
 /// Returns the width of a line address in bits.
 pub fn line_bits(line_bytes: u32) -> u32 {

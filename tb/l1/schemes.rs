@@ -102,7 +102,8 @@ impl Scheme {
             let set = |(field, values): &&(&str, &[u32])| {
                 format!("{field}={}", values[random.below(values.len() as u64) as usize])
             };
-            // Without carve-outs, since an L1D that shares storage with shared memory would need many ways.
+            // The draw has no carve-outs, since an L1D that shares storage with shared memory would need many
+            // ways.
             let apart = ["sm.shared.carve_outs=[]".to_owned()];
             Request { sets: fields.iter().map(set).chain(apart).collect(), ..self.request.clone() }
         };

@@ -202,7 +202,7 @@ struct Mix {
     /// Number of lines that are accessed again and again (`hot`), and of those accessed a few times (`cold`).
     hot: u64,
     cold: u64,
-    /// Accesses to global memory that go to hot lines in percent.
+    /// Accesses to global memory that go to hot lines, in percent.
     hot_percent: u64,
     /// Stores, accesses to local memory, uncached accesses and atomics [percent of instructions].
     stores: u64,

@@ -57,9 +57,9 @@ pub(crate) struct BankWorkload {
     pub config: L2Config,
     place: BankPlace,
     script: Vec<Request>,
-    /// Requests and replies that are stalled in percent.
+    /// Requests and replies that are stalled, in percent.
     held: (u64, u64),
-    /// Latency bounds of memory and of the L1s' acknowledgments in cycles.
+    /// Latency bounds of memory and of the L1s' acknowledgments, in cycles.
     slowest: (u64, u64),
 }
 

@@ -22,7 +22,7 @@ pub struct L1s {
 }
 
 impl L1s {
-    /// Creates L1s that acknowledge recalls with a latency drawn from `latency` in cycles.
+    /// Creates L1s that acknowledge recalls. Their latency in cycles is drawn from `latency`.
     pub fn new(seed: u64, latency: std::ops::Range<u64>) -> Self {
         Self { random: Random::new(seed), latency, waiting: Vec::new(), taken: Vec::new(), answered: Vec::new() }
     }

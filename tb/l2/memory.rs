@@ -37,8 +37,8 @@ pub struct Memory {
 const QUEUE: usize = 16;
 
 impl Memory {
-    /// Creates a memory with a latency drawn from `latency` in cycles, which accepts its first burst in cycle
-    /// `opens`.
+    /// Creates a memory that accepts its first burst in cycle `opens`. Its latency in cycles is drawn from
+    /// `latency`.
     pub fn new(seed: u64, latency: std::ops::Range<u64>, opens: u64) -> Self {
         let random = Random::new(seed);
         Self { bursts: BTreeMap::new(), random, latency, opens, waiting: Vec::new(), taken: Vec::new(), answered: 0 }

@@ -50,7 +50,7 @@ struct Rig {
 
 impl Rig {
     /// Creates a crossbar with one input per source and one output per sink. `periods` are the clock periods
-    /// of the crossbar, the sources and the sinks in ticks.
+    /// of the crossbar, the sources and the sinks, in ticks.
     fn new(periods: [u32; 3], sources: Vec<Source<Request>>, sinks: Vec<Sink<Request>>) -> Self {
         let [xbar, source_period, sink_period] = periods;
         let periods = [xbar, source_period, sink_period, source_period, sink_period];

@@ -12,7 +12,7 @@ const RANGE: u64 = 64;
 /// Maximum number of repetitions of a line.
 const REPEATS: u64 = 400;
 
-/// Length from which a line counts as long, since its columns no longer fit into 16 bits in characters.
+/// Number of characters from which a line counts as long, since its columns no longer fit into 16 bits.
 const LONG_LINE: usize = (1 << 16) + 1;
 /// One in this many line-lengthening changes adds filler to a line. The others join all lines, which is
 /// faster to read.

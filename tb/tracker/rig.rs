@@ -87,7 +87,7 @@ pub struct Setup {
     pub cus: usize,
     /// Number of tracker banks.
     pub banks: usize,
-    /// Clock periods of compute units, crossbars and memory in ticks.
+    /// Clock periods of compute units, crossbars and memory, in ticks.
     pub periods: [u32; 3],
     /// L1 of each compute unit.
     pub l1: L1Config,
@@ -101,9 +101,10 @@ pub struct Setup {
     pub drops_overtaken: bool,
     /// Latency of memory in cycles: minimum, and width of the random range above it.
     pub latency: (u64, u64),
-    /// Maximum latency of the links between L1s, crossbars and banks in ticks. Each link has a different one.
+    /// Maximum latency of the links between L1s, crossbars and banks, in ticks. Each link has a different
+    /// one.
     pub slowest_link: u64,
-    /// Maximum latency of the links on which L1s answer the banks in ticks.
+    /// Maximum latency of the links on which L1s answer the banks, in ticks.
     pub slowest_answer: u64,
     /// Capacity of the crossbars' input buffers in flits.
     pub buffer_flits: u32,

@@ -4,9 +4,9 @@
 //! |-----------------------------------------------------------------------|-------------------------|
 //! | a request whose command is not legal yet lets others go first         | timing of a real device |
 //! | requests to the same burst; rows that close although others need them | few rows and columns    |
-//! | closed gates: turn, columns, room for reads, rows                     | `cycle`                 |
+//! | each gate of the scheduler closed: turn, columns, read room, rows     | `cycle`                 |
 //! | banks at their hit cap                                                | `capped`                |
-//! | a choice among all requests equals a choice behind open gates         | `cycle`                 |
+//! | a choice without gates equals a choice with all gates open            | `cycle`                 |
 //! | the oldest request is the one accepted first                          | `accepted`              |
 
 use rtl::dram::bank::Bank;

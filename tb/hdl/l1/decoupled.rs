@@ -155,7 +155,7 @@ impl Unit {
             _ => 3,
         };
         let go = self.random.percent(90);
-        // Either the same line for a while, whose reuse counter saturates, or any line.
+        // Draws either the same line for a while, so that its reuse counter saturates, or any line.
         let (mut set, mut tag) = (0, self.tags[0]);
         if !self.random.percent(hot) {
             let any = self.random.below(self.sets.into()) as u32;

@@ -2,8 +2,8 @@
 //!
 //! | testpoint                                                            | where                |
 //! |----------------------------------------------------------------------|----------------------|
-//! | miss rates on both sides of the margin, under both definitions of it | moods of the leaders |
-//! | intervals without enough accesses                                    | moods                |
+//! | miss rates on both sides of the margin, under both definitions of it | modes of the leaders |
+//! | intervals without enough accesses                                    | traffic modes        |
 //! | a decision that includes the leaders is final                        | size drawn           |
 //! | an access in the cycle of a decision counts for the next interval    | `cycle`              |
 //! | the golden duel has the same modes                                   | `cycle`              |

@@ -157,7 +157,8 @@ impl Unit {
         let ready = self.random.percent(often);
         ports.input("pop_ready", 1, ready);
         ports.output("pop_valid", 1, self.dut.has_ready());
-        // The golden twin gives the offered waiter; both give the one that is popped.
+        // The twin's head is the expected waiter at the port. If it is popped, block and twin must return the
+        // same one.
         let offered =
             self.golden.head().map(|Replay { line, waiter, last }| (line, self.waiters[waiter as usize], last));
         let place = offered.map(|(line, ..)| self.places[&line]);
