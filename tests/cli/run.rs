@@ -159,8 +159,7 @@ fn a_time_series_has_the_columns_that_are_asked_for() {
     let mut reader = csv::Reader::from_path(&file).unwrap();
     assert_eq!(reader.headers().unwrap(), vec!["from_cycle", "to_cycle", "l1_misses", "l1_hits"]);
     series("l1.mises").refused(&["no column `l1.mises`", "did you mean `l1.misses`?"]);
-    // Only decoupled tags promote lines. Cycles and idle SMs are totals of the run, and no counters of a
-    // block.
+    // Only decoupled tags promote lines. Cycles and idle SMs are totals of the run, not counters of a block.
     series("l1.promotions").refused(&["no column `l1.promotions`"]);
     series("idle").refused(&["no column `idle`: a time series on this machine has no such counter"]);
 }

@@ -48,8 +48,7 @@ const MACHINES: &[(&str, &[&str])] = &[
 /// Kernels that run with golden models and a time series.
 const WATCHED: [&str; 3] = ["bfs", "gesummv", "histo"];
 
-/// Number of units per run in which a number is changed. If it matters in none of them, the next run tries
-/// again.
+/// Number of units per run in which a number is changed. If no change breaks the law, the next run is tried.
 const TRIES: usize = 2;
 
 /// Run with its statistics.
@@ -60,8 +59,8 @@ struct Run {
     statistics: Value,
 }
 
-/// Returns all runs, which are made once. Must be called outside of parallel iterators: their threads also
-/// make the runs, and would block on the lock instead.
+/// Returns all runs, which are performed once. Must be called outside of parallel iterators: their threads
+/// perform the runs too, and would wait for the lock instead.
 fn runs() -> &'static [Run] {
     static RUNS: LazyLock<Vec<Run>> = LazyLock::new(all_runs);
     &RUNS
@@ -196,11 +195,11 @@ fn every_law_breaks_if_a_number_that_it_reads_is_another() {
     assert!(unbroken.is_empty(), "{} numbers do not matter:\n{}", unbroken.len(), unbroken.join("\n"));
 }
 
-/// Returns the keys that a law reads in vain: no run breaks the law if one of these numbers changes. All
-/// units of a kind count as one key.
+/// Returns the keys that a law reads without effect: in no run does a change of one of these numbers break
+/// the law. All units of a kind count as one key.
 ///
-/// In a law with "at most", the larger side matters only where the smaller one is not zero. Such a law
-/// reads in vain only if none of its numbers can break it.
+/// In a law with "at most", the larger side matters only where the smaller one is not zero. Keys of such a
+/// law are returned only if none of its numbers can break it.
 fn unbroken(law: &Law, runs: &[Run]) -> Vec<String> {
     let mut matters: BTreeMap<String, bool> = BTreeMap::new();
     let mut is_bound = false;

@@ -1,5 +1,5 @@
-//! Every kernel gives its results. Meanwhile, the functional interpreter compares all of memory, golden
-//! L1Ds run in lockstep, and the DRAM commands are checked.
+//! Every kernel computes correct results. During the run, the functional interpreter compares all of memory,
+//! golden L1Ds run in lockstep, and the DRAM commands are checked.
 
 use super::{Setup, kernels, launch, root};
 

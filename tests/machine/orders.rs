@@ -1,5 +1,5 @@
-//! Programs that rely on the order of lanes or warps. Relying on the order of lanes is allowed, on that of
-//! warps not.
+//! Programs that rely on the order of lanes or warps. A program may rely on the order of lanes, but not on
+//! that of warps.
 
 use std::path::PathBuf;
 
@@ -17,8 +17,8 @@ fn programs_that_need_no_barrier_within_a_warp_are_right() {
     Setup::checked().machine("southern-islands").passes(&ptx("within.toml"));
 }
 
-/// A lost update is a bug of the program, and no failure of the machine. Later launches are checked against
-/// the values that the machine has.
+/// A lost update is a bug of the program, not an error of the machine. Later launches are checked against the
+/// values in the machine's memory.
 #[test]
 fn a_result_that_depends_on_the_order_of_warps_is_called_so() {
     let report = Setup::checked().run(&ptx("race.toml"));

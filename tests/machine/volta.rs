@@ -133,7 +133,7 @@ fn an_l1d_of_four_lookups_serves_the_same_loads_in_fewer_cycles() {
 
 #[test]
 fn a_kernel_takes_of_the_l1_what_its_shared_memory_needs() {
-    // A loop over 48 KB, with this number of bytes of shared memory per CTA.
+    // Returns a loop over 48 KB, with this number of bytes of shared memory per CTA.
     let hits = |sets: &[&str], shared: u64| {
         let folder = tempfile::tempdir().unwrap();
         let text = std::fs::read_to_string(file("again.toml")).unwrap();

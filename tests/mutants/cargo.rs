@@ -60,7 +60,7 @@ pub fn refused(root: &Path, tree: &Tree) -> Result<BTreeSet<u32>, String> {
     let mut refused = BTreeSet::new();
     for message in messages.iter().map(|message| &message["message"]).filter(|message| message["level"] == "error") {
         let found = blamed(tree, message);
-        // The summary at the end, which only counts the errors, has no place.
+        // The final message, which only counts the errors, has no location.
         if found.is_empty() && message["spans"].as_array().is_some_and(|spans| !spans.is_empty()) {
             return Err(format!("no mutant is to blame for\n{}", message["rendered"].as_str().unwrap_or("?")));
         }

@@ -27,8 +27,7 @@ pub enum Outcome {
     Caught { by: String },
     /// This batch of tests exceeds its time limit.
     TimedOut { by: String },
-    /// All tests that ran passed. Of the tests that reach the mutant, some may be skipped if they are very
-    /// long.
+    /// All tests that ran passed. Very long tests that reach the mutant may have been skipped.
     Survived { ran: usize, of: usize },
     /// No test reaches the mutant.
     NotReached,
@@ -59,8 +58,8 @@ fn stage(file: &str, binary: &Binary, test: &str) -> u8 {
     }
 }
 
-/// Returns the tests that reach a mutant in batches: near tests first, and of equally near ones the
-/// shortest first.
+/// Returns the tests that reach a mutant in batches: near tests first, and equally near tests in ascending
+/// order of duration.
 fn batches<'t>(number: u32, file: &str, binaries: &[Binary], tests: &'t [Test]) -> Vec<Batch<'t>> {
     let mut singles = Vec::new();
     let mut together: BTreeMap<(u8, usize), Vec<Batch<'t>>> = BTreeMap::new();

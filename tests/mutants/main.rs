@@ -1,6 +1,6 @@
 //! # Mutants
 //! Injects faults into the hardware, its models, the lanes, the compiler and the area model, one at a time,
-//! and checks if a test notices. All mutants of a sample are switches in one build, since compiling takes
+//! and checks if a test detects it. All mutants of a sample are switches in one build, since compiling takes
 //! minutes and a test seconds.
 //!
 //! | module      | holds                                                         |

@@ -59,7 +59,7 @@ impl Runner<'_> {
         command.env("TMPDIR", &self.temporary).stdin(Stdio::null()).stdout(file).stderr(errors).process_group(0);
         let mut child = command.spawn().map_err(|e| format!("{}: {e}", binary.path.display()))?;
         let ended = self.wait(&mut child, limit);
-        // Also ends processes that a test has started and left behind.
+        // Also ends processes that the test has started and not ended.
         kill(child.id());
         ended
     }
@@ -69,7 +69,8 @@ impl Runner<'_> {
         loop {
             match child.try_wait() {
                 Ok(Some(status)) if status.success() => return Ok(ProcessResult::Passed),
-                // Killed for its memory, or ended by itself: in either case, a test noticed the mutant.
+                // The process was killed for its memory use or failed by itself; in either case, a test
+                // detected the mutant.
                 Ok(Some(_)) => return Ok(ProcessResult::Failed),
                 Ok(None) => {}
                 Err(e) => return Err(format!("wait: {e}")),

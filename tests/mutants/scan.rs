@@ -42,7 +42,7 @@ pub struct Scan {
     /// Mutants that may be drawn.
     pub sites: Vec<Site>,
     pub equivalent: usize,
-    /// Entries of the rule files that match nothing any more, or that have no reason.
+    /// Entries of the rule files that no longer match anything, or that have no reason.
     pub stale: Vec<String>,
 }
 

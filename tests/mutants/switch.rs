@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Value of `CHOSEN` for no active mutant, but a record of those reached.
+/// Value of `CHOSEN` that activates no mutant and records the mutants reached.
 const NOTED: u32 = u32::MAX;
 
 static CHOSEN: OnceLock<u32> = OnceLock::new();

@@ -36,7 +36,7 @@ impl Tree {
         }
         let mut woven = BTreeMap::new();
         for (file, mut sites) in of_file {
-            // Sorted in the order of the search: by place, enclosing mutants first.
+            // Weaving requires the order of the search: by place, enclosing mutants first.
             sites.sort_by_key(|(_, site)| site.order);
             let mutants: Vec<_> = sites.iter().map(|(number, site)| (*number, &site.mutant)).collect();
             let text = String::from_utf8_lossy(&files[file]).into_owned();
