@@ -1,10 +1,10 @@
 //! # Atomic file: an output file that appears completely or not at all
 //!
 //! Bytes are written to a temporary file next to `NAME`, called `NAME.warpsieve-1.part`.
-//! [`AtomicFile::commit`] renames it to `NAME`. If the value is dropped earlier, the temporary file is removed. A failed or
-//! abandoned run therefore leaves no partial dump and does not damage an older one. If `NAME` is a link, its
-//! target is replaced and the link stays. If `NAME` is a device or a pipe, such as `/dev/stdout`, the bytes
-//! are written to it directly.
+//! [`AtomicFile::commit`] renames it to `NAME`. If the value is dropped earlier, the temporary file is
+//! removed. A failed or abandoned run therefore leaves no partial dump and does not damage an older one. If
+//! `NAME` is a link, its target is replaced and the link stays. If `NAME` is a device or a pipe, such as
+//! `/dev/stdout`, the bytes are written to it directly.
 //!
 //! The writing process holds a lock on the temporary file. Two processes that write the same file use
 //! separate temporary files, distinguished by number. An unlocked temporary file was left behind by a process

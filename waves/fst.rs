@@ -24,7 +24,7 @@ use crate::sink::Sink;
 use crate::values::Values;
 use crate::vcd::Timescale;
 
-/// Size of the changes held in memory before they are compressed and written in bytes.
+/// Size of the changes held in memory before they are compressed and written, in bytes.
 const SECTION_BYTES: usize = 16 << 20;
 
 /// Writer of one FST dump to `W`.
@@ -40,7 +40,7 @@ pub struct FstWriter<W: Write + Seek> {
     now: u64,
     /// True while nothing has changed at the current time. The time is written with its first change.
     due: bool,
-    /// Size of the sections written so far, before compression in bytes.
+    /// Size of the sections written so far, before compression, in bytes.
     gathered: u64,
     /// Size limit of a section: [`SECTION_BYTES`] except in tests.
     section_bytes: usize,

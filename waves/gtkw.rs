@@ -17,12 +17,12 @@ use crate::atomic_file::AtomicFile;
 use crate::scope::Selection;
 use crate::signal::{Display, EnumNames, ScopeId, SignalId, Tree, is_entry};
 
-/// Size of the GTKWave window, and the width of its name column in pixels.
+/// Size of the GTKWave window, and width of its name column, in pixels.
 const WINDOW: (u64, u64) = (1400, 900);
 const NAME_PIXELS: u64 = 320;
-/// Width of the wave area without its borders in pixels.
+/// Width of the wave area without its borders, in pixels.
 const WAVE_PIXELS: u64 = WINDOW.0 - NAME_PIXELS - 80;
-/// Width that GTKWave's zoom refers to in pixels: the zoom is minus the base-2 logarithm of the time that
+/// Width that GTKWave's zoom refers to, in pixels: the zoom is minus the base-2 logarithm of the time that
 /// this width covers.
 const FRAME_PIXELS: u64 = 200;
 

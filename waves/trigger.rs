@@ -52,7 +52,7 @@ pub struct Trigger {
 #[error("trigger `{text}`, character {position}: {problem}")]
 pub struct TriggerError {
     text: String,
-    /// Position of the mistake in characters, from 1.
+    /// Character at which the mistake begins, counted from 1.
     position: usize,
     problem: String,
 }

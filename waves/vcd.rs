@@ -27,10 +27,10 @@ pub use vcd::TimescaleUnit as TimeUnit;
 /// Size of the output buffer in bytes: large enough to make system calls rare, small enough to stay in the
 /// host's L2 cache.
 const BUFFER_BYTES: usize = 64 * 1024;
-/// Buffer space for one narrow change in bytes: a time stamp, the letter `b`, 64 digits, the code, and the
+/// Buffer space for one narrow change, in bytes: a time stamp, the letter `b`, 64 digits, the code, and the
 /// excess of whole-word writes.
 const NARROW_BYTES: usize = 128;
-/// Buffer space for one change of the widest signal in bytes.
+/// Buffer space for one change of the widest signal, in bytes.
 const WIDE_BYTES: usize = MAX_WIDTH as usize + NARROW_BYTES;
 
 /// Duration of one unit of [`Sink::time`].
@@ -89,7 +89,7 @@ enum Phase {
     Header,
     /// In the first time, between `$dumpvars` and its `$end`.
     Initial,
-    /// In a later time without a change so far. The time stamp is written with the first change.
+    /// A later time, without a change so far. The time stamp is written with the first change.
     Unstamped,
     /// In a later time whose time stamp has been written.
     Stamped,

@@ -24,14 +24,14 @@ const HEAD: u8 = 0;
 const GEOMETRY: u8 = 3;
 const HIERARCHY: u8 = 6;
 
-/// Sizes of the head and of its text fields in bytes.
+/// Sizes of the head and of its text fields, in bytes.
 const HEAD_BYTES: u64 = 329;
 const VERSION_BYTES: usize = 128;
 const DATE_BYTES: usize = 119;
-/// File offset of the first time in bytes, which the last time follows. The type and the length of the block
+/// File offset of the first time, in bytes; the last time follows it. The type and the length of the block
 /// precede it.
 const TIMES_AT: u64 = 9;
-/// File offset of the numbers of scopes, names, signals and sections in bytes.
+/// File offset of the numbers of scopes, names, signals and sections, in bytes.
 pub(super) const COUNTS_AT: u64 = 41;
 
 /// Tags of hierarchy entries, including the two kinds of signals.

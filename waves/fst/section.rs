@@ -24,7 +24,7 @@ use crate::digits::put_digits;
 const KIND: u8 = 8;
 /// Code for streams compressed with LZ4.
 const LZ4: u8 = b'4';
-/// Minimum size of a stream that is compressed in bytes: shorter ones gain too little.
+/// Minimum size of a stream that is compressed, in bytes: shorter ones gain too little.
 const MIN_COMPRESSED_BYTES: usize = 32;
 /// Compression level of the times. A low level suffices, since times take little space compared to changes.
 const ZLIB_LEVEL: u8 = 3;
