@@ -201,8 +201,8 @@ impl Gates {
             // A tree of full adders: each adder takes three bits and leaves two.
             Logic::Population { inputs } => (self.adder_bit, u64::from(inputs.saturating_sub(1))),
             Logic::Multiplier { width, by } => (self.multiplier_bit, product(width, by)),
-            // One adder per set bit beyond the first; it is wider than the operand by half the bits of the
-            // constant on average.
+            // A product with a constant takes one adder per set bit of the constant beyond the first. On
+            // average, an adder is wider than the operand by half the bits of the constant.
             Logic::ConstantMultiplier { width, factor } => {
                 let half = (u32::BITS - factor.leading_zeros()) / 2;
                 (self.adder_bit, product(width + half, factor.count_ones().saturating_sub(1)))
