@@ -16,8 +16,8 @@ use warpsieve::run::HostTime;
 pub(super) use warpsieve::text::format_thousands;
 use waves::atomic_file::AtomicFile;
 
-/// Prints a result, with all terminal control characters escaped. It is no error if the reader closes the
-/// pipe early.
+/// Prints a result, with all terminal control characters escaped. A pipe that its reader closes early is not
+/// an error.
 pub(super) fn print(text: &str) -> Result<(), Report> {
     let mut out = io::stdout().lock();
     match out.write_all(escape_hidden(text).as_bytes()).and_then(|()| out.flush()) {

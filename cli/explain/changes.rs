@@ -92,7 +92,7 @@ pub struct OtherValue {
     pub name: &'static str,
     pub a: f64,
     pub b: f64,
-    /// Value that a change is compared with to tell if it is large.
+    /// Reference value: a change is large relative to it.
     #[serde(skip)]
     of: f64,
 }
@@ -107,7 +107,7 @@ pub struct Omitted {
     pub sum: Option<Row>,
 }
 
-/// Value that a change is compared with to tell if it is large.
+/// Reference value: a change is large relative to it.
 enum Scale {
     /// Total of a section whose rows add up, in run A (`of`), and its change from A to B (`changed`).
     Sum { of: f64, changed: f64 },
