@@ -80,13 +80,14 @@ fn what_compilers_leave_undefined_without_harm_is_not_found() {
         "@%p0 mov.u32 %r1, 1;\n@!%p0 mov.u32 %r1, 2;\nst.global.u32 [%rd0], %r1;",
         "@%p0 mov.u32 %r1, 1;\n@%p0 st.global.u32 [%rd0], %r1;",
         "mov.pred %p1, %p0; @%p0 mov.u32 %r1, 1;\n@!%p1 bra over;\nst.global.u32 [%rd0], %r1;\nover:",
-        // Undefined half of a pair of which only the other half is used.
+        // Pair with an undefined half, of which only the other half is used.
         "mov.b64 %rd1, {%r0, %r2};\ncvt.u32.u64 %r3, %rd1;\nst.global.u32 [%rd0], %r3;",
         "mov.b64 %rd1, {%r0, %r2};\nmov.b64 {%r3, %r4}, %rd1;\nst.global.u32 [%rd0], %r3;",
         "mov.b32 %r1, {%h1, %h2};\nmov.u16 %h3, 5; mov.b32 %r2, {%h3, %h1}; and.b32 %r3, %r2, 0xffff;\nst.global.u32 [%rd0], %r3;",
         "mov.u16 %h3, 5; mov.b32 %r2, {%h3, %h1}; prmt.b32 %r3, %r2, %r0, 0x1010;\nst.global.u32 [%rd0], %r3;",
         "mov.u16 %h3, 5; mov.b32 %r2, {%h1, %h3}; shr.u32 %r3, %r2, 16;\nst.global.u32 [%rd0], %r3;",
-        // Results that are not selected, or that the other operand decides.
+        // Undefined values that are not selected, or that do not matter because the other operand decides the
+        // result.
         "add.u32 %r2, %r1, 1; setp.ge.u32 %p1, %r0, 0; selp.u32 %r3, %r0, %r2, %p1;\nst.global.u32 [%rd0], %r3;",
         "setp.lt.u32 %p1, %r1, 3; setp.gt.u32 %p2, %r0, 99; and.pred %p3, %p1, %p2;\n@%p3 st.global.u32 [%rd0], 1;",
         "setp.gt.u32 %p2, %r0, 99; setp.lt.and.u32 %p3, %r1, 3, %p2;\n@%p3 st.global.u32 [%rd0], 1;",

@@ -26,7 +26,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
             sum.add(alpha * a.real(i * ld + j) * x.real(j));
             sum.add(beta * b.real(i * ld + j) * x.real(j));
         }
-        // One product and `columns` additions, then the scaling and the last addition.
+        // Roundings per term: one product, `columns` additions, the scaling, and the last addition.
         (sum.value, sum.f32_bound(columns + 3))
     };
     Ok(ExpectedOutput::with_bounds((0..rows).map(element)))

@@ -22,7 +22,8 @@ const INPUTS: &[Input] = &[input("frame", ElementType::U8), input("points", Elem
 const PARAMETERS: &[Parameter] = &[count("tracked"), count("rows"), count("columns"), index("down"), index("right")];
 
 /// Correlation of each point's texture with all 21 x 21 places around the point in the next frame. The next
-/// frame is `frame` moved by `down` and `right` with wraparound. Points alternate row and column.
+/// frame is `frame` moved by `down` and `right` with wraparound. In the list of points, row and column
+/// alternate.
 pub(super) static HEARTWALL: Reference = Reference {
     name: "heartwall",
     summary: "correlation of the 15 x 15 pixels around each point with 21 x 21 places in the moved frame",
@@ -35,7 +36,7 @@ pub(super) static HEARTWALL: Reference = Reference {
     },
 };
 
-/// Place of the highest correlation: new row and column of each point in turn.
+/// New position of each point, where the correlation is highest: row and column alternate.
 pub(super) static HEARTWALL_FOUND: Reference = Reference {
     name: "heartwall_found",
     summary: "positions of the 15 x 15 pixels around each point in the moved frame",

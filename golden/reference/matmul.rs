@@ -56,7 +56,7 @@ fn mm2(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
     let element = |idx: usize| {
         let mut sum = BoundedSum::default();
         add_row_times_column(&mut sum, 1.0, (a, idx / nj * lda), (b, idx % nj, nj), nk);
-        // One product and at most nk additions.
+        // Roundings per term: one product and at most nk additions.
         (sum.value, sum.f32_bound(nk + 1))
     };
     Ok(ExpectedOutput::with_bounds((0..ni * nj).map(element)))
@@ -72,7 +72,7 @@ fn sgemm(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> {
         let mut sum = BoundedSum::default();
         add_row_times_column(&mut sum, alpha, (a, idx / n * k), (b, idx % n, n), k);
         sum.add(beta * c.real(idx));
-        // One product and at most k additions, then the scaling and the last addition.
+        // Roundings per term: one product, at most k additions, the scaling, and the last addition.
         (sum.value, sum.f32_bound(k + 3))
     };
     Ok(ExpectedOutput::with_bounds((0..m * n).map(element)))

@@ -27,7 +27,7 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
         for k in 0..nk {
             sum.add(alpha * a.real(i * ld + k) * a.real(j * ld + k));
         }
-        // Two products and at most nk additions.
+        // Roundings per term: two products and at most nk additions.
         (sum.value, sum.f32_bound(nk + 2))
     };
     Ok(ExpectedOutput::with_bounds((0..ni * nj).map(element)))
