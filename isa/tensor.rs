@@ -43,11 +43,11 @@ pub struct ElementPosition {
 /// Distribution of the elements of a matrix over lanes and registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
-    /// Contribution of each bit of the element number within a lane, lowest bit first.
+    /// Contribution of each bit of the element number within a lane to the position, lowest bit first.
     element: [Bit; 4],
     /// Number of bits of the element number.
     element_bits: u8,
-    /// Contribution of each bit of the lane number, lowest bit first.
+    /// Contribution of each bit of the lane number to the position, lowest bit first.
     lane: [Bit; 5],
 }
 
@@ -219,7 +219,7 @@ impl Layout {
         place
     }
 
-    /// Contribution of each bit of the lane number, lowest bit first.
+    /// Contribution of each bit of the lane number to the position, lowest bit first.
     #[must_use]
     pub fn lane_bits(&self) -> [Bit; 5] {
         self.lane

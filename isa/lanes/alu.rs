@@ -293,7 +293,7 @@ pub fn alu32<const N: usize>(op: &AluOp, a: &[u32; N], b: &[u32; N], c: &[u32; N
     word(op, a, b, c)
 }
 
-/// Register lane of 32 or 64 bits, of which 32-bit operations use the low word.
+/// Register lane of 32 or 64 bits; 32-bit operations use the low word.
 pub(super) trait Cell: Copy {
     /// Returns the low 32 bits.
     fn low(self) -> u32;

@@ -30,7 +30,7 @@ pub(super) struct Frame<'a> {
 
 /// Argument that is passed for a parameter.
 enum Argument {
-    /// A `.param` variable of the caller, of which the parameter becomes an alias.
+    /// A `.param` variable of the caller; the parameter becomes an alias of it.
     Pieces(usize),
     /// Value of a register or a constant.
     Value(Src),
