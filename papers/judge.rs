@@ -12,8 +12,8 @@
 //! | factor   | our distance from the neutral value is half to twice the published one; of a share, |
 //! |          | our number is within a given number of percentage points                            |
 //!
-//! A row is no evidence if it could not have failed, because it repeats the configuration or another row. The
-//! same is true if no paper states it. Such a row is shown, but not counted.
+//! A row is not evidence if it could not have failed, because it repeats the configuration or another row, or
+//! if no paper states it. Such a row is shown, but not counted.
 
 use serde::{Deserialize, Serialize};
 
@@ -169,7 +169,7 @@ impl ComparisonRow {
         if self.passed { self } else { self.with_reason(&why()) }
     }
 
-    /// Marks the row as no evidence for the given reason. It is shown, but not counted.
+    /// Marks the row as not being evidence, for the given reason. It is shown, but not counted.
     #[must_use]
     pub fn mark_no_evidence(self, why: &str) -> Self {
         Self { is_evidence: false, why: why.to_owned(), ..self }

@@ -175,7 +175,7 @@ fn of_the_tracker(claims: &mut Claims<'_, impl SystemResults>) {
     );
 }
 
-/// Compares a tracker with doubling the L2. Benchmarks that do not profit from doubling are no evidence.
+/// Compares a tracker with doubling the L2. Benchmarks that do not profit from doubling are not evidence.
 fn comparable(claims: &mut Claims<'_, impl SystemResults>) {
     let systems = (TRACKER, BASELINE + 1);
     let doubled = (BASELINE + 1, BASELINE);

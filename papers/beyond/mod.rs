@@ -47,7 +47,7 @@ type Parts = &'static [&'static str];
 
 /// Smallest relative gain of a mean that counts.
 const PAYS: f64 = 0.01;
-/// Smallest relative gain or loss for which a kernel counts.
+/// A kernel counts from this relative gain or loss on.
 const NOTED: f64 = 0.05;
 
 const MEANS: &str = "Means of ratios are geometric; behind each are the lowest and the highest that it is with one of the kernels left out.";

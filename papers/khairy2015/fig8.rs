@@ -8,7 +8,7 @@ use crate::judge::{Class, ComparisonRow, Effect};
 use crate::page::Page;
 use crate::{FigureError, Session, index_of};
 
-/// Relative IPC from which a friendly application counts as unaffected.
+/// A friendly application counts as unaffected from this relative IPC on.
 const SAME: f64 = 0.98;
 
 const TITLE: &str = "khairy2015, Figure 8: DWT-PRIC";

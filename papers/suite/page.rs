@@ -8,9 +8,9 @@ use crate::page::table;
 use warpsieve::run::ratio;
 use warpsieve::text::format_thousands;
 
-/// Factor from which instruction counts and lines per load count as different.
+/// Instruction counts and lines per load count as different from this factor on.
 const FACTOR: f64 = 1.5;
-/// Difference in percentage points from which hit rates count as different.
+/// Hit rates count as different from this difference in percentage points on.
 const POINTS: f64 = 15.0;
 /// Number of stall reasons that the table names for each kernel.
 const REASONS: usize = 3;
@@ -174,7 +174,7 @@ pub(super) fn csv(rows: &[Row<'_>]) -> Result<String, Report> {
         head.extend([format!("untimed_{what}"), format!("reference_{what}")]);
     }
     head.extend(["cycles", "ipc", "warp_instructions", "l1_percent", "l2_percent", "check"].map(str::to_owned));
-    // The suite runs on no machine with an instruction cache, so there are no fetch misses.
+    // No machine of the suite has an instruction cache, so there are no fetch misses.
     let reasons = StallReason::ALL.iter().filter(|reason| **reason != StallReason::FetchMiss);
     head.extend(reasons.map(|reason| format!("{}_percent", reason.name())));
     writer.write_record(&head).into_diagnostic()?;

@@ -1,6 +1,6 @@
 //! Rule that classifies how a design's gain changes from the old machine to the new one.
 
-/// Smallest relative gain with which a design pays.
+/// A design pays from this relative gain on.
 pub(super) const PAYS: f64 = 0.01;
 /// Fraction of its gain that a surviving design keeps at least.
 pub(super) const KEPT: f64 = 0.5;

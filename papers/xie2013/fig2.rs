@@ -17,7 +17,7 @@ use warpsieve::optimize::{Clocked, Subject};
 use warpsieve::run::{RunError, open};
 use warpsieve::text::format_thousands;
 
-/// Number of loads of which all subsets are bypassed; all other loads are cached.
+/// Number of candidate loads: each of their subsets is bypassed in one run. All other loads are cached.
 const LOADS: usize = 6;
 
 const TEXT: &str = "Cycles of `kepler` with an L1 of 16 KB, and the bytes that all loads ask of its L2 on caches without time: a line of 128

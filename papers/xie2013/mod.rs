@@ -65,8 +65,8 @@ impl Check {
     }
 }
 
-/// Creates a page of checks, each of which must match the paper. `none` explains why the checks count as no
-/// evidence.
+/// Creates a page of checks, each of which must match the paper. `none` explains why the checks do not count
+/// as evidence.
 fn page(name: &str, text: &str, checks: &[Check], none: &str) -> Result<Page, FigureError> {
     let head = ["what", "paper", "here", "verdict"];
     let rows: Vec<_> = checks.iter().map(Check::row).collect();

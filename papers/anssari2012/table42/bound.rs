@@ -27,7 +27,7 @@ const PUBLISHED: [Bound; BENCHMARKS.len()] = [
 
 /// Fraction of the schedulers' classified cycles from which compute or memory alone is the bound.
 const MIN_BOUND_SHARE: f64 = 2.0 / 3.0;
-/// Fraction of the time from which a bus or network counts as busy.
+/// A bus or network counts as busy from this fraction of the time on.
 const BUSY: f64 = 0.5;
 
 /// Scheduler states that count as compute.
