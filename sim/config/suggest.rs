@@ -12,7 +12,7 @@ pub fn suggestion(name: &str, what: &str, candidates: &[&str]) -> String {
     }
 }
 
-/// Returns the candidate of which the name is a misspelling, or `None` if no candidate is close enough.
+/// Returns the candidate closest to a misspelled name, or `None` if no candidate is close enough.
 #[must_use]
 pub fn near<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
     nearest(name, candidates.iter().copied())

@@ -79,7 +79,7 @@ fn key_at_fault(error: &TypeError, holder: &str, fields: &Fields, right: &Field)
 /// Returns the legal values that a rule states for a path whose value is out of its type's range. The rule is
 /// evaluated for the nearest value in the range, or for the largest.
 fn legal_by_rule(path: &str, given: &Value, most: i64, wrong: &Field, legal: &Fields) -> Option<String> {
-    // The largest 64-bit number is no realistic value, and rules need not be able to compute with it.
+    // The largest 64-bit number is not realistic, and a rule may overflow when it computes with it.
     let largest = Some(most).filter(|&most| most < i64::MAX);
     let is_below = |value: &Value| value.as_integer().is_some_and(|integer| integer < 0);
     let least = Some(0).filter(|_| is_below(given) || given.as_array().is_some_and(|all| all.iter().any(is_below)));

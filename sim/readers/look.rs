@@ -14,7 +14,7 @@ const SETS: &[&str] = &[
     "mask", "lanes", "fails", "hazard", "memory", "live", "storing", "busy", "open", "banks", "hits", "occupied",
     "writes", "blocked", "finished", "usable", "valid", "warps", "sharers", "got",
 ];
-/// Last words in the names of sets of which the number of members matters.
+/// Last words in the names of sets that are displayed as their number of members.
 const COUNTED: &[&str] = &["used", "ready", "closed", "done", "waiting", "left"];
 /// Pipe names, each of which also names a set of warps.
 const PIPES: &[&str] = &["sp", "sfu", "dp", "int", "tensor", "global", "shared", "param", "control", "barrier"];

@@ -15,7 +15,7 @@ use rtl::sm::{
 };
 use rtl::tracker::TrackerStats;
 
-/// Reason why a cache without evictions is no evidence for or against a scheme.
+/// Reason why a cache without evictions is not evidence for or against a scheme.
 pub const NO_EVICTIONS: &str =
     "every fill found an empty way, so no replacement, index or bypass scheme can save a miss there";
 

@@ -433,7 +433,7 @@ impl<'o> Device<'o> {
         }
     }
 
-    /// Maps local memory for all warp slots behind the last allocation, where a launch file has it too.
+    /// Maps local memory for all warp slots behind the last allocation, as runs of launch files do.
     fn place_local_memory(&mut self, image: &KernelImage) -> Result<u64, DeviceError> {
         let sm = &self.config.sm;
         let bytes = image.local_bytes(self.config.num_sms * sm.warps) * u64::from(sm.warp_lanes) / 32;
