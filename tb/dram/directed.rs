@@ -217,7 +217,7 @@ fn writes_wait_for_the_idle_time_when_no_read_is_there() {
 
 #[test]
 fn a_drain_closes_a_row_that_only_requests_out_of_turn_hit() {
-    // The write hits row 1, but it is a read's turn, and the read needs row 2 of the bank.
+    // The write hits row 1, but the channel serves reads at this time, and the read needs row 2 of the bank.
     let steps = [(0, 'R', [0, 0, 1, 0]), (60, 'W', [0, 0, 1, 1]), (60, 'R', [0, 0, 2, 0])];
     assert_eq!(columns(&run_checked(&gathering(100), &offers(&steps), Stall::Never)), "RRW");
 }

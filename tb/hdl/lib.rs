@@ -38,7 +38,7 @@ macro_rules! block {
     };
 }
 
-/// Registers a formal proof: the sizes, of which tests prove the first few, and mistakes that violate the
+/// Registers a formal proof: its sizes (tests prove only the first few), and mistakes that violate the
 /// property.
 macro_rules! proof {
     ($sizes:expr, $quick:literal in tests, [$($mistake:expr),+ $(,)?]) => {

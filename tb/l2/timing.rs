@@ -25,7 +25,8 @@ fn a_hit_is_answered_at_the_cycle_of_its_contract_and_not_before() {
             let config = L2Config { lookup_latency, ..small_config() };
             let rig = play(&config, &[(0, read(1, 0)), (sent, read(1, 1))], 20);
             let (cycle, reply) = &rig.sink.received()[1];
-            // One cycle to the bank, the lookup, one for the reply to leave, and one to the sink.
+            // A hit takes one cycle to the bank, the lookup, one cycle for the reply to leave, and one to the
+            // sink.
             assert_eq!((*cycle, reply.ticket), (sent + 1 + u64::from(lookup_latency) + 1 + 1, 1));
         }
     }

@@ -326,7 +326,7 @@ mod tests {
                 scripts[from].push((7, packet(from, to, 0, flits as u32)));
                 let rig = compare(&config, REQUESTS, &scripts, &vec![Vec::new(); 6]);
                 let routers = network.hops(from, to) + 1;
-                // One cycle to the first router, and one from the last router to the sink.
+                // The links add one cycle to the first router, and one from the last router to the sink.
                 let arrival = 7 + 1 + (2 * routers + flits - 2) + 1;
                 assert_eq!(rig.sinks[to].received()[0].0, arrival as u64, "{config:?}: from {from} to {to}");
             }

@@ -270,7 +270,7 @@ mod tests {
             for sent in [0, 1, 2, 7] {
                 let source = Source::new([packet(0, 0, 0, flits)], Stall::NotBefore(vec![sent]));
                 let rig = run_in_all_modes(|| Rig::new(ONE_CLOCK, vec![source.clone()], vec![open()]), LIMIT);
-                // One cycle to the crossbar, F cycles inside, one to the sink.
+                // A packet takes one cycle to the crossbar, F cycles inside, and one to the sink.
                 assert_eq!(delivered(&rig, 0), [(sent + 1 + u64::from(flits) + 1, 0)]);
             }
         }

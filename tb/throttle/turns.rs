@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::run::{Outcome, RunOptions, RunReport, Verdict, run};
 
-/// Throttling scheme that lets half of the warps issue in each turn, after the core has reached a number of
-/// misses.
+/// Throttling scheme: once the core has reached a number of misses, the two halves of its warps take turns in
+/// issuing.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct TurnsConfig {
