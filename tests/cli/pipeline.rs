@@ -205,7 +205,7 @@ fn results_take_the_latency_of_their_pipe_and_loads_that_of_memory() {
     for line in &lines {
         let (issued, written) = (line.begin_of("I"), line.begin_of("W"));
         if let (Some(issued), Some(written)) = (issued, written) {
-            // One cycle to read operands and 4 to add are the shortest possible time.
+            // The shortest possible time is one cycle to read operands and 4 to add.
             assert!(written >= issued + 5, "{line:?}");
             assert!(line.label.contains(": pc ") && line.label.contains(", line "), "{line:?}");
         }

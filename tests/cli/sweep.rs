@@ -318,7 +318,8 @@ fn a_picture_has_bars_by_design_lines_over_a_number_and_a_map_over_two() {
     let launches = "launch = [{ name = 'a < b', launch = 'KERNELS/vadd/small.toml' }, { name = 'syrk', launch = 'KERNELS/syrk/small.toml' }]\n";
     let bars = drawn(&format!("{launches}design = ['baseline', 'pric', 'bypass-all']"), "");
     bars.says(&["speed-up over the baseline", "a < b", "syrk", "geomean", "baseline", "pric", "bypass-all"]);
-    // One bar per launch, one for the mean, and one in the legend. Designs after the first are hatched.
+    // The picture has one bar per launch, one for the mean, and one in the legend. Designs after the first
+    // are hatched.
     assert_eq!(["#0072B2", "#E69F00", "#009E73"].map(|colour| bars.boxes[colour]), [4; 3]);
     assert_eq!(bars.boxes.keys().filter(|fill| fill.starts_with("url(#hatch")).count(), 2, "{:?}", bars.boxes);
     let lines = drawn(&format!("{launches}set.l1.sets = [64, 16]"), "--plot-of cycles");
