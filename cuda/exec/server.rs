@@ -130,7 +130,7 @@ impl<'d, 'c> Server<'d, 'c> {
             },
             Request::Find { address } => match self.device.allocation(address) {
                 Some(range) => Reply::Range { address: range.start, bytes: range.bytes },
-                // The library also asks about host addresses, so this is no error and gets no message.
+                // The library also asks about host addresses, so this is not an error and gets no message.
                 None => Reply::Failed(CudaError::INVALID_VALUE),
             },
             Request::Memory => {
