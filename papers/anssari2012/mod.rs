@@ -366,7 +366,7 @@ LBM counts twice in means, once for each layout. Where the thesis names a direct
 
 const INPUTS: &str = "## Inputs
 The thesis does not say which of Parboil's inputs it has. Ours (`thesis.toml`) are shorter, but what is used again is together larger than an L2 of
-1 MB in all of them. Facts of Parboil's sources that ours follow: BFS lowers levels and changes colours, a word each, by atomics, and appends
+1 MB in all of them. Facts of Parboil's sources that ours follow: BFS lowers levels and changes colors, a word each, by atomics, and appends
 to a queue; LBM has planes of 120 x 120 cells, Stencil of 512 x 512; each launch of MRIQ reads its result and adds to it. Parboil reads the graph through
 textures and the samples as constants, which a trace of global memory does not have; ours lie in global memory.
 

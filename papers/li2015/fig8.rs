@@ -17,7 +17,7 @@ pub(in super::super) fn fig8(desk: &Session) -> Result<Page, FigureError> {
     let title = "li2015, Figure 8: the unfriendly applications";
     let mut page = Page::with_comparison("li2015/fig8", desk.is_quick, title, &about, found.rows());
     page.text(
-        "Dueling decides once a launch, between two cold L1s: for the plain one in SD2, where neighbours ask for lines again soon. Most launches of NW\n\
+        "Dueling decides once a launch, between two cold L1s: for the plain one in SD2, where neighbors ask for lines again soon. Most launches of NW\n\
          end before a decision.",
     );
     let sheet = schemes.sheet(Kind::Unfriendly);

@@ -141,7 +141,7 @@ pub(in super::super) fn fig4(desk: &Session) -> Result<Page, FigureError> {
         2 * most > apps.len(),
     );
     let neighbours = format!(
-        "SD2 and LUD reuse their lines through shared memory; what is left lies between neighbouring warps and CTAs, which ask for a line \
+        "SD2 and LUD reuse their lines through shared memory; what is left lies between neighboring warps and CTAs, which ask for a line \
          within {L1_LINES} requests of each other. PTF has {:.0} % of its reuses beyond {}",
         beyond(&counted[index_of(&apps, "PTF")], FAR),
         FAR - 1

@@ -22,7 +22,7 @@ const FEW: u64 = 60;
 /// times the page changes only when the program does.
 const STEPS: [u64; 7] = [1, 2, 5, 10, 20, 30, FEW];
 
-const TEXT: &str = "Seconds to optimise each benchmark for `kepler` with an L1 of 16 KB: one run of the launch file on the functional
+const TEXT: &str = "Seconds to optimize each benchmark for `kepler` with an L1 of 16 KB: one run of the launch file on the functional
 interpreter, the profile of every load and every pair of loads on caches without time, the graph, all three solvers, and the
 text. They are processor seconds of all threads together: one core alone takes no longer, whatever else the host does, and
 two cores less. They depend on the host and are rounded up to 1, 2, 5, 10, 20, 30 or 60.";
@@ -78,7 +78,7 @@ fn draw(quick: bool, found: &[OptimizationResult]) -> Result<Page, FigureError> 
         row(&format!("longest with {MANY} loads or more, seconds"), large, "at most 60")
             .mark_no_evidence("it is not longer than the longest of all"),
     ];
-    let title = "xie2013, section 6: seconds to optimise a kernel";
+    let title = "xie2013, section 6: seconds to optimize a kernel";
     let mut page = Page::with_comparison("xie2013/efficiency", quick, title, TEXT, rows);
     let cells = |found: &OptimizationResult| {
         let Benchmark { theirs, kernel, .. } = found.benchmark;

@@ -39,7 +39,7 @@ pub(super) const FIGURES: &[Figure] = &[
         description: "Loads profiled on caches without time and on the clocked machine",
         draw: profiles,
     },
-    Figure { name: "xie2013/efficiency", description: "How long it takes to optimise each kernel", draw: efficiency },
+    Figure { name: "xie2013/efficiency", description: "How long it takes to optimize each kernel", draw: efficiency },
     Figure {
         name: "xie2013/listings",
         description: "A PTX text before and after its loads get operators",
