@@ -108,7 +108,7 @@ const SWEEP_EXAMPLES: &str = "Examples:
 
 docs/sweep.md describes the keys of the file and the columns of the results. Every result is cached
 below --cache under all inputs that determine it: after an interruption, the same command continues
-and makes only the missing runs.";
+and performs only the missing runs.";
 
 const PROFILE_EXAMPLES: &str = "Examples:
   warpsieve profile syrk
@@ -726,7 +726,7 @@ pub(super) struct SweepArguments {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SweepCommand {
-    /// Write a Slurm job array that makes the runs, and submit it
+    /// Write a Slurm job array that performs the runs, and submit it
     Slurm(SlurmArguments),
     /// Combine the cached results of shards, without simulating
     Gather(GatherArguments),
@@ -796,7 +796,7 @@ pub(super) struct SlurmArguments {
     /// Sweep file: the workloads, machines, designs and settings to run
     #[arg(value_name = "SWEEP.toml")]
     pub file: PathBuf,
-    /// Number of jobs in the array, each of which makes an equal share of the runs
+    /// Number of jobs in the array, each of which performs an equal share of the runs
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u16).range(1..=10_000))]
     pub shards: u16,
