@@ -1,9 +1,9 @@
-"""PTX of accesses with chosen offsets a lane, of asynchronous copies, of matrix products of a warpgroup, and of filtered textures."""
+"""PTX for accesses with a given offset per lane, asynchronous copies, matrix products of a warpgroup, and filtered textures."""
 
 HEAD = ".version 8.0\n.target {target}\n.address_size 64\n"
-# A CTA copies from or to 256 KB of its own, and what follows them.
+# Each CTA copies from or to its own 256 KB.
 OWN = "	mov.u32 %x, %ctaid.x;\n	mad.wide.u32 %p, %x, 0x40000, %base;\n"
-# What was loaded is used: each thread keeps a sum of it.
+# Each thread sums the loaded values, so that the compiler keeps the loads.
 KEPT = "	.shared .align 16 .b8 kept[4096];\n"
 KEEP = "	shl.b32 %y, %thread, 2;\n	mov.u32 %s, kept;\n	add.u32 %s, %s, %y;\n	st.volatile.shared.u32 [%s], %sum;"
 # A barrier for one arrival, and the wait for its phase %y.
@@ -28,7 +28,7 @@ COMMON = """	.reg .b64 %base, %offsets, %out, %at, %t0, %t1, %p, %q;
 	mov.u32 %sum, 0;
 	mov.u32 %k, 0;
 """
-# Begin and end of each warp, as lanes 0 see them.
+# First and last cycle of each warp, read by lane 0.
 REPORT = """	mov.u64 %t1, %clock64;
 	setp.ne.u32 %more, %lane, 0;
 	@%more bra done;
@@ -75,7 +75,7 @@ ACCESSES = {
 
 
 def access_module(kind):
-    """Entry `access`: each lane accesses base + offsets[lane] (bytes) eight times a turn. `mask` is 0, which the compiler does not know."""
+    """Entry `access`: each lane accesses base + offsets[lane] (bytes) eight times per iteration. `mask` is 0, which the compiler cannot know."""
     statement, words, shared = ACCESSES[kind]
     result = [[f"%r{i}_{j}" for j in range(words)] for i in range(8)]
     declared = "	.reg .b32 " + ", ".join(r for each in result for r in each) + ";\n"
@@ -97,7 +97,7 @@ def access_module(kind):
 
 
 def async_module():
-    """`cp_<kind>_<bytes>`: copies of a warp, `offsets` bytes apart a turn, of which `mask` groups stay in flight when it waits; `bulk_load`, `bulk_store`: one thread."""
+    """`cp_<kind>_<bytes>`: copies by a warp. The copies of consecutive iterations are `offsets` bytes apart, and `mask` groups stay in flight at a wait. `bulk_load`, `bulk_store`: copies by one thread."""
     text = HEAD.format(target="sm_90") + DYNAMIC
     for kind, size in (("ca", 4), ("ca", 8), ("ca", 16), ("cg", 16)):
         for depth in (0, 3, 7):
@@ -108,7 +108,7 @@ def async_module():
                 f"	cp.async.{kind}.shared.global [%s+{i * 32 * size % 4096}], [%p], {size};\n	cp.async.commit_group;\n	add.u64 %p, %p, %offsets;\n	cp.async.wait_group {depth};" for i in range(8)
             )
             text += entry(f"cp_{kind}_{size}_{depth}", declared, init, body, "	cp.async.wait_group 0;")
-    # mask: bytes of a copy; offsets: bytes from one to the next. One copy at a time, its wait included.
+    # mask: bytes of a copy; offsets: bytes from one copy to the next. One copy at a time, including its wait.
     for many in (1, 2, 4, 8):
         body = "	@%one bra other;\n	mul.lo.u32 %x, %mask, " + str(many) + ";\n	mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], %x;\n	mov.u32 %s, room;\n"
         for _ in range(many):
@@ -120,14 +120,14 @@ def async_module():
             body += "	cp.async.bulk.global.shared::cta.bulk_group [%p], [%s], %mask;\n	add.u64 %p, %p, %offsets;\n	add.u32 %s, %s, %mask;\n"
         body += "	cp.async.bulk.commit_group;\n	cp.async.bulk.wait_group 0;\nother:\n"
         text += entry(f"bulk_store_{many}", "", "	setp.ne.u32 %one, %thread, 0;\n" + OWN, body, "")
-    # An arrival and a wait that it ends, of one thread.
+    # An arrival of one thread, and the wait that it ends.
     body = "	@%one bra other;\n	mbarrier.arrive.shared::cta.b64 _, [bar];\nother:\n" + WAIT
     text += entry("mbarrier", BARRIER, BEGIN, body, "")
     return text
 
 
 def tensor_module():
-    """`tensor_load`: boxes of two dimensions by the tensor map at `base`, one at a time; mask: bytes of a box; offsets: rows of a box."""
+    """`tensor_load`: two-dimensional boxes of the tensor map at `base`, one at a time; mask: bytes of a box; offsets: rows of a box."""
     begin = BEGIN + "	mov.u32 %row, 0;\n	cvt.u32.u64 %sum, %offsets;\n	mov.u32 %x, 0;\n"
     body = "	@%one bra other;\n	mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], %mask;\n	mov.u32 %s, room;\n	cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%s], [%base, {%x, %row}], [bar];\n	add.u32 %row, %row, %sum;\nother:\n" + WAIT
     return HEAD.format(target="sm_90") + DYNAMIC + entry("tensor_load", BARRIER + "	.reg .b32 %row;\n", begin, body, "")
@@ -139,7 +139,7 @@ WGMMA = {"f32.f16": (16, "f32.f16.f16", ", 1, 1, 0, 0"), "f32.bf16": (16, "f32.b
 
 
 def wgmma_module(kind, n, from_registers, together):
-    """`product`: `together` products of m64 n `n` in a group, then a wait, eight times a turn."""
+    """`product`: a group of `together` products of shape m64 n `n`, then a wait, eight times per iteration."""
     k, types, tail = WGMMA[kind]
     accumulator = "f32" if kind.startswith("f32") else "b32"
     count = n // 2 if not kind.startswith("f16") else n // 4
@@ -197,7 +197,7 @@ def all_modules():
 
 
 if __name__ == "__main__":
-    # Texts for ptxas, to try without a GPU.
+    # PTX files for ptxas, to check without a GPU.
     import sys
     from pathlib import Path
 

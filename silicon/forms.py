@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""What a GPU computes for single PTX instructions, to hold an implementation of PTX to.
+"""Records the results of single PTX instructions on a GPU, as a reference for implementations of PTX.
 
 usage: forms.py [--out FOLDER] [--budget SECONDS]     on a GPU: FOLDER/forms.jsonl.xz
        forms.py --list                                the statements
-       forms.py --write FOLDER                        no GPU: a PTX file each
+       forms.py --write FOLDER                        without a GPU: one PTX file per form
 
-A form is one or a few PTX statements of operands {a}, {b}, {c} and a result {d}. Each of 512 threads takes operands of its own: pairs of the values
-at which a type's arithmetic changes (zeros, subnormals, ends of ranges, infinities, NaN), then random bits, then random values of middling size.
-forms.jsonl.xz has a line for the PTX around a form, one for each class of operands (three columns of 512), and one a form: its statements, the type
-of its result, the classes of its operands, and the 512 results (as numbers of 64 bits), or what the driver's compiler says that refuses it.
+A form is one or more PTX statements with operands {a}, {b}, {c} and a result {d}. Each of 512 threads has its own operands. The first are pairs of
+values at which the arithmetic of the type changes (zeros, subnormals, ends of ranges, infinities, NaN), then random bits, then random values of medium
+size. forms.jsonl.xz has one line with the PTX around a form, one for each class of operands (three columns of 512), and one for each form: its
+statements, the type of its result, the classes of its operands, and the 512 results (as 64-bit numbers), or the message with which the driver's
+compiler rejects it.
 """
 
 import argparse
@@ -66,7 +67,7 @@ BODY = """.visible .entry form(.param .u64 a, .param .u64 b, .param .u64 c, .par
 WIDEN = {64: "", 32: "cvt.u64.u32 %d64, %d32;", 16: "cvt.u64.u16 %d64, %d16;", 1: "selp.b64 %d64, 1, 0, %dp;"}
 RESULT = {64: "%d64", 32: "%d32", 16: "%d16", 1: "%dp"}
 
-# Bits of a type, and the class of values that its operands take.
+# Bits of a type, and the class of values for its operands.
 TYPES = {
     "u8": (16, "i8"), "s8": (16, "i8"), "u16": (16, "i16"), "s16": (16, "i16"), "u32": (32, "i32"), "s32": (32, "i32"), "u64": (64, "i64"), "s64": (64, "i64"),
     "b16": (16, "i16"), "b32": (32, "i32"), "b64": (64, "i64"), "f16": (16, "f16"), "bf16": (16, "bf16"), "f32": (32, "f32"), "f64": (64, "f64"),
@@ -161,7 +162,7 @@ def forms():
             third = ", {c}" if first.startswith("mad") else ""
             add(f"{first}.{t} {scratch}, {{a}}, {{b}}{third}; {then}.{t} {{d}}, {{a}}, {last};", t, t, t, t, name=f"{first}.{t}+{then}")
 
-    # Video instructions, of chosen bytes and halves.
+    # Video instructions, with selected bytes and halves.
     for op in ("vadd", "vsub", "vabsdiff", "vmin", "vmax"):
         for td, ta, tb in itertools.product(VIDEO, VIDEO, VIDEO):
             for sat in ("", ".sat"):
@@ -287,7 +288,7 @@ def forms():
     for t, op in [*itertools.product(VIDEO, ("add", "min", "max")), *itertools.product(("b32",), ("and", "or", "xor"))]:
         add(f"redux.sync.{op}.{t} {{d}}, {{a}}, -1;", t, t)
 
-    # Atomics, of a place of each thread that holds b.
+    # Atomics on a word of each thread that holds b.
     place = "mov.u32 t2, room; and.b32 t3, %k, 255; mad.lo.u32 t2, t3, 8, t2; st.shared.{bits} [t2], {{b}}; {op} {{d}}, [t2], {{a}}; ld.shared.{bits} {old}, [t2];"
     for t, op in [
         *itertools.product(("u32", "s32", "u64"), ("add",)), ("f32", "add"), ("f64", "add"), *itertools.product(WIDE, ("min", "max")),
@@ -311,7 +312,7 @@ def forms():
     for bits in (16, 32, 64):
         add(f"st.global.b{bits} [%po], {{b}}; atom.global.cas.b{bits} {{d}}, [%po], {{c}}, {{a}};", f"b{bits}", f"b{bits}", f"b{bits}", f"b{bits}", name=f"atom.global.cas.b{bits}")
 
-    # Matrices: the lanes' operands are pieces of matrices of half-precision numbers of middling size.
+    # Matrices: the operands of the lanes are pieces of half-precision matrices with elements of medium size.
     for shape, na, nb in (("m16n8k8", 2, 1), ("m16n8k16", 4, 2)):
         for kind, cls in (("f16", "mid16"), ("bf16", "midb16")):
             for acc in ("f32", "f16") if kind == "f16" else ("f32",):
@@ -381,7 +382,7 @@ def forms():
 
 
 def operands(seed=20261127):
-    """Of each class 512 operands a, b, c as numbers of 64 bits."""
+    """Returns 512 operands a, b, c of each class as 64-bit numbers."""
     state = seed
 
     def draw():

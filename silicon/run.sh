@@ -1,7 +1,7 @@
 #!/bin/bash
-# All measurements on the GPU in one go, under six minutes: microbenchmarks, the suite, counters. Changes no setting of the device.
+# Performs all measurements on the GPU within six minutes: microbenchmarks, the suite, counters. Changes no setting of the device.
 #
-# usage: bash silicon/run.sh     in the root of a checkout, with $OUT the folder that comes back; $SILICON_SECONDS (350) is the time for everything
+# usage: bash silicon/run.sh     in the root of a checkout; $OUT is the folder for the results, and $SILICON_SECONDS (350) the time for all measurements
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 kernels=${KERNELS:-kernels}
@@ -37,7 +37,7 @@ timeout -k 5 $(($(least 85 "$(left)") + 15)) python3 "$here/suite.py" --kernels 
 echo "== larger sizes, $(left) s left"
 [ "$(left)" -gt 25 ] && timeout -k 5 60 python3 "$here/suite.py" --kernels "$kernels" --out "$out/r" --prefix large- --sizes paper,suite,candel,li,thesis,xie,modern --repeat 8 --budget 50
 
-# Counters. Each pass of the profiler runs the program anew, so that every launch finds the caches as the launches before it left them.
+# Counters. Each pass of the profiler runs the whole program again, so that every launch finds the caches in the state that earlier launches left.
 work=gpu__time_duration.sum,sm__cycles_elapsed.max,sm__cycles_active.max,sm__cycles_active.avg,smsp__inst_executed.sum,smsp__thread_inst_executed.sum
 l1=l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum,l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum,l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum,l1tex__t_requests_pipe_lsu_mem_global_op_st.sum,l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum,l1tex__m_xbar2l1tex_read_sectors.sum,l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum
 l2=lts__t_sectors_op_read.sum,lts__t_sectors_op_read_lookup_hit.sum,lts__t_sectors_op_write.sum,lts__t_sectors_op_atom.sum,lts__t_sectors_op_red.sum,lts__t_sectors_srcunit_tex.sum,lts__t_sectors_srcunit_tex_lookup_hit.sum,lts__t_sectors_srcunit_ltcfabric.sum,lts__t_requests_srcunit_tex.sum

@@ -3,7 +3,7 @@
 // Selects the request that gets the command bus, by first ready, first come, first served (FR-FCFS):
 // 1. The oldest request whose column command is legal in this cycle on the open row of its bank.
 // 2. Otherwise, the oldest request whose ACT or PRE is legal in this cycle. A row is closed only when no
-//    request hits it any more.
+//    request hits it anymore.
 //
 // With DUAL, row commands have a bus of their own, and rule 2 applies regardless of rule 1. With FCFS the
 // oldest request is the only candidate.
