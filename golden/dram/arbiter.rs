@@ -106,7 +106,7 @@ impl Channel<'_> {
         self.rows.get(&request.bank) == Some(&request.row) && !self.policy.must_close(request.bank)
     }
 
-    /// Returns the position of a request in the order of service, the greatest first.
+    /// Returns the sort key of a request; the request with the greatest key is served first.
     fn order(&self, cycle: u64, request: &Waiting) -> (Vec<u64>, u64) {
         (self.policy.priority(cycle, request, self.is_hit(request)), u64::MAX - request.number)
     }

@@ -60,9 +60,8 @@ impl Cta<'_> {
     }
 
     /// Loads 8 x 8 matrices of half-precision elements. All rows are read first, because a result may
-    /// overwrite an address.
-    /// Then each lane receives two elements of row `lane / 4`, or of that column if transposed: `2 (lane mod
-    /// 4)` and the next.
+    /// overwrite an address. Then each lane receives two adjacent elements of row `lane / 4` (of that column
+    /// if transposed), from index `2 (lane mod 4)` on.
     pub(super) fn load_matrix(
         &mut self,
         first: usize,
