@@ -24,8 +24,8 @@ fn bits(random: u64, factor: Factor) -> u16 {
     }
 }
 
-/// Returns the row and column of element `i` of a lane of A, B or C, by the PTX ISA. For m8n8k4, they are
-/// those within a product.
+/// Returns the row and column of element `i` of a lane of A, B or C, by the PTX ISA. For m8n8k4, both count
+/// within one of its products.
 fn at(form: &Form, which: char, sum: Sum, lane: usize, i: usize) -> [usize; 2] {
     let (group, within) = (lane >> 2, lane % 4);
     let high = 4 * usize::from(lane >= 16);
