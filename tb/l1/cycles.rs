@@ -205,7 +205,7 @@ impl Player {
 
 const PLUG: u64 = 0x1ff_ffff;
 
-/// Cycles from sending a message on its channel to the cycle that the script gives for it.
+/// Cycles from sending a message on its channel to the cycle by which a script names it.
 fn lead(act: Act) -> u64 {
     if matches!(act, Answer(..)) { 1 } else { TO_PROBE }
 }
