@@ -167,7 +167,7 @@ impl Channel<'_> {
         }
     }
 
-    /// Follows a command.
+    /// Updates the model after a command.
     fn issue(&mut self, choice: &Choice) {
         let Choice { command, request } = choice;
         let Some(&served) = self.waiting.get(request) else { return };

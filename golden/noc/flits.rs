@@ -140,7 +140,7 @@ struct Queue {
     freed: VecDeque<u64>,
     /// Packets with flits in the buffer, or about to enter it.
     packets: VecDeque<Moving>,
-    /// Next flit to enter of the newest packet; `None` if that packet has entered completely.
+    /// Flit of the newest packet that enters next; `None` if that packet has entered completely.
     entering: Option<usize>,
     buffer: VecDeque<Flit>,
     /// Cycle in which the latest flit left; at most one leaves per cycle.

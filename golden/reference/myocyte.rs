@@ -31,8 +31,8 @@ const GATES: [[[f64; 7]; 2]; 6] = [
 ];
 
 /// State after `steps` steps of the fourth-order Runge-Kutta method, each of `step` ms, with a stimulus
-/// current of `stimulus`. For each compartment, `buffers` holds the amount of calmodulin buffer, and the
-/// calcium concentration relative to that of the cell.
+/// current of `stimulus`. `buffers` holds two values per compartment: the amount of calmodulin buffer, and
+/// the ratio of the compartment's calcium concentration to that of the cell.
 pub(super) static MYOCYTE: Reference = Reference {
     name: "myocyte",
     summary: "state of a heart muscle cell: potential, gates, calcium, calmodulin of 3 compartments",

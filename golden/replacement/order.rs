@@ -1,6 +1,6 @@
 //! # Sets of lines under a replacement policy
 //! Lists the lines of each set of a store, from least to most recently used, and lets the policy select
-//! victims. For stores whose contents another model holds, such as the L2 banks.
+//! victims. Serves models that store the contents of their lines themselves, such as those of the L2 banks.
 
 use super::lru::Lru;
 use super::{InsertedLine, Replacement};

@@ -56,7 +56,7 @@ pub trait Policy: Debug + Send {
     /// Returns the priority of a waiting request: numbers compared from first to last, the greater one first.
     fn priority(&self, cycle: u64, request: &Waiting, is_hit: bool) -> Vec<u64>;
 
-    /// Follows a command of a request. `waiting` contains the request.
+    /// Updates the model after a command for a request. `waiting` contains the request.
     fn issue(&mut self, _cycle: u64, _request: &Waiting, _command: Kind, _waiting: &Requests) {}
 
     /// True if the row of a bank must be closed before the bank serves another request.
