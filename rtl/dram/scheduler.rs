@@ -156,8 +156,9 @@ impl View<'_> {
         if plan.from < reads_from.max(writes_from) { plan } else { self.first_of(from, from, hits) }
     }
 
-    /// Returns the first column command from `from` on, none being legal before `soonest`. Among commands
-    /// legal at once, the oldest request wins.
+    /// Returns the earliest column command from cycle `from` on. The caller knows that none is legal before
+    /// `soonest`, which ends the search early. Among commands that become legal in the same cycle, the oldest
+    /// request wins.
     #[inline(always)]
     fn first_of(self, from: u64, soonest: u64, hits: u64) -> Plan {
         let (mut left, mut first, mut slot) = (hits, u64::MAX, 0);

@@ -107,8 +107,8 @@ impl AddressUnit {
         self.valid && !self.waiting
     }
 
-    /// Computes the addresses of an instruction that may enter, while the unit is empty. Returns the bits in
-    /// which the addresses differ.
+    /// Computes the addresses of an instruction that may enter the unit, which must be empty. Returns the
+    /// bits in which the addresses differ.
     #[inline(always)]
     pub fn form(&mut self, mem: &MemOp, base: Base<'_>) -> u64 {
         base.addresses(mem, &mut self.address)

@@ -167,8 +167,8 @@ impl Overlapped {
         Ok(())
     }
 
-    /// Updates the record of present bytes after a waiter was served that wrote `written` bytes. The last
-    /// waiter also ends the fetch of the line.
+    /// Updates the record of present bytes after serving a waiter. `written` is the mask of the bytes that it
+    /// wrote. The last waiter also ends the fetch of the line.
     #[inline(never)]
     pub(super) fn on_waiter_served(
         &mut self,

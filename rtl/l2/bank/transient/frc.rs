@@ -256,7 +256,7 @@ impl Frc {
         self.filled.push(Slot(entry as u16));
     }
 
-    /// Marks a line that waits to be swapped as written.
+    /// Records that a line was written while it waits to be swapped.
     ///
     /// # Panics
     /// If the entry holds no such line.
