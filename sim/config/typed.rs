@@ -177,8 +177,8 @@ impl TypeError {
     }
 }
 
-/// Error text, phrased to follow a value in a message. An error in the keys of a scheme is passed on as text
-/// only.
+/// Error text, phrased to follow a value in a message. Errors in the keys of a scheme reach their message
+/// only as this text.
 impl fmt::Display for TypeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.keys.is_empty() {

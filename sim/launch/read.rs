@@ -39,7 +39,7 @@ impl LaunchFile {
     /// Reads and checks a launch file and its data files. PTX files must exist but are not opened.
     ///
     /// # Errors
-    /// Fails if the file cannot be read, or returns every rule that it breaks.
+    /// Fails if the file cannot be read or breaks a rule. The error then lists every rule that it breaks.
     pub fn read(path: &Path) -> Result<Self, LaunchError> {
         let text =
             Content::Launch.read(path).map_err(|reason| LaunchError::Unreadable { path: path.to_owned(), reason })?;

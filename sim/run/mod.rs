@@ -309,7 +309,8 @@ fn without_name<'a>(path: &Path, reason: &'a str) -> &'a str {
 /// Reads a launch file and its data files. `ptx` replaces the PTX files that it names.
 ///
 /// # Errors
-/// Fails if a file cannot be read, or returns every rule that the launch file breaks.
+/// Fails if a file cannot be read, or if the launch file breaks a rule. The error then lists every rule that
+/// it breaks.
 pub fn open(launch: &Path, ptx: Option<&Path>) -> Result<LaunchFile, RunError> {
     let file = LaunchFile::read(launch)?;
     Ok(match ptx {

@@ -54,7 +54,8 @@ impl Difference {
         }
     }
 
-    /// Returns the difference from the machine in those elements on which all orders agree, if there is one.
+    /// Returns a difference between the machine and the expected contents, if there is one among the elements
+    /// that no order of warps changes.
     pub(super) fn mismatch(&self) -> Option<Box<Mismatch>> {
         let element =
             |(index, varies): (usize, &bool)| if *varies { self.got.raw(index) } else { self.expected.raw(index) };
