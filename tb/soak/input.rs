@@ -201,7 +201,8 @@ fn is_told(refusal: &dyn Diagnostic, path: &Path, is_drawn: bool) -> Result<(), 
     Ok(())
 }
 
-/// True if a refusal names the file or has an excerpt of a file, or if all problems that it consists of do.
+/// True if a refusal names the file or shows an excerpt of a file. A refusal that lists several problems does
+/// so if all of them do.
 fn names_place(refusal: &dyn Diagnostic, path: &str) -> bool {
     if refusal.to_string().contains(path) {
         return true;
