@@ -252,8 +252,8 @@ impl FileIdentity {
         Self { path: destination(path), there: fs::metadata(path).ok() }
     }
 
-    /// True if writing to this path affects reading from the other, now or once the file exists. Either both
-    /// name the same file, or one names a folder that contains the other's file.
+    /// True if writing one of the two files can change the other: both paths name the same file, or one names
+    /// a folder that contains the other's file.
     #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
         let both = self.there.as_ref().zip(other.there.as_ref());
