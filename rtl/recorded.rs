@@ -1,9 +1,9 @@
 //! Values of memory behind a trace.
 //!
-//! A trace records addresses but no values. The caches must nevertheless carry bytes that can be wrong. Every
-//! aligned word of memory therefore holds 24 bits derived from its address, and an 8-bit tag below them that
-//! stores change. A load can be checked: the 24 bits show whether the word belongs to the address.
-//! Partial-word stores preserve this property, because only the tag ever changes.
+//! A trace records addresses but no values. The caches must nevertheless carry bytes, so that wrong data can
+//! be detected. Every aligned word of memory therefore holds 24 bits derived from its address, and an 8-bit
+//! tag below them that stores change. A load can be checked: the 24 bits show whether the word belongs to the
+//! address. Partial-word stores preserve this property, because only the tag ever changes.
 
 /// Size of a word in bytes.
 pub const WORD_BYTES: u64 = 4;

@@ -5,8 +5,8 @@
 //! cycles, so that the last ones are never stranded.
 //!
 //! A request of the other kind is served nevertheless if a request of the selected kind waits for it, because
-//! both access the same burst. Otherwise, a read behind a write behind a read of one burst would deadlock a
-//! full queue. Some request can therefore always be served.
+//! both access the same burst. Otherwise, a full queue could deadlock: a read may wait for a write that
+//! itself waits for an older read of the same burst. Some request can therefore always be served.
 //!
 //! Part of `rtl/dram/channel.rs`.
 //! Twin: none; reads and writes may go in either order.

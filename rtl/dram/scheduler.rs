@@ -2,7 +2,7 @@
 //! Selects the request that gets the command bus, by first ready, first come, first served (FR-FCFS):
 //! 1. The oldest request whose column command is legal in this cycle on the open row of its bank.
 //! 2. Otherwise, the oldest request whose ACT or PRE is legal in this cycle. A row is closed only when no
-//!    request hits it any more.
+//!    request hits it anymore.
 //!
 //! A hit cap limits the number of hits that may overtake an older request to another row of their bank. The
 //! bank then serves no hits until its row is closed. The hits must stop entirely, because each further WR

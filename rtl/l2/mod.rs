@@ -6,7 +6,7 @@
 //! | `bypass`            | bypass policies, one file per scheme                                         |
 //! | `line`              | cells of the tag and data memories                                           |
 //! | `mshr`              | in-flight lines and the accesses that wait for them                          |
-//! | `looking`           | entries of the lookup pipeline                                               |
+//! | `lookup_pipeline`   | entries of the lookup pipeline                                               |
 //! | `split`             | splits a request for an L1 line into requests for several shorter L2 lines   |
 //! | `coherence`         | messages that recall copies of a line from L1s                               |
 //! | `stats`             | counters                                                                     |

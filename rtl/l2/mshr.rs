@@ -61,7 +61,7 @@ pub struct Waiter {
     #[payload(bytes = shape.operand_bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
-    /// Ticks at which a read passed each stage of the memory system: statistics, no hardware.
+    /// Ticks at which a read passed each stage of the memory system: statistics, not hardware.
     #[payload(skip)]
     pub stamps: Stamps,
 }

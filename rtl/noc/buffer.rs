@@ -1,6 +1,6 @@
 //! # Input buffer of a crossbar or router
 //! Buffers the packets of one input until their tails have left. A packet arrives at one flit per cycle. It
-//! is accepted only if the buffer has room for the whole packet, so that it never stalls half-way. Departing
+//! is accepted only if the buffer has room for the whole packet, so that it never stalls halfway. Departing
 //! flits free room for the next packet one by one.
 //!
 //! | port    | dir | payload | contract                                                     |

@@ -1,8 +1,8 @@
 //! # Re-reference interval prediction (RRIP)
 //! Implements the common rules of the RRIP policies: a rank of two bits predicts how far in the future a line
 //! is used again. A hit sets it to 0. Before an eviction, the ranks of all possible victims rise by the
-//! amount that lifts the victim's rank to the maximum. Lines in flight are no victims, and their ranks do not
-//! rise. The policies differ in the rank of an inserted line.
+//! amount that lifts the victim's rank to the maximum. Lines in flight are not possible victims, and their
+//! ranks do not rise. The policies differ in the rank of an inserted line.
 
 use std::fmt::Debug;
 

@@ -7,7 +7,7 @@
 //!
 //! State: the number of ways, rounded up to a power of two, minus one [bits per set]. The ranks follow from
 //! it: bit by bit from the root, a way has a 1 where the pointer leads to it. The highest rank is therefore
-//! the way at the end of the pointers. Ranks are no state and have no width.
+//! the way at the end of the pointers. Ranks are not state and have no width.
 
 use serde::{Deserialize, Serialize};
 

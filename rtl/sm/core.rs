@@ -7,7 +7,7 @@
 //! | `done`   | out | `CtaDone`    | once per CTA, when all its warps have exited and no load or    |
 //! |          |     |              | result is in flight; the CTA slot is free then                 |
 //! | `mem`    | out | `WarpAccess` | at most one beat per cycle, in issue order                     |
-//! | `wb`     | in  | `WarpReply`  | one per beat of a load (data) and of a store (acknowledgement),|
+//! | `wb`     | in  | `WarpReply`  | one per beat of a load (data) and of a store (acknowledgment), |
 //! |          |     |              | in any order; accepted at once                                 |
 //! | `fetch.wanted` | out | `LineWanted` | one per line that misses in the instruction cache, if the core has one |
 //! | `fetch.brought` | in | `LineBrought` | a requested line; accepted once all warps waiting for the previous line are served |
@@ -74,7 +74,7 @@ pub struct SmPorts {
     pub done: Out<CtaDone>,
     /// Memory accesses to the LSU.
     pub mem: Out<WarpAccess>,
-    /// Load data and store acknowledgements from the LSU.
+    /// Load data and store acknowledgments from the LSU.
     pub wb: In<WarpReply>,
     /// Optional ports: those of an instruction cache and of a throttle.
     pub extra: Extra<SmExtraPorts>,
@@ -109,7 +109,7 @@ pub struct SmIo<'a> {
     pub done: Tx<'a, CtaDone>,
     /// Memory accesses to the LSU.
     pub mem: Tx<'a, WarpAccess>,
-    /// Load data and store acknowledgements from the LSU.
+    /// Load data and store acknowledgments from the LSU.
     pub wb: Rx<'a, WarpReply>,
     /// Requests for instruction lines and their replies; `None` without an instruction cache.
     pub fetch: Option<FetchIo<'a>>,

@@ -78,7 +78,8 @@ pub struct TrackerConfig {
     pub sharers: SharerList,
     /// Selection of the L1 load misses that probe the tracker.
     pub probes: Probes,
-    /// Number of loads per bank that can be in flight to a supplier or have lines that are to be listed.
+    /// Maximum number of loads per bank that are in flight to a supplier, or whose L1 will be listed on
+    /// arrival.
     pub transfers: u32,
 }
 

@@ -14,9 +14,8 @@
 //! One of these operations per cycle, which is checked: one read and one write of a set. `clear` works on all
 //! sets at once, between kernels. SMs are numbered from the first SM that the tracker serves.
 //!
-//! Part of `rtl/tracker/bank.rs`.
-//! Twin: `golden/hybrid/tracker.rs`.
-//! Bench: `tb/tracker`, and `tb/hdl/tracker/sharer_table.rs` beside `hdl/tracker/ws_tracker_sharer_table.sv`.
+//! Part of `rtl/tracker/bank.rs`. Twin: `golden/hybrid/tracker.rs`. Bench: `tb/tracker`, and
+//! `tb/hdl/tracker/sharer_table.rs` with `hdl/tracker/ws_tracker_sharer_table.sv`.
 
 use serde::{Deserialize, Serialize};
 
@@ -199,7 +198,7 @@ impl Table {
         to.logic("self", Logic::Decoder { outputs: shape.sms });
         to.logic("turn", Logic::Counter { width: bits_for(shape.sms) });
         to.logic("others", Logic::Gates { count: 8 * shape.sms });
-        // New contents of an entry: a new line, or a sharer more or less.
+        // New contents of an entry: a new line, or one sharer more or fewer.
         to.logic("changed", Logic::Mux { ways: 4, width: cell });
         to.logic("way", Logic::Decoder { outputs: *ways });
         Recency::describe_logic(*ways, to);

@@ -1,8 +1,8 @@
 //! # Least attained service (ATLAS)
-//! Serves the SM first that has had the least service of the banks (Kim et al., "ATLAS", HPCA 2010). At the
-//! end of each quantum, the service of each SM is added to its history, in which older quanta count less. SMs
-//! are then ranked by their history, the least first. Requests that have waited for too long come before all
-//! others. Among requests of equal rank, row hits come first, then the oldest request.
+//! First serves the SM that has received the least service from the banks (Kim et al., "ATLAS", HPCA 2010).
+//! At the end of each quantum, the service of each SM is added to its history, in which older quanta count
+//! less. SMs are then ranked by their history, the least first. Requests that have waited for too long come
+//! before all others. Among requests of equal rank, row hits come first, then the oldest request.
 //!
 //! | port         | dir | payload | contract                                                               |
 //! |--------------|-----|---------|------------------------------------------------------------------------|

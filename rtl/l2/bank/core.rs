@@ -35,7 +35,7 @@ pub(super) struct CoreShape {
     pub data: (u32, u32),
     /// True if the flow needs more line states than the four that both flows have.
     pub wide_tags: bool,
-    /// Number of extra ways that stand for storage outside the sets (bypass buffer or FRC).
+    /// Number of extra ways that represent storage outside the sets (bypass buffer or FRC).
     pub ways_beside: u32,
     /// True if a line may be partially present, by sectors.
     pub by_sector: bool,

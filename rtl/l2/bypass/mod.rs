@@ -1,7 +1,7 @@
 //! # Bypass policies of an L2 bank
 //! A policy decides which misses bypass the bank. Each scheme is one file: its parameters, and the requests
-//! that it bypasses. The bank itself implements the bypass (`bank/overlapped/passing`); it uses the scheme
-//! through hooks only.
+//! that it bypasses. The bank itself implements the bypass (`bank/overlapped/bypass_buffer`); it uses the
+//! scheme through hooks only.
 
 automod::dir!(pub "l2/bypass");
 

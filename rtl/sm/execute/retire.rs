@@ -53,7 +53,7 @@ impl SmCore {
         if half == 0 { first } else { first + self.ctas.share().rows }
     }
 
-    /// Processes a reply of the LSU: load data, or a store acknowledgement.
+    /// Processes a reply of the LSU: load data, or a store acknowledgment.
     #[inline(never)]
     pub(in crate::sm) fn take_reply(&mut self, loaded: &Loaded, wb: &mut Rx<'_, WarpReply>, at: &mut impl AnyEdge) {
         let Some(reply) = wb.peek(at) else { return wb.drop_head(at) };

@@ -147,7 +147,7 @@ impl SmCore {
     }
 
     /// Returns the warps whose head instruction waits for no operand, at no barrier and for no store
-    /// acknowledgement.
+    /// acknowledgment.
     #[inline(always)]
     pub(in crate::sm) fn ready(&self) -> Ready {
         let all = self.fetch.head() & !(self.scoreboard.hazard() | self.barriers.waiting() | self.draining());

@@ -2,7 +2,7 @@
 //! Charges each cycle of each scheduler to exactly one reason: an issue or a stall. If warps wait for
 //! different things, the wait that is shortest by its nature counts: a cycle is charged to memory only if
 //! nothing shorter stalled the scheduler. The order is: busy pipe or address unit, throttle, pipe result,
-//! fetch, instruction cache miss (mostly an L2 hit), device memory, store acknowledgement, barrier. Cycles
+//! fetch, instruction cache miss (mostly an L2 hit), device memory, store acknowledgment, barrier. Cycles
 //! slept through are charged to the reason at which the core fell asleep; it cannot have changed since.
 
 use serde::{Deserialize, Serialize};

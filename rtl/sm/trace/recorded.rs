@@ -3,8 +3,9 @@
 //!
 //! SASS instructions go to a pipe by their class, with the latency of the PTX instruction of the same kind or
 //! that of the recorded architecture. Matrix products go to the tensor pipe, by their number of
-//! multiplications. If the machine lacks a unit, GPUs without it are followed: matrix products go to the SP
-//! pipe. Texture and surface accesses, for which a trace has no addresses, go to the SFU pipe.
+//! multiplications. If the machine lacks a unit, instructions go where GPUs without that unit execute them:
+//! matrix products go to the SP pipe. Texture and surface accesses, for which a trace has no addresses, go to
+//! the SFU pipe.
 
 use std::sync::Arc;
 

@@ -3,8 +3,8 @@
 //! replaces the program counter, the SIMT stack and address registers: it gives the next instruction, its
 //! lanes and their addresses.
 //!
-//! None of this is hardware, just as the trace file is not. The state that the core itself has of a warp, the
-//! index of its next instruction and the active lanes, is kept in the SIMT stack.
+//! None of this is hardware, nor is the trace file. The state that the core itself has of a warp, the index
+//! of its next instruction and the active lanes, is kept in the SIMT stack.
 
 use std::fmt;
 use std::sync::Arc;

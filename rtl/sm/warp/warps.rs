@@ -18,7 +18,7 @@ pub(in crate::sm) struct Warp {
     pub rows: u16,
     /// Number of load beats without a reply.
     loads: u16,
-    /// Number of store beats without an acknowledgement, plus atomics without a reply.
+    /// Number of store beats without an acknowledgment, plus atomics without a reply.
     stores: u16,
     /// Lanes already served of an instruction that issues several times, once for each group of its lanes.
     pub served: u32,

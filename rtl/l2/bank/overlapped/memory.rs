@@ -38,7 +38,7 @@ struct Fetch {
     /// Bursts to fetch.
     #[payload(only(let Some(count) = shape.by_burst), width = count)]
     bursts: Bursts,
-    /// Cycle of the lookup that missed: statistics, no hardware.
+    /// Cycle of the lookup that missed: statistics, not hardware.
     #[payload(skip)]
     missed: u64,
 }

@@ -13,7 +13,7 @@
 //!
 //! Writes of a whole line need no fetch, unless `write_miss` requires one. With byte masks, no write needs a
 //! fetch (`partial`). A line may be partially present, by sectors (`sectors`). Misses that bypass the bank
-//! are handled in `passing`. `memory` explains why no fetch reads stale data from memory.
+//! are handled in `bypass_buffer`. `memory` explains why no fetch reads stale data from memory.
 //!
 //! No deadlock: every burst from memory has a reserved way. A lookup stalls for a way, an MSHR entry or a
 //! queue, and these become free as bursts, replies and waiters advance.
@@ -182,7 +182,7 @@ impl Overlapped {
 
     /// Lists registers, memories and logic.
     pub fn describe(&self, to: &mut dyn Describe) {
-        // `matched` and `lacking` are no registers: hardware repeats the lookup in every cycle.
+        // `matched` and `lacking` are not registers: hardware repeats the lookup in every cycle.
         let Self { core, write_miss: _, matched: _, masks, pieces: _, memory, lacking: _, passing } = self;
         core.describe(to, |to| {
             if let Some(masks) = masks {

@@ -129,7 +129,7 @@ impl Overlapped {
         match reason {
             Stall::ReplyQueue => !lines.replies.has_room(),
             // A hit checks for room for its reply before it checks the port. With an atomic buffer, the
-            // access may need no port any more.
+            // access may no longer need a port.
             Stall::Port => !can_write && lines.replies.has_room() && lines.atomic_buffer.is_none(),
             // With sector fetches, an access before this one may have written the missing bytes.
             Stall::MissQueue => !self.core.by_sector && self.memory.room_for_fetch().is_err(),

@@ -37,9 +37,9 @@ pub struct Eviction {
     pub unheard: bool,
     /// Running number of the request that caused the eviction.
     pub id: u32,
-    /// Cycle of the lookup of the request that waits for the way: statistics, no hardware.
+    /// Cycle of the lookup of the request that waits for the way: statistics, not hardware.
     pub missed: u64,
-    /// Cycle in which the way was reserved: statistics, no hardware.
+    /// Cycle in which the way was reserved: statistics, not hardware.
     pub reserved: u64,
 }
 
@@ -88,7 +88,7 @@ pub(super) struct Job {
     pub who: u16,
     /// Running number of the request that caused the job.
     pub id: u32,
-    /// Cycle of the lookup that missed, for a fetch: statistics, no hardware.
+    /// Cycle of the lookup that missed, for a fetch: statistics, not hardware.
     #[payload(skip)]
     pub missed: u64,
 }

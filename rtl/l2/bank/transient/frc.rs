@@ -35,9 +35,8 @@
 //!
 //! Area order: entries x (a line and its tag); the tag comparators of one set.
 //!
-//! Part of `rtl/l2/bank.rs`.
-//! Twin: `golden/l2/frc.rs`.
-//! Bench: its own tests, `tb/l2/frc.rs`, and `tb/hdl/l2/frc.rs` beside `hdl/l2/ws_l2_frc.sv`.
+//! Part of `rtl/l2/bank.rs`. Twin: `golden/l2/frc.rs`. Bench: its own tests, `tb/l2/frc.rs`, and
+//! `tb/hdl/l2/frc.rs` with `hdl/l2/ws_l2_frc.sv`.
 
 use serde::{Deserialize, Serialize};
 
@@ -309,7 +308,7 @@ impl Frc {
         new
     }
 
-    /// Starts the writeback of the old line of an entry after no L1 has a copy any more.
+    /// Starts the writeback of the old line of an entry, once no L1 has a copy.
     ///
     /// # Panics
     /// If the entry has no old line, or one that is already being written.

@@ -48,7 +48,7 @@ struct Entry {
     step: Step,
     /// Cycle in which the current lookup is over.
     due: u64,
-    /// Cycle of the first lookup: statistics, no hardware.
+    /// Cycle of the first lookup: statistics, not hardware.
     missed: u64,
 }
 
