@@ -489,7 +489,7 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         name: "every recall is acknowledged once",
-        says: "recall packets = acknowledgements",
+        says: "recall packets = acknowledgments",
         on: On::Only(|s| s.has("noc.recall"), "no line is recalled"),
         holds: |s| vec![Equal(s.count("noc.recall.packets"), s.count("noc.recall_ack.packets"))],
     },
