@@ -140,7 +140,8 @@ impl ClosedForms {
 pub(crate) struct Table {
     pub node: Node,
     pub ports: Ports,
-    /// Logarithms of the ratios of CACTI's figures to the form, by log2 of words and log2 of bits per word.
+    /// Logarithms of the ratios of CACTI's figures to those of the closed forms, by log2 of words and log2 of
+    /// bits per word.
     pub corrections: BTreeMap<(u32, u32), Values>,
 }
 

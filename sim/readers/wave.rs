@@ -184,11 +184,11 @@ pub struct Waveform<W: Write + Seek> {
     /// Tick of the last step inside the window, even if it changed nothing.
     passed: u64,
     markers: Vec<Marker>,
-    /// Cycle at which the dump ends before its run and its window do, with the reason.
+    /// Cycle at which the dump ends early, that is before its window and before the run, with the reason.
     cut: Option<(u64, Cut)>,
 }
 
-/// Reason why a dump ends before its run and its window do.
+/// Reason why a dump ends before its window and before the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// The dump has reached its size limit.

@@ -53,7 +53,7 @@ pub struct Bliss {
     interval: u64,
     /// Requester of the last request served.
     last: u16,
-    /// Number of requests of this requester served since, one after the other.
+    /// Number of further requests of this requester that were served directly after the first one.
     count: u32,
     /// True for each requester that is blacklisted.
     blacklist: Box<[bool]>,
