@@ -16,7 +16,7 @@ use crate::{Figure, FigureError, Session};
 /// Figures that compare with Accel-Sim.
 pub(super) const FIGURES: &[Figure] = &[Figure {
     name: "accelsim/cycles",
-    description: "Cycles of 18 kernels beside Accel-Sim's, traces of the same programs in both",
+    description: "Cycles of 18 kernels, compared with Accel-Sim on traces of the same programs",
     draw: cycles,
 }];
 

@@ -33,17 +33,17 @@ use timed::timed;
 pub(super) const FIGURES: &[Figure] = &[
     Figure {
         name: "anssari2012/table4.3",
-        description: "Area, leakage and energy of the published caches, beside CACTI and our model",
+        description: "Area, leakage and energy of the published caches, compared with CACTI and our model",
         draw: |_| table43::table43(),
     },
     Figure {
         name: "anssari2012/fig4",
-        description: "Sharing tracker and selective bypass without time: DRAM traffic, miss rates and energy",
+        description: "Sharing tracker and selective bypass without timing: DRAM traffic, miss rates and energy",
         draw: fig4,
     },
     Figure {
         name: "anssari2012/timed",
-        description: "The same on the clocked machine, and what becomes of the tracker's forwards",
+        description: "The same on the clocked machine, and the outcomes of the tracker's forwards",
         draw: timed,
     },
     Figure {
@@ -53,10 +53,14 @@ pub(super) const FIGURES: &[Figure] = &[
     },
     Figure {
         name: "anssari2012/stale",
-        description: "Section 3.2, cycle by cycle: a unit reads what it has overwritten, and does not",
+        description: "Section 3.2, cycle by cycle: a unit reads stale data, and how the tracker prevents it",
         draw: stale::stale,
     },
-    Figure { name: "anssari2012/table4.2", description: "What each benchmark shares, by rules", draw: table42 },
+    Figure {
+        name: "anssari2012/table4.2",
+        description: "Data that each benchmark shares, classified by rules",
+        draw: table42,
+    },
 ];
 
 /// Benchmarks of Table 4.2 with their names in the thesis, each with the kernel of the suite that represents

@@ -10,17 +10,17 @@ use crate::Figure;
 pub(super) const FIGURES: &[Figure] = &[
     Figure {
         name: "area/errors",
-        description: "How far estimates are from memories that CACTI computed",
+        description: "Errors of the area estimates, compared with memories that CACTI computed",
         draw: |_| errors::errors(),
     },
     Figure {
         name: "area/schemes",
-        description: "What each scheme adds to the machine, and the counts that papers give of theirs",
+        description: "Structures that each scheme adds to the machine, and the counts that the papers give",
         draw: |_| schemes::schemes(),
     },
     Figure {
         name: "area/synthesis",
-        description: "Parts mapped to gates, beside what is estimated of them",
+        description: "Components mapped to gates, compared with their estimates",
         draw: |_| synthesis::synthesis(),
     },
 ];

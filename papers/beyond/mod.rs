@@ -19,22 +19,22 @@ use miette::Report;
 pub(super) const FIGURES: &[Figure] = &[
     Figure {
         name: "beyond/pareto",
-        description: "Designs and several together: speed-up, energy and area, and which of them no other beats",
+        description: "Designs and combinations of several: speed-up, energy and area, and the Pareto front",
         draw: pareto::pareto,
     },
     Figure {
         name: "beyond/frc",
-        description: "What an FRC gains, by MSHRs of the L1s, by how an eviction ends and by the width of the DRAM's bus",
+        description: "Speed-up by an FRC, by MSHRs of the L1s, end of an eviction and width of the DRAM bus",
         draw: frc::frc,
     },
     Figure {
         name: "beyond/sectors",
-        description: "Sectors against whole lines, in the L1, in the L2 and in both",
+        description: "Sectors instead of whole lines, in the L1, in the L2 and in both",
         draw: sectors::sectors,
     },
     Figure {
         name: "beyond/strides",
-        description: "What padded rows gain alone of what a scheme gains",
+        description: "Speed-up by schemes, by padded rows, and by schemes on padded rows",
         draw: strides::strides,
     },
 ];

@@ -28,16 +28,16 @@ pub(super) const FIGURES: &[Figure] = &[
     Figure { name: "candel2018/fig2", description: "Three replacements of one line, cycle by cycle", draw: fig2 },
     Figure {
         name: "candel2018/fig4",
-        description: "Operations a cycle with Fetch and Replacement Caches and with larger L2s",
+        description: "Operations per cycle with Fetch and Replacement Caches and with larger L2s",
         draw: fig4,
     },
-    Figure { name: "candel2018/fig5", description: "L2 misses a thousand operations", draw: fig5 },
-    Figure { name: "candel2018/fig6", description: "How long misses are held up in the L2", draw: fig6 },
+    Figure { name: "candel2018/fig5", description: "L2 misses per thousand operations", draw: fig5 },
+    Figure { name: "candel2018/fig6", description: "Delay of misses in the L2", draw: fig6 },
     Figure { name: "candel2018/fig7", description: "Misses that the Fetch and Replacement Cache serves", draw: fig7 },
-    Figure { name: "candel2018/mshrs", description: "What an FRC gains by the MSHRs of the L1s", draw: mshrs },
+    Figure { name: "candel2018/mshrs", description: "Speed-up by an FRC, by number of MSHRs of the L1s", draw: mshrs },
     Figure {
         name: "candel2018/area",
-        description: "What an FRC costs, against twice the bank",
+        description: "Area of an FRC, compared with doubling the bank",
         draw: |_| area::area(),
     },
 ];

@@ -38,26 +38,34 @@ use table3::table3;
 
 /// Figures of khairy2015.
 pub(super) const FIGURES: &[Figure] = &[
-    Figure { name: "khairy2015/fig2", description: "No caches, bounded caches and unbounded ones", draw: fig2 },
-    Figure { name: "khairy2015/fig3", description: "By whom lines were used before they are found", draw: fig3 },
+    Figure { name: "khairy2015/fig2", description: "No caches, bounded caches and unbounded caches", draw: fig2 },
+    Figure {
+        name: "khairy2015/fig3",
+        description: "Hits in L1 and L2 by the last user of the line: thread, warp, CTA, SM, launch",
+        draw: fig3,
+    },
     Figure { name: "khairy2015/fig4", description: "Refusals of the L1 by reason, and its misses", draw: fig4 },
     Figure {
         name: "khairy2015/fig5",
-        description: "Sets of lines under sequential and pseudo-random interleaving",
+        description: "Sets that lines map to, with sequential and pseudo-random interleaving",
         draw: |_| fig5(),
     },
-    Figure { name: "khairy2015/fig6", description: "Sets that rows of a matrix meet in", draw: |_| fig6() },
-    Figure { name: "khairy2015/fig8", description: "IPC of DWT-PRIC and of its parts", draw: fig8 },
-    Figure { name: "khairy2015/fig9", description: "DWT-PRIC against CCWS and MRPB", draw: fig9 },
+    Figure { name: "khairy2015/fig6", description: "Sets that the rows of a matrix map to", draw: |_| fig6() },
+    Figure { name: "khairy2015/fig8", description: "IPC of DWT-PRIC and of its components", draw: fig8 },
+    Figure { name: "khairy2015/fig9", description: "DWT-PRIC compared with CCWS and MRPB", draw: fig9 },
     Figure { name: "khairy2015/fig10", description: "Misses that DWT-PRIC avoids", draw: fig10 },
     Figure { name: "khairy2015/fig11", description: "Refusals that DWT-PRIC avoids", draw: fig11 },
-    Figure { name: "khairy2015/fig12", description: "Pseudo-random sets against higher associativity", draw: fig12 },
+    Figure {
+        name: "khairy2015/fig12",
+        description: "Pseudo-random set indices compared with higher associativity",
+        draw: fig12,
+    },
     Figure {
         name: "khairy2015/table3",
-        description: "Warps a scheduler: an exhaustive search, and DWT-CS",
+        description: "Warps per scheduler: exhaustive search and DWT-CS",
         draw: table3,
     },
-    Figure { name: "khairy2015/counters", description: "State of DWT-CS and of CCWS", draw: |_| counters() },
+    Figure { name: "khairy2015/counters", description: "Hardware state of DWT-CS and of CCWS", draw: |_| counters() },
 ];
 
 /// Machine that models the paper's GPU.

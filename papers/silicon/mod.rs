@@ -8,6 +8,6 @@ use crate::Figure;
 /// Figures that compare with real GPUs.
 pub(super) const FIGURES: &[Figure] = &[Figure {
     name: "silicon/kernels",
-    description: "Cycles, hit rates and DRAM traffic of the suite beside an H100",
+    description: "Cycles, hit rates and DRAM traffic of the suite, compared with an H100",
     draw: kernels::draw,
 }];

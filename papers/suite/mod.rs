@@ -24,7 +24,7 @@ use warpsieve::run::{profile, ratio};
 /// Figure about the suite.
 pub(super) const FIGURES: &[Figure] = &[Figure {
     name: "suite",
-    description: "All kernels: what the machine does with them, and without time beside reference figures",
+    description: "All kernels: statistics of the machine, and caches without timing compared with reference figures",
     draw: suite,
 }];
 

@@ -33,16 +33,20 @@ pub(super) const FIGURES: &[Figure] = &[
     },
     Figure { name: "xie2013/fig4", description: "The worked example of the heuristic", draw: |_| fig4() },
     Figure { name: "xie2013/fig5", description: "Speedup of cached loads at three sizes of the L1", draw: fig5 },
-    Figure { name: "xie2013/mrq", description: "MRQ beside a rule that looks at one load at a time", draw: mrq },
+    Figure {
+        name: "xie2013/mrq",
+        description: "MRQ, compared with a rule that considers one load at a time",
+        draw: mrq,
+    },
     Figure {
         name: "xie2013/profiles",
-        description: "Loads profiled on caches without time and on the clocked machine",
+        description: "Loads profiled on caches without timing and on the clocked machine",
         draw: profiles,
     },
-    Figure { name: "xie2013/efficiency", description: "How long it takes to optimize each kernel", draw: efficiency },
+    Figure { name: "xie2013/efficiency", description: "Time to optimize each kernel", draw: efficiency },
     Figure {
         name: "xie2013/listings",
-        description: "A PTX text before and after its loads get operators",
+        description: "A PTX text before and after cache operators are added to its loads",
         draw: |_| listings(),
     },
 ];
