@@ -249,8 +249,8 @@ pub fn run<E>(
     while (bench.next < trace.len() || !window.pending.is_empty()) && interrupt.load(Ordering::Relaxed) == 0 {
         let Some(tick) = sim.step(&mut bench) else { break };
         if std::mem::take(&mut bench.waits) {
-            // Sleeping until a cycle this far ahead would wake the block many times before, so the simulator
-            // is notified directly.
+            // A block that sleeps until a distant cycle is woken many times before that cycle, so the
+            // simulator is told the cycle directly.
             sim.wake_at(id(FEEDER), trace[bench.next].cycle);
         }
         let now = tick.saturating_sub(LEAD);
