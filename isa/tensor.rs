@@ -272,8 +272,8 @@ impl Form {
         }
     }
 
-    /// Returns the steps of the product. A step computes two registers of D, or one if two need more than two
-    /// registers of A or B.
+    /// Returns the steps of the product. A step computes two registers of D, or only one if the two together
+    /// would need more than two registers of A or B.
     #[must_use]
     pub fn steps(&'static self, factor: Factor, sum: Sum) -> Vec<TensorOp> {
         let (sums, per) = (self.sums(sum), sum.per_register());
