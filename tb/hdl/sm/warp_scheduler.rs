@@ -3,7 +3,7 @@
 //! | testpoint                                                                | where                         |
 //! |--------------------------------------------------------------------------|-------------------------------|
 //! | greedy-then-oldest; loose round robin                                    | size drawn                    |
-//! | the warp issued last stalls, is ready again, was replaced by another     | slots that are launched again |
+//! | the warp issued last stalls, becomes ready again, or has been replaced   | slots that are launched again |
 //! | several warps launch in one cycle, as those of a CTA                     | `launch`                      |
 //! | an issue and a launch in one cycle                                       | `cycle`                       |
 //! | the pick is the first ready warp in launch order, or the next ready slot | `expected`                    |
