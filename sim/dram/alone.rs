@@ -250,7 +250,7 @@ pub fn run<E>(
         let Some(tick) = sim.step(&mut bench) else { break };
         if std::mem::take(&mut bench.waits) {
             // A block that sleeps until a distant cycle is woken many times before that cycle, so the
-            // simulator is told the cycle directly.
+            // simulator gets the cycle directly.
             sim.wake_at(id(FEEDER), trace[bench.next].cycle);
         }
         let now = tick.saturating_sub(LEAD);
