@@ -1,4 +1,4 @@
-// Rows of inputs in, rows of outputs out: a number of rows, then so many of them, until there are no more.
+// Reads rows of inputs and writes rows of outputs. The input is a number of rows, followed by the rows, repeated until it ends.
 #include "Vtop.h"
 #include <cstdio>
 #include <cstdlib>
