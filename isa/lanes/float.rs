@@ -74,8 +74,8 @@ pub(super) fn single<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N]
     from_fn(|i| C::wrap(single_bits(r[i])))
 }
 
-/// Returns the minimum or maximum of the operands' magnitudes. A result other than NaN may get the product of
-/// the signs.
+/// Returns the minimum or maximum of the operands' magnitudes. Under [`SignHandling::Product`], the result
+/// gets the product of the operands' signs, unless it is NaN.
 #[inline(never)]
 fn extremum<C: Cell, const N: usize>(op: &AluOp, a: &[f32; N], b: &[f32; N]) -> [C; N] {
     let magnitudes = single_nearest(op, &a.map(f32::abs), &b.map(f32::abs), a);
