@@ -123,7 +123,7 @@ fn a_trace_goes_on_with_the_ctas_that_were_running() {
     let list = folder.path("kernelslist.g");
     let whole = folder.statistics(&["replay", &list]);
     let cycles = whole["cycles"].as_u64().unwrap();
-    // Points in each of the kernels, and several in the long ones.
+    // Eighths of the run: each kernel contains at least one, and the long kernels contain several.
     for part in sampled(1..8, 4) {
         let checkpoint = folder.saved_at(cycles * part / 8, &["replay", &list]);
         assert_eq!(folder.statistics(&["replay", &list, "--resume", &checkpoint]), whole, "{part} eighths");
