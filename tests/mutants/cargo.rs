@@ -53,9 +53,11 @@ fn cargo(root: &Path, tree: &Tree, arguments: &[&str]) -> Result<(bool, Vec<Valu
 /// # Errors
 /// Fails if other code does not compile either.
 pub fn refused(root: &Path, tree: &Tree) -> Result<BTreeSet<u32>, String> {
-    let packages = tree.packages(root);
+    // The name of a package in a nested folder is not its path, so packages are named by their addresses.
+    let address = |folder: String| format!("file://{}", tree.folder.join(folder).display());
+    let packages: Vec<_> = tree.packages(root).into_iter().map(address).collect();
     let mut arguments = vec!["check", "--quiet", "--keep-going", "--lib"];
-    arguments.extend(packages.iter().flat_map(|folder| ["--package", folder.as_str()]));
+    arguments.extend(packages.iter().flat_map(|package| ["--package", package.as_str()]));
     let (success, messages) = cargo(root, tree, &arguments)?;
     let mut refused = BTreeSet::new();
     for message in messages.iter().map(|message| &message["message"]).filter(|message| message["level"] == "error") {
