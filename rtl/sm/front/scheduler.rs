@@ -18,8 +18,10 @@
 //! A throttle restricts the warps through the pool too: to the oldest that can issue, or to those that may
 //! load.
 //!
-//! Part of `rtl/sm/core.rs`. Twin: `golden/interp.rs`, whole kernels. Bench: its own tests,
-//! `tb/sm/timing.rs`, and `tb/hdl/sm/warp_scheduler.rs` with `hdl/sm/ws_sm_warp_scheduler.sv`.
+//! Part of `rtl/sm/core.rs`.
+//! Twin: `golden/interp.rs`, whole kernels.
+//! Bench: its own tests, `tb/sm/timing.rs`, and `tb/hdl/sm/warp_scheduler.rs` with
+//! `hdl/sm/ws_sm_warp_scheduler.sv`.
 
 use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
