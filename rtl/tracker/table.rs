@@ -14,8 +14,9 @@
 //! One of these operations per cycle, which is checked: one read and one write of a set. `clear` works on all
 //! sets at once, between kernels. SMs are numbered from the first SM that the tracker serves.
 //!
-//! Part of `rtl/tracker/bank.rs`. Twin: `golden/hybrid/tracker.rs`. Bench: `tb/tracker`, and
-//! `tb/hdl/tracker/sharer_table.rs` with `hdl/tracker/ws_tracker_sharer_table.sv`.
+//! Part of `rtl/tracker/bank.rs`.
+//! Twin: `golden/hybrid/tracker.rs`.
+//! Bench: `tb/tracker`, and `tb/hdl/tracker/sharer_table.rs` with `hdl/tracker/ws_tracker_sharer_table.sv`.
 
 use serde::{Deserialize, Serialize};
 

@@ -22,8 +22,9 @@
 //!
 //! Area order: two comparators per row, of lines for `poison` and of tickets for `arrived`.
 //!
-//! Part of `rtl/tracker/bank.rs`. Twin: none; `golden/consistency.rs` judges what loads return. Bench:
-//! `tb/tracker`, and `tb/hdl/tracker/transfers.rs` with `hdl/tracker/ws_tracker_transfers.sv`.
+//! Part of `rtl/tracker/bank.rs`.
+//! Twin: none; `golden/consistency.rs` judges what loads return.
+//! Bench: `tb/tracker`, and `tb/hdl/tracker/transfers.rs` with `hdl/tracker/ws_tracker_transfers.sv`.
 
 use serde::{Deserialize, Serialize};
 

@@ -11,8 +11,9 @@
 //! 3. `show` for new head instructions; for the successor of an issued one also before `release`, with the
 //!    same hazards.
 //!
-//! Part of `rtl/sm/core.rs`. Twin: `golden/interp.rs`, whole kernels. Bench: its own tests,
-//! `tb/sm/timing.rs`, and `tb/hdl/sm/scoreboard.rs` with `hdl/sm/ws_sm_scoreboard.sv`.
+//! Part of `rtl/sm/core.rs`.
+//! Twin: `golden/interp.rs`, whole kernels.
+//! Bench: its own tests, `tb/sm/timing.rs`, and `tb/hdl/sm/scoreboard.rs` with `hdl/sm/ws_sm_scoreboard.sv`.
 
 use isa::program::RegMask;
 use serde::{Deserialize, Serialize};

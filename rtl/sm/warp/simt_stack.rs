@@ -15,8 +15,9 @@
 //! In each cycle, a scheduler performs at most one of `advance`, `branch` and `exit`, on one of its own
 //! warps. `start` applies only to warps that do not run.
 //!
-//! Part of `rtl/sm/core.rs`. Twin: `golden/interp.rs`, whole kernels. Bench: its own tests,
-//! `tb/sm/control.rs`, and `tb/hdl/sm/simt_stack.rs` with `hdl/sm/ws_sm_simt_stack.sv`.
+//! Part of `rtl/sm/core.rs`.
+//! Twin: `golden/interp.rs`, whole kernels.
+//! Bench: its own tests, `tb/sm/control.rs`, and `tb/hdl/sm/simt_stack.rs` with `hdl/sm/ws_sm_simt_stack.sv`.
 
 use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;

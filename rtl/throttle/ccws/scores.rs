@@ -29,8 +29,10 @@
 //! works in one cycle: 18 subtractions behind a product, and a sum over all warps. A machine could spend more
 //! cycles on the division, because an event arrives cycles after its miss.
 //!
-//! Part of `rtl/sm/core.rs`. Twin: `golden/throttle/ccws.rs`. Bench: its own tests, `tb/throttle/ccws.rs`,
-//! and `tb/hdl/throttle/ccws/scores.rs` with `hdl/throttle/ccws/ws_throttle_ccws_scores.sv`.
+//! Part of `rtl/sm/core.rs`.
+//! Twin: `golden/throttle/ccws.rs`.
+//! Bench: its own tests, `tb/throttle/ccws.rs`, and `tb/hdl/throttle/ccws/scores.rs` with
+//! `hdl/throttle/ccws/ws_throttle_ccws_scores.sv`.
 
 use arbitrary_int::traits::Integer;
 use arbitrary_int::u18;

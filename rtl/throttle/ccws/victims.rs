@@ -13,8 +13,10 @@
 //! one `on_miss` or `on_store` per cycle.
 //! Area: 16 tags per warp, and the owner of every line.
 //!
-//! Part of `rtl/l1/cache.rs`. Twin: `golden/throttle/ccws.rs`. Bench: `tb/throttle/ccws.rs`, and
-//! `tb/hdl/throttle/ccws/victims.rs` with `hdl/throttle/ccws/ws_throttle_ccws_victims.sv`.
+//! Part of `rtl/l1/cache.rs`.
+//! Twin: `golden/throttle/ccws.rs`.
+//! Bench: `tb/throttle/ccws.rs`, and `tb/hdl/throttle/ccws/victims.rs` with
+//! `hdl/throttle/ccws/ws_throttle_ccws_victims.sv`.
 
 use serde::{Deserialize, Serialize};
 

@@ -23,8 +23,9 @@
 //!
 //! Area: the sums, the best count, the memo.
 //!
-//! Twin: `golden/throttle/dwt_cs.rs`. Bench: `tb/throttle/coordinator.rs`, and
-//! `tb/hdl/throttle/coordinator.rs` with `hdl/throttle/ws_throttle_coordinator.sv`.
+//! Twin: `golden/throttle/dwt_cs.rs`.
+//! Bench: `tb/throttle/coordinator.rs`, and `tb/hdl/throttle/coordinator.rs` with
+//! `hdl/throttle/ws_throttle_coordinator.sv`.
 
 use arbitrary_int::{u27, u31};
 use serde::{Deserialize, Serialize};

@@ -21,8 +21,10 @@
 //! A period counts the instructions issued in its cycles. A miss is counted one cycle after it happened, when
 //! the core receives it. The first period begins with the first cycle of the kernel.
 //!
-//! Part of `rtl/sm/core.rs`. Twin: `golden/throttle/dwt_cs.rs`. Bench: its own tests,
-//! `tb/throttle/coordinator.rs`, and `tb/hdl/throttle/monitor.rs` with `hdl/throttle/ws_throttle_monitor.sv`.
+//! Part of `rtl/sm/core.rs`.
+//! Twin: `golden/throttle/dwt_cs.rs`.
+//! Bench: its own tests, `tb/throttle/coordinator.rs`, and `tb/hdl/throttle/monitor.rs` with
+//! `hdl/throttle/ws_throttle_monitor.sv`.
 
 use arbitrary_int::traits::Integer;
 use serde::{Deserialize, Serialize};

@@ -35,8 +35,9 @@
 //!
 //! Area order: entries x (a line and its tag); the tag comparators of one set.
 //!
-//! Part of `rtl/l2/bank.rs`. Twin: `golden/l2/frc.rs`. Bench: its own tests, `tb/l2/frc.rs`, and
-//! `tb/hdl/l2/frc.rs` with `hdl/l2/ws_l2_frc.sv`.
+//! Part of `rtl/l2/bank.rs`.
+//! Twin: `golden/l2/frc.rs`.
+//! Bench: its own tests, `tb/l2/frc.rs`, and `tb/hdl/l2/frc.rs` with `hdl/l2/ws_l2_frc.sv`.
 
 use serde::{Deserialize, Serialize};
 
