@@ -26,7 +26,7 @@ use std::sync::Arc;
 use bitvec::slice::BitSlice;
 use bitvec::vec::BitVec;
 
-pub use polynomial::{is_irreducible, polynomial_for, power_of_x};
+pub use polynomial::{is_irreducible, polynomial_for, power_of_x, powers_of_x};
 
 use serde::{Deserialize, Serialize};
 use serde_big_array::Array as BigArray;
@@ -104,12 +104,12 @@ pub struct IndexUnit {
     /// Line-address bits whose exclusive or is index bit `j`, for each row `j`.
     rows: Box<[BitVec]>,
     /// Index contribution of every value of every line-address byte. The function is linear, so the index of
-    /// an address is the exclusive or of the contributions of its bytes.
+    /// an address is the exclusive or of the contributions of its bytes. Empty for plain bit selection.
     tables: Box<[BigArray<u16, 256>]>,
     /// Low line-address bits that map to each index if all upper bits are 0; used to rebuild the line address
-    /// of a tag.
+    /// of a tag. Empty for plain bit selection.
     low_bits: Box<[u32]>,
-    /// Mask of the low line-address bits if these are the index, which then needs no tables.
+    /// Mask of the low line-address bits for plain bit selection, which needs no tables.
     linear: Option<u32>,
 }
 
@@ -124,22 +124,12 @@ impl IndexUnit {
         let offset = line_bytes.ilog2();
         let columns: Vec<u16> = (0..line_bits).map(|k| config.column(k, Shape { bits, offset })).collect();
         let row = |j: u32| columns.iter().map(|column| column >> j & 1 != 0).collect();
-        let table = |byte: usize| {
-            let mut table = BigArray([0; 256]);
-            for (value, entry) in table.iter_mut().enumerate() {
-                let set_bits = (0..8).filter(|bit| value >> bit & 1 != 0);
-                *entry = set_bits.filter_map(|bit| columns.get(byte * 8 + bit)).fold(0, |index, h| index ^ h);
-            }
-            table
-        };
-        let bytes = (line_bits as usize).div_ceil(8);
         let rows: Box<[BitVec]> = (0..bits).map(row).collect();
-        let mut unit = Self {
-            linear: rows.iter().enumerate().all(|(j, row)| row.iter_ones().eq([j])).then_some(sets - 1),
-            rows,
-            tables: (0..bytes).map(table).collect(),
-            low_bits: Box::default(),
-        };
+        if rows.iter().enumerate().all(|(j, row)| row.iter_ones().eq([j])) {
+            return Self { rows, tables: Box::default(), low_bits: Box::default(), linear: Some(sets - 1) };
+        }
+        let tables = columns.chunks(8).map(contributions).collect();
+        let mut unit = Self { rows, tables, low_bits: Box::default(), linear: None };
         let mut low_bits = vec![0; sets as usize];
         for low in 0..sets {
             low_bits[unit.index(u64::from(low)) as usize] = low;
@@ -168,7 +158,7 @@ impl IndexUnit {
     /// index function.
     #[must_use]
     pub fn low_bits_of(&self, index: u32) -> u32 {
-        self.low_bits[index as usize]
+        if self.linear.is_some() { index } else { self.low_bits[index as usize] }
     }
 
     /// Returns the number of index bits.
@@ -210,6 +200,17 @@ impl IndexUnit {
             to.logic("index_bit", Logic::XorTree { fan_in });
         }
     }
+}
+
+/// Returns the index contribution of every value of a line-address byte, whose bits flip the index bits of
+/// `columns`. A value flips what the value without its lowest 1 flips, and the column of that 1.
+fn contributions(columns: &[u16]) -> BigArray<u16, 256> {
+    let mut table = BigArray([0; 256]);
+    for value in 1..table.len() {
+        let column = columns.get(value.trailing_zeros() as usize).copied().unwrap_or(0);
+        table[value] = table[value & (value - 1)] ^ column;
+    }
+    table
 }
 
 /// Column `k` of plain bit selection: the index bit that equals bit `k` of the line address.

@@ -24,20 +24,21 @@ pub fn is_irreducible(polynomial: u32) -> bool {
     degree >= 1 && (2..1 << (degree / 2 + 1)).all(|divisor| remainder(polynomial, divisor) != 0)
 }
 
-/// Returns `x^k` modulo `polynomial`: a linear feedback shift register, clocked `k` times. Modulo 1, the
-/// result is 0.
+/// Yields the powers of `x` modulo `polynomial`, from `x^0`: the states of a linear feedback shift register.
+/// Modulo 1, all are 0.
+pub fn powers_of_x(polynomial: u32) -> impl Iterator<Item = u16> {
+    let degree = polynomial.ilog2();
+    let step = move |power: &u32| {
+        let shifted = power << 1;
+        Some(if shifted >> degree & 1 != 0 { shifted ^ polynomial } else { shifted })
+    };
+    std::iter::successors(Some(u32::from(degree != 0)), step).map(|power| power as u16)
+}
+
+/// Returns `x^k` modulo `polynomial`.
 #[must_use]
 pub fn power_of_x(k: u32, polynomial: u32) -> u16 {
-    let degree = polynomial.ilog2();
-    if degree == 0 {
-        return 0;
-    }
-    let step = |power: u32| {
-        let shifted = power << 1;
-        if shifted >> degree & 1 != 0 { shifted ^ polynomial } else { shifted }
-    };
-
-    (0..k).fold(1, |power, _| step(power)) as u16
+    powers_of_x(polynomial).nth(k as usize).unwrap_or(0)
 }
 
 fn remainder(mut dividend: u32, divisor: u32) -> u32 {

@@ -18,7 +18,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::index::{polynomial_for, power_of_x};
+use crate::index::{polynomial_for, powers_of_x};
 use crate::kernel::{Describe, Logic};
 
 /// Interleaving of units of one size.
@@ -49,11 +49,15 @@ impl Hash {
     #[must_use]
     pub fn new(num_partitions: u32) -> Option<Self> {
         let polynomial = polynomial_for(num_partitions).filter(|_| num_partitions <= 1 << TURN_BITS)?;
-        let bits = num_partitions.ilog2();
         // Bit k of the run number within a partition stands for x^(bits + k).
-        let flips = |j: usize, k: u32| u64::from(power_of_x(bits + k, polynomial) >> j & 1) << k;
-        let row = |j: usize| (0..u64::BITS).fold(0, |row, k| row | flips(j, k));
-        Some(Self { rows: std::array::from_fn(row) })
+        let powers = powers_of_x(polynomial).skip(num_partitions.ilog2() as usize);
+        let mut rows = [0; TURN_BITS];
+        for (k, power) in (0..u64::BITS).zip(powers) {
+            for (j, row) in rows.iter_mut().enumerate() {
+                *row |= u64::from(power >> j & 1) << k;
+            }
+        }
+        Some(Self { rows })
     }
 
     /// Returns the bits of the turn that are inverted for a run number within a partition.
