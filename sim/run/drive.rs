@@ -411,6 +411,10 @@ impl<'o> Drive<'o> {
             self.observers.look_before(&self.sim, &self.machine, end)?;
             if may_part && !self.watches.circles.is_watching() && self.machine.outstanding_ctas() > 0 {
                 self.run_in_islands(end.min(looks.next).min(saves.next));
+                // The core at fault has missed its edges since.
+                if self.machine.is_called() && self.machine.fault().is_some() {
+                    return Ok(());
+                }
             }
             let moved = self.sim.step_before(end, &mut self.machine).is_some();
             if !moved && self.sim.next_tick().is_some() {
