@@ -142,6 +142,14 @@ mod tests {
     }
 
     #[test]
+    fn every_field_has_the_width_of_what_it_numbers() {
+        let mapping = mapping(AddressMapping::RowBankColumn, GroupBits::Low);
+        let DramConfig { rows, columns, .. } = reference();
+        let widths = [mapping.bank_bits(), mapping.row_bits(), mapping.column_bits()];
+        assert_eq!(widths, [reference().banks(), rows, columns].map(u32::ilog2));
+    }
+
+    #[test]
     fn the_reference_reads_row_bank_group_and_column_from_contiguous_fields() {
         let mapping = mapping(AddressMapping::RowBankColumn, GroupBits::Low);
         // Request of the reference traces: row 900, bank 2 of group 3, column 5.

@@ -577,6 +577,41 @@ pub(super) mod tests {
         }
     }
 
+    /// Blocks that record the order in which they are evaluated.
+    #[derive(Default)]
+    struct Recorder(Vec<BlockId>);
+
+    impl Blocks for Recorder {
+        fn population(&self) -> Vec<u8> {
+            vec![12]
+        }
+        fn eval(&mut self, block: BlockId, _: &mut Edge<'_>) -> Sleep {
+            self.0.push(block);
+            Sleep::UntilEvent
+        }
+        fn describe(&self, _: BlockId, _: &mut dyn Describe) {}
+    }
+
+    #[test]
+    fn each_seed_evaluates_every_block_once_in_an_order_of_its_own() {
+        let order = |shuffle| {
+            let mut blocks = Recorder::default();
+            let mut sim = Simulator::new(&[1], &blocks, Mode { shuffle, ..Mode::default() });
+            sim.step(&mut blocks);
+            blocks.0
+        };
+        let plain = order(None);
+        let mut orders: Vec<_> = (1..5).map(|seed| order(Some(seed))).collect();
+        for shuffled in &orders {
+            assert_ne!(*shuffled, plain);
+            let mut sorted = shuffled.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, plain);
+        }
+        orders.dedup();
+        assert_eq!(orders.len(), 4);
+    }
+
     #[test]
     fn whoever_is_sent_a_beat_is_touched_and_once_asked_no_more() {
         let mut ring = Ring::new(1);

@@ -425,3 +425,35 @@ impl Tags {
         self.index.line(self.entries.row(set)[way as usize].tag, set)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::linear::Linear;
+    use crate::kernel::{Edge, Wake};
+    use crate::replacement::lru::Lru;
+
+    #[test]
+    fn dropping_tags_without_data_leaves_lines_and_lets_the_next_miss_take_the_way() {
+        let place = CacheGeometry { group: "l1", path: "l1", sets: 2, ways: 2 };
+        let index = IndexUnit::new(&Linear {}.into(), 2, 128, 25);
+        let mut tags = Tags::new(&place, (&Lru {}.into(), true), index, 25, (1, false));
+        let mut wake = Wake::new(&[1]);
+        let mut cycle = 0..;
+        let mut at = |act: &mut dyn FnMut(&Edge<'_>)| {
+            let now = cycle.next().expect("cycles do not end");
+            act(&Edge::new(now, now, &mut wake));
+        };
+        let (line, hollow) = (2, 4);
+        let victim = tags.victim(0).expect("no way is reserved");
+        let way = victim.way;
+        at(&mut |at| tags.claim(at, 0, victim, Source { line, pc: 0 }));
+        at(&mut |at| assert!(tags.fill(at, 0, way)));
+        at(&mut |at| assert!(!tags.insert_tag_only(at, 0, hollow), "an invalid way is taken"));
+        assert!(matches!(tags.peek(0, hollow), Probe::TagOnly { .. }));
+        at(&mut |at| tags.drop_hollow(at));
+        assert_eq!(tags.peek(0, hollow), Probe::Absent);
+        assert_eq!(tags.peek(0, line), Probe::Present { way, modified: false });
+        assert_eq!(tags.victim(0).map(|victim| (victim.way, victim.holds)), Some((1 - way, false)));
+    }
+}

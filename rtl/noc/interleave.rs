@@ -177,6 +177,7 @@ impl Channels {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::index::power_of_x;
 
     fn interleave(num_partitions: u32, run_log2: u32, sharers: u32, hash: Option<Hash>) -> Interleave {
         Interleave { num_partitions, run_log2, sharers, hash }
