@@ -12,6 +12,10 @@ use super::source;
 /// Maximum length of a line in bytes.
 const LINE_BYTES: usize = 16 << 10;
 
+/// Maximum number of lines in succession that are no known command. A longer file is not a list: without this
+/// limit, a source without an end would be read forever.
+const MAX_UNKNOWN: usize = 1_000;
+
 /// Command of the traced program to the GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
@@ -56,8 +60,10 @@ impl KernelsList {
     /// Returns the next command, or `None` after the last command or after an error.
     ///
     /// # Errors
-    /// If a line begins like a command but is malformed.
+    /// If a line begins like a command but is malformed, or if more than 1,000 lines in succession are no
+    /// known commands.
     pub fn next_command(&mut self) -> Result<Option<Command>, TraceError> {
+        let mut unknown = 0;
         while !self.is_done && self.lines.advance()? {
             let line = self.lines.line().trim_ascii();
             let name = line.split(|&byte| byte == b',').next().unwrap_or(line);
@@ -69,7 +75,16 @@ impl KernelsList {
                 return Ok(Some(Command::Kernel { path }));
             }
             // Copies back to the host do not change the caches.
-            if name != b"MemcpyDtoH" {
+            if name == b"MemcpyDtoH" {
+                unknown = 0;
+            } else {
+                unknown += 1;
+                if unknown > MAX_UNKNOWN {
+                    self.is_done = true;
+                    return Err(self.lines.refuse(format!(
+                        "{MAX_UNKNOWN} lines before this one are no known commands: not a list of traces"
+                    )));
+                }
                 let message = format!("the line {} is not a known command: ignored", quoted(line));
                 self.lines.warn(message);
             }

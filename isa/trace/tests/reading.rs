@@ -370,6 +370,16 @@ fn the_highest_address_is_that_of_device_memory() {
 }
 
 #[test]
+fn a_file_of_unknown_lines_is_refused_before_its_end() {
+    let list = |text: String| KernelsList::new(Box::new(Cursor::new(text)), "l.g", Path::new(""));
+    let (unknown, kernel) = ("y\n".repeat(1_000), "kernel-1.traceg\n");
+    let accepted = list(format!("{unknown}{kernel}{unknown}{kernel}")).map(Result::unwrap);
+    assert_eq!(accepted.count(), 2, "each command begins a new succession");
+    let refused = list(format!("{unknown}y\n{kernel}")).next_command().unwrap_err();
+    assert_eq!(refused.to_string(), "l.g:1001: 1000 lines before this one are no known commands: not a list of traces");
+}
+
+#[test]
 fn a_list_has_copies_and_kernels_in_order() {
     let text = "MemcpyHtoD,0x00007f0000000000,4096\n\nkernel-1.traceg\nMemcpyDtoH,0x1,2\nfoo\nkernel-2.traceg.xz";
     let mut list = KernelsList::new(Box::new(Cursor::new(text)), "l.g", Path::new("dir"));
