@@ -129,11 +129,15 @@ enum Sources {
 impl Sources {
     fn of(arguments: &NewArguments) -> Result<Self, Report> {
         if let Some(url) = &arguments.git {
-            let is_plain = !url.is_empty()
+            // Cargo reads neither paths nor the short form of SSH addresses here.
+            let is_plain = url.split_once("://").is_some_and(|(scheme, rest)| !scheme.is_empty() && !rest.is_empty())
                 && !url.contains(|c: char| c.is_control() || c.is_whitespace() || c == '"' || c == '\\');
             return match is_plain {
                 true => Ok(Self::Git(url.clone())),
-                false => Err(miette!("`--git` is {url:?}, expected the URL of a repository")),
+                false => Err(miette!(
+                    "`--git` is {url:?}, expected the URL of a repository, such as https://host/name.git or \
+                     ssh://git@host/name.git"
+                )),
             };
         }
         let folder = arguments.path.as_deref().unwrap_or(Path::new(HOME));

@@ -96,7 +96,7 @@ fn what_is_there_stays_and_names_that_cannot_be_are_refused() {
     new(folder.path(), &["pric"]).refused(&["the name of a design, expected another name: designs/pric.toml"]);
     new(folder.path(), &["rtl"]).refused(&["the name of another crate or kind"]);
     new(folder.path(), &["mine", "--path", "."]).refused(&["does not contain the sources of warpsieve", "--path DIR"]);
-    for address in ["a\"b", "not a url", ""] {
+    for address in ["a\"b", "not a url", "", "../src", "git@host:a/b", "https://"] {
         new(folder.path(), &["mine", "--git", address]).refused(&["`--git` is", "expected the URL of a repository"]);
     }
     assert_eq!(entries(folder.path()), ["taken"]);
