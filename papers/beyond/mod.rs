@@ -3,6 +3,7 @@
 
 mod frc;
 mod pareto;
+mod prefetch;
 mod sectors;
 mod strides;
 
@@ -26,6 +27,11 @@ pub(super) const FIGURES: &[Figure] = &[
         name: "beyond/frc",
         description: "What an FRC gains, by MSHRs of the L1s, by how an eviction ends and by the width of the DRAM's bus",
         draw: frc::frc,
+    },
+    Figure {
+        name: "beyond/prefetch",
+        description: "Next-line, stride, many-thread-aware and stream prefetchers of the L1: speed-up, bytes, and what became of the prefetches",
+        draw: prefetch::prefetch,
     },
     Figure {
         name: "beyond/sectors",
