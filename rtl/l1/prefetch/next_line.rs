@@ -16,7 +16,7 @@ use crate::kernel::{Describe, DescribeExt, Edge, Logic};
 /// Loads that trigger a prefetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Trigger {
+pub enum PrefetchTrigger {
     /// All loads.
     Always,
     /// Loads that miss.
@@ -32,12 +32,12 @@ pub struct NextLineConfig {
     /// Number of lines prefetched per triggering load.
     pub degree: u32,
     /// Loads that trigger a prefetch.
-    pub trigger: Trigger,
+    pub trigger: PrefetchTrigger,
 }
 
 impl Default for NextLineConfig {
     fn default() -> Self {
-        Self { degree: 1, trigger: Trigger::Tagged }
+        Self { degree: 1, trigger: PrefetchTrigger::Tagged }
     }
 }
 
@@ -69,9 +69,9 @@ struct NextLine {
 impl Hooks for NextLine {
     fn on_access(&mut self, _at: &Edge<'_>, load: &DemandLoad) {
         let triggers = match self.config.trigger {
-            Trigger::Always => true,
-            Trigger::Miss => load.missed,
-            Trigger::Tagged => load.missed || load.uses_prefetch,
+            PrefetchTrigger::Always => true,
+            PrefetchTrigger::Miss => load.missed,
+            PrefetchTrigger::Tagged => load.missed || load.uses_prefetch,
         };
         if triggers {
             self.run = Run::new(load.line, load.line.wrapping_add(1), 1, self.config.degree);
@@ -100,7 +100,7 @@ mod tests {
     use super::super::bench::Bench;
     use super::*;
 
-    fn lines(trigger: Trigger, degree: u32, load: DemandLoad) -> Vec<u64> {
+    fn lines(trigger: PrefetchTrigger, degree: u32, load: DemandLoad) -> Vec<u64> {
         Bench::new(NextLineConfig { degree, trigger }).access(load)
     }
 
@@ -109,14 +109,14 @@ mod tests {
         let hit = DemandLoad { line: 7, ..DemandLoad::default() };
         let loads = [hit, DemandLoad { uses_prefetch: true, ..hit }, DemandLoad { missed: true, ..hit }];
         let counts = |trigger| loads.map(|load| lines(trigger, 1, load).len());
-        assert_eq!(counts(Trigger::Always), [1, 1, 1]);
-        assert_eq!(counts(Trigger::Miss), [0, 0, 1]);
-        assert_eq!(counts(Trigger::Tagged), [0, 1, 1]);
+        assert_eq!(counts(PrefetchTrigger::Always), [1, 1, 1]);
+        assert_eq!(counts(PrefetchTrigger::Miss), [0, 0, 1]);
+        assert_eq!(counts(PrefetchTrigger::Tagged), [0, 1, 1]);
     }
 
     #[test]
     fn as_many_lines_follow_as_the_degree_says() {
         let miss = DemandLoad { line: 7, missed: true, ..DemandLoad::default() };
-        assert_eq!(lines(Trigger::Miss, 3, miss), [8, 9, 10]);
+        assert_eq!(lines(PrefetchTrigger::Miss, 3, miss), [8, 9, 10]);
     }
 }
