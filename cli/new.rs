@@ -126,7 +126,8 @@ pub(super) fn new(arguments: &NewArguments) -> Result<Exit, Report> {
     let lines = [
         match template.twin {
             Some(_) => format!(
-                "scheme of {}: {name}/src/scheme.rs; twin: {name}/src/scheme/twin.rs; design: {name}/designs/{name}.toml",
+                "scheme of {}: {name}/src/scheme.rs; twin: {name}/src/scheme/twin.rs; \
+                 design: {name}/designs/{name}.toml",
                 template.key()
             ),
             None => format!("scheme of {}: {name}/src/scheme.rs; design: {name}/designs/{name}.toml", template.key()),

@@ -570,8 +570,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         self.schemes.iter().any(|scheme| scheme.protects(self.set_of(line), line))
     }
 
-    /// Reports an accepted load to schemes and prefetcher. `is_late` is true if it is the first one to wait for
-    /// a prefetch.
+    /// Reports an accepted load to schemes and prefetcher. `is_late` is true if it is the first one to wait
+    /// for a prefetch.
     fn notify_access(&mut self, load: &Load, missed: bool, is_late: bool) {
         let set = self.set_of(load.line);
         self.schemes.iter_mut().for_each(|scheme| scheme.on_access(load, set, missed));

@@ -44,8 +44,8 @@ struct PrefetchResults {
 }
 
 impl PrefetchResults {
-    /// Returns the ratio of a metric without and with a prefetcher, by kernel. A metric that is 0 has no ratio
-    /// and counts as unchanged.
+    /// Returns the ratio of a metric without and with a prefetcher, by kernel. A metric that is 0 has no
+    /// ratio and counts as unchanged.
     fn ratios(&self, design: usize, of: impl Fn(&PrefetchRun) -> u64) -> Vec<f64> {
         let pairs = self.runs[0].iter().zip(&self.runs[design]).map(|(without, with)| (of(without), of(with)));
         pairs.map(|(without, with)| if without > 0 && with > 0 { ratio(without, with) } else { 1.0 }).collect()

@@ -417,8 +417,8 @@ impl Cache {
         }
     }
 
-    /// Allocates everything that a miss, or a prefetch, which serves no lanes, needs. Returns the evicted line,
-    /// with true if it was modified.
+    /// Allocates everything that a miss, or a prefetch, which serves no lanes, needs. Returns the evicted
+    /// line, with true if it was modified.
     fn allocate(
         &mut self,
         at: &impl AnyEdge,

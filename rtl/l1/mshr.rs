@@ -22,10 +22,10 @@
 //! and `close` act on every entry of a line at once. So does `merge`, even in the cycle of an `alloc`.
 //!
 //! Latency: a fill makes its entry ready for `pop` in the same cycle. The entry is freed with its last
-//! waiter, or by the fill if it has none. Until then its line cannot be allocated again, because a second entry for the line would make the
-//! search ambiguous. In a cache of sectors, an entry tracks the sectors of one request. A line may have
-//! several entries, none of which share a sector.
-//! Area order: one line-address comparator per entry, entries x merges waiters.
+//! waiter, or by the fill if it has none. Until then its line cannot be allocated again, because a second
+//! entry for the line would make the search ambiguous. In a cache of sectors, an entry tracks the sectors of
+//! one request. A line may have several entries, none of which share a sector. Area order: one line-address
+//! comparator per entry, entries x merges waiters.
 //!
 //! Part of `rtl/l1/cache.rs`.
 

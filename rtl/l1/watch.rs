@@ -138,8 +138,8 @@ pub struct PrefetchLookup {
 /// Largest number of further accesses served in the cycle of the first one.
 pub const BESIDE: usize = SECTORS as usize - 1;
 
-/// Events of one edge, in order: end of a period, fill, recall, supply, drain, mode, prefetch, access, further
-/// accesses, instruction accepted.
+/// Events of one edge, in order: end of a period, fill, recall, supply, drain, mode, prefetch, access,
+/// further accesses, instruction accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watch {
     /// End of a throttle period; true if the cache may close.

@@ -1,7 +1,7 @@
 //! # Testbench of the prefetchers
 //! Plays loads with strides and streams on an L1D with each prefetcher. Every lookup of a prefetch and every
-//! line that a prefetcher returns runs in lockstep with the golden twin. The testbench of the LSU plays random
-//! programs on all prefetchers too.
+//! line that a prefetcher returns runs in lockstep with the golden twin. The testbench of the LSU plays
+//! random programs on all prefetchers too.
 //!
 //! | testpoint                                                                        | test                      |
 //! |----------------------------------------------------------------------------------|---------------------------|
@@ -74,7 +74,8 @@ fn load(warp: u8, pc: u32, line: u64) -> WarpAccess {
     WarpAccess { warp, pc, size_log2: 2, mask: u32::MAX, address, ..WarpAccess::default() }
 }
 
-/// Returns loads of four warps, each with a stride of three lines or, every second one, of one line backwards.
+/// Returns loads of four warps, each with a stride of three lines or, every second one, of one line
+/// backwards.
 fn strides() -> Vec<WarpAccess> {
     let steps = 0..40;
     steps

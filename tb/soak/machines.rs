@@ -276,8 +276,8 @@ impl Draw {
         }
     }
 
-    /// Draws the prefetcher of the L1D. It needs an MSHR entry beside that of the loads, and PDP has no state for
-    /// prefetched lines.
+    /// Draws the prefetcher of the L1D. It needs an MSHR entry beside that of the loads, and PDP has no state
+    /// for prefetched lines.
     fn prefetch(&mut self, is_plain: bool) {
         let is_refused =
             self.has("l1.bypass={ kind = \"pdp\"") || self.sets.iter().any(|set| set == "l1.mshr_entries=1");

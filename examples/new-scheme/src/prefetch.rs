@@ -1,6 +1,6 @@
 //! # A miss prefetches one line
-//! Each load that misses in the L1D prefetches the line that lies `ahead` lines behind its own. A miss while a
-//! line is left replaces that line.
+//! Each load that misses in the L1D prefetches the line that lies `ahead` lines behind its own. A miss while
+//! a line is left replaces that line.
 
 pub mod twin;
 

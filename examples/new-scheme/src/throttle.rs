@@ -1,6 +1,6 @@
 //! # Warps issue in turns
-//! In one turn the warps with even numbers may issue, in the next one those with odd numbers. A throttle changes
-//! no result, so it has no golden twin.
+//! In one turn the warps with even numbers may issue, in the next one those with odd numbers. A throttle
+//! changes no result, so it has no golden twin.
 
 use rtl::config::Rules;
 use rtl::kernel::{Describe, DescribeExt, FieldsExt, Logic};

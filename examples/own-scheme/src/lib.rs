@@ -1,7 +1,7 @@
 //! # Three schemes defined outside of warpsieve
 //! An L1 bypass by load instruction ([`by_pc`]), a prefetcher of neighboring lines ([`neighbor`]) and a
-//! replacement policy by predicted reuse distances ([`reuse_distance`]), each with its golden twin. Nothing in warpsieve refers to them: linking this crate
-//! is enough to register them.
+//! replacement policy by predicted reuse distances ([`reuse_distance`]), each with its golden twin. Nothing
+//! in warpsieve refers to them: linking this crate is enough to register them.
 
 pub mod by_pc;
 pub mod neighbor;

@@ -1,8 +1,8 @@
 //! # Prefetching the neighbor of a line
-//! Two lines that form an aligned pair are neighbors. A table has the last line of each load instruction and a
-//! two-bit counter, indexed by a hash of the program counter. The counter rises if the instruction loads the
-//! neighbor of its last line, and falls if it loads any other line. A load that misses prefetches the neighbor
-//! of its line if the counter is 2 or 3.
+//! Two lines that form an aligned pair are neighbors. A table has the last line of each load instruction and
+//! a two-bit counter, indexed by a hash of the program counter. The counter rises if the instruction loads
+//! the neighbor of its last line, and falls if it loads any other line. A load that misses prefetches the
+//! neighbor of its line if the counter is 2 or 3.
 //!
 //! | port        | dir | payload | contract                                                            |
 //! |-------------|-----|---------|---------------------------------------------------------------------|

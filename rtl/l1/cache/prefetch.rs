@@ -81,8 +81,8 @@ impl Cache {
         };
         let &LineAccess { line, pc, warp, slot, sectors, .. } = request;
         let sectors = if self.sectors.is_some() { sectors } else { WHOLE };
-        // The load has just merged, so a prefetch that no other load waits for has one waiter now. The entry of a
-        // miss has had one before.
+        // The load has just merged, so a prefetch that no other load waits for has one waiter now. The entry
+        // of a miss has had one before.
         let has_one_waiter = |entry: u16| self.mshr.waiters(entry) == 1;
         let is_late =
             outcome == Outcome::HitPending && self.entries_of(line, sectors).into_iter().flatten().any(has_one_waiter);

@@ -325,8 +325,8 @@ impl Cache {
         }
     }
 
-    /// Sector version of `drop_line`: drops the present sectors of the line, and invalidates those in flight on
-    /// arrival.
+    /// Sector version of `drop_line`: drops the present sectors of the line, and invalidates those in flight
+    /// on arrival.
     pub(super) fn drop_sectors(
         &mut self,
         at: &impl AnyEdge,

@@ -1,5 +1,5 @@
-//! Step 4 of an LSU cycle, ahead of the head of the access queue: the prefetcher of the L1D uses the port to the
-//! tags if no request is at the head.
+//! Step 4 of an LSU cycle, ahead of the head of the access queue: the prefetcher of the L1D uses the port to
+//! the tags if no request is at the head.
 
 use super::super::cache::CacheId;
 use super::super::watch::PrefetchLookup;

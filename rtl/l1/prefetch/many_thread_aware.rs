@@ -162,7 +162,8 @@ impl ManyThread {
         }
     }
 
-    /// Returns the distance from one line to another in two's complement, if it is shorter than a page and not 0.
+    /// Returns the distance from one line to another in two's complement, if it is shorter than a page and
+    /// not 0.
     fn distance(&self, from: u64, to: u64) -> Option<u64> {
         let distance = to as i64 - from as i64;
         let is_short = distance.unsigned_abs() < 1 << (self.shape.stride_bits - 1);
@@ -199,7 +200,8 @@ impl ManyThread {
         (new.count == NEEDED).then_some(new.stride)
     }
 
-    /// Trains the stride of a warp. Returns it if it has repeated, with true if it repeats for the first time.
+    /// Trains the stride of a warp. Returns it if it has repeated, with true if it repeats for the first
+    /// time.
     fn train_warp(&mut self, at: &Edge<'_>, &DemandLoad { pc, warp, line, .. }: &DemandLoad) -> Option<(u64, bool)> {
         let row = hash(u64::from(pc) << WARP_BITS | u64::from(warp), self.config.warp_entries);
         let old = *self.by_warp.read_cell(at, row, 0);

@@ -20,9 +20,9 @@
 //!
 //! A line that `next` returns enters the prefetch queue. Its head is looked up in a cycle in which no request
 //! waits at the tags, so that no prefetch delays an access of its cycle. A prefetch is dropped if its line is
-//! present or in flight, if its line and the line that triggered it lie on different pages, or if the queue is
-//! full. Otherwise it waits for a way, an MSHR entry and room in the miss queue. `l1.prefetch_limits` states
-//! its share of the entries of both.
+//! present or in flight, if its line and the line that triggered it lie on different pages, or if the queue
+//! is full. Otherwise it waits for a way, an MSHR entry and room in the miss queue. `l1.prefetch_limits`
+//! states its share of the entries of both.
 //!
 //! A prefetched line takes a way when its read is sent, as that of a miss does. A load that requests the line
 //! in flight merges with it.
@@ -193,8 +193,8 @@ pub trait Hooks: Debug + Send {
     /// Reports a load that the L1D has accepted.
     fn on_access(&mut self, at: &Edge<'_>, load: &DemandLoad);
 
-    /// Reports that a line, or sectors of one, have arrived; `_prefetched` is true if a prefetch requested the
-    /// line and no load has used it yet.
+    /// Reports that a line, or sectors of one, have arrived; `_prefetched` is true if a prefetch requested
+    /// the line and no load has used it yet.
     fn on_fill(&mut self, _at: &Edge<'_>, _line: u64, _prefetched: bool) {}
 
     /// Returns a line to prefetch, at most one per cycle. After `None`, the hook is not called again before

@@ -11,9 +11,9 @@
 //! | `next`      | out | target  | one line of the run that the last monitored load started            |
 //!
 //! The stream used last is found first, and the one used least recently is replaced. A stream ends where its
-//! region would leave the page of the load. The paper begins a region at a start-up distance ahead of the third
-//! miss and prefetches from its end on; here the third miss prefetches the lines of that distance, which is the
-//! degree. Streams belong to an SM, not to a core with one thread.
+//! region would leave the page of the load. The paper begins a region at a start-up distance ahead of the
+//! third miss and prefetches from its end on; here the third miss prefetches the lines of that distance,
+//! which is the degree. Streams belong to an SM, not to a core with one thread.
 //!
 //! Part of `rtl/l1/cache.rs`.
 //! Bench: its own tests and `tb/l1/prefetch.rs`.

@@ -93,7 +93,8 @@ impl Prefetcher {
             storage: Storage::Flops,
             rows: sets,
             columns: ways,
-            // A fill reads the flag of its line; an access reads and clears that of its line or of its victim.
+            // A fill reads the flag of its line; an access reads and clears that of its line or of its
+            // victim.
             reads: 1 + lookups,
             writes: lookups,
             collide: Collide::New,
@@ -202,7 +203,8 @@ impl Prefetcher {
     }
 
     /// Reports an accepted load of the row `slot`. `place` is the way that served it or will serve it, unless
-    /// the load has missed. `is_late` is true if the load is the first one to merge with a prefetch in flight.
+    /// the load has missed. `is_late` is true if the load is the first one to merge with a prefetch in
+    /// flight.
     pub fn access(&mut self, at: &impl AnyEdge, slot: u8, place: Option<(u32, u32)>, is_late: bool, load: DemandLoad) {
         let uses_prefetch = place.is_some_and(|(set, way)| {
             let is_unused = self.unused.read_cell(at, set, way).0;

@@ -1,6 +1,6 @@
 //! # Golden twin of the scheme, for `--check`
-//! Written from the idea of the scheme and independent of the hardware: it divides the line number into digits
-//! to the base of the number of sets, and adds them without carry.
+//! Written from the idea of the scheme and independent of the hardware: it divides the line number into
+//! digits to the base of the number of sets, and adds them without carry.
 
 use golden::index::{By, Function, IndexScheme};
 use serde::Deserialize;

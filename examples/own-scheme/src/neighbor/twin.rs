@@ -25,7 +25,8 @@ impl Scheme for Keys {
 #[derive(Debug)]
 struct Instructions {
     bits: u32,
-    /// Last line of each hash, and loads of neighbors minus loads of other lines, limited to the range 0 to 3.
+    /// Last line of each hash, and loads of neighbors minus loads of other lines, limited to the range 0 to
+    /// 3.
     known: BTreeMap<u32, (i64, i64)>,
 }
 
