@@ -15,7 +15,7 @@
 use std::collections::BTreeMap;
 
 use rtl::index::linear::Linear;
-use rtl::kernel::{Mode, Reason};
+use rtl::kernel::Mode;
 use rtl::l1::access::{AccessKind, LANES, WarpAccess};
 use rtl::l1::config::{CacheConfig, Fetch, L1Config, LsuConfig};
 use rtl::l1::lsu::Lsu;
