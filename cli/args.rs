@@ -336,6 +336,9 @@ pub(super) struct CountersArguments {
 pub(super) struct NewArguments {
     /// Name of the crate: lower-case words joined by hyphens
     pub name: String,
+    /// Configuration key that the scheme is selected by
+    #[arg(long, value_name = "SLOT", default_value = "l1.bypass")]
+    pub slot: SchemeSlot,
     /// Folder of warpsieve's sources, as the crate refers to it; default: the sources that this command was
     /// built from
     #[arg(long, value_name = "DIR", conflicts_with = "git")]
@@ -344,6 +347,29 @@ pub(super) struct NewArguments {
     /// built from
     #[arg(long, value_name = "URL")]
     pub git: Option<String>,
+}
+
+/// Slot of the configuration that a scheme of one's own fills.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum SchemeSlot {
+    /// Loads that bypass the L1
+    #[value(name = "l1.bypass")]
+    Bypass,
+    /// Lines prefetched into the L1
+    #[value(name = "l1.prefetch")]
+    Prefetch,
+    /// Victims of the L1, the L2 and the read-only L1 caches
+    #[value(name = "l1.replacement")]
+    Replacement,
+    /// Sets of the lines of any cache
+    #[value(name = "l1.index")]
+    Index,
+    /// Warps that may issue
+    #[value(name = "throttle")]
+    Throttle,
+    /// Order in which a DRAM channel serves its requests
+    #[value(name = "dram.policy")]
+    Dram,
 }
 
 /// Machine, designs and settings on which a command works.

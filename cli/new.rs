@@ -1,5 +1,5 @@
 //! `warpsieve new`: writes a crate for a scheme of one's own, whose binary is this command line with the
-//! scheme added. The crate is a renamed copy of `examples/new-scheme`.
+//! scheme added. The crate is a renamed copy of the part of `examples/new-scheme` that belongs to one slot.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,9 @@ use std::process::{Command, Stdio};
 
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 
-use super::args::NewArguments;
+use clap::ValueEnum;
+
+use super::args::{NewArguments, SchemeSlot};
 use super::{Exit, output};
 use warpsieve::config::{Request, ResolvedMachine, designs};
 
@@ -16,14 +18,70 @@ const HOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 /// Commit that this binary was built from; empty if unknown.
 const COMMIT: &str = env!("WARPSIEVE_COMMIT");
 
-/// Files of the crate, by their path in it.
-const FILES: [(&str, &str); 6] = [
+/// Files of every crate, by their path in it.
+const FILES: [(&str, &str); 3] = [
     ("Cargo.toml", include_str!("../examples/new-scheme/Cargo.toml")),
-    ("new-scheme.toml", include_str!("../examples/new-scheme/new-scheme.toml")),
-    ("src/lib.rs", include_str!("../examples/new-scheme/src/lib.rs")),
     ("src/main.rs", include_str!("../examples/new-scheme/src/main.rs")),
-    ("src/twin.rs", include_str!("../examples/new-scheme/src/twin.rs")),
     ("tests/checked.rs", include_str!("../examples/new-scheme/tests/checked.rs")),
+];
+/// Library of the example, which lists the schemes of all slots.
+const LIBRARY: &str = include_str!("../examples/new-scheme/src/lib.rs");
+
+/// Scheme of the example for one slot.
+struct Template {
+    slot: SchemeSlot,
+    /// Name of its module. `new-` and this name are its kind and its design.
+    module: &'static str,
+    scheme: &'static str,
+    /// Golden twin; `None` in a slot whose schemes change no result.
+    twin: Option<&'static str>,
+    design: &'static str,
+}
+
+/// Schemes of the example, one per slot.
+const TEMPLATES: [Template; 6] = [
+    Template {
+        slot: SchemeSlot::Bypass,
+        module: "bypass",
+        scheme: include_str!("../examples/new-scheme/src/bypass.rs"),
+        twin: Some(include_str!("../examples/new-scheme/src/bypass/twin.rs")),
+        design: include_str!("../examples/new-scheme/designs/new-bypass.toml"),
+    },
+    Template {
+        slot: SchemeSlot::Prefetch,
+        module: "prefetch",
+        scheme: include_str!("../examples/new-scheme/src/prefetch.rs"),
+        twin: Some(include_str!("../examples/new-scheme/src/prefetch/twin.rs")),
+        design: include_str!("../examples/new-scheme/designs/new-prefetch.toml"),
+    },
+    Template {
+        slot: SchemeSlot::Replacement,
+        module: "replacement",
+        scheme: include_str!("../examples/new-scheme/src/replacement.rs"),
+        twin: Some(include_str!("../examples/new-scheme/src/replacement/twin.rs")),
+        design: include_str!("../examples/new-scheme/designs/new-replacement.toml"),
+    },
+    Template {
+        slot: SchemeSlot::Index,
+        module: "index",
+        scheme: include_str!("../examples/new-scheme/src/index.rs"),
+        twin: Some(include_str!("../examples/new-scheme/src/index/twin.rs")),
+        design: include_str!("../examples/new-scheme/designs/new-index.toml"),
+    },
+    Template {
+        slot: SchemeSlot::Throttle,
+        module: "throttle",
+        scheme: include_str!("../examples/new-scheme/src/throttle.rs"),
+        twin: None,
+        design: include_str!("../examples/new-scheme/designs/new-throttle.toml"),
+    },
+    Template {
+        slot: SchemeSlot::Dram,
+        module: "dram",
+        scheme: include_str!("../examples/new-scheme/src/dram.rs"),
+        twin: Some(include_str!("../examples/new-scheme/src/dram/twin.rs")),
+        design: include_str!("../examples/new-scheme/designs/new-dram.toml"),
+    },
 ];
 
 /// Manifest of the workspace. The crate needs its build profiles too, without which it runs slowly.
@@ -45,7 +103,8 @@ const OF_RUST: [&str; 11] =
 const DEVICES: [&str; 4] = ["aux", "con", "nul", "prn"];
 
 pub(super) fn new(arguments: &NewArguments) -> Result<Exit, Report> {
-    let name = checked(&arguments.name)?;
+    let name = checked(&arguments.name, arguments.slot)?;
+    let template = Template::of(arguments.slot);
     let sources = Sources::of(arguments)?;
     let folder = Path::new(name);
     if folder.symlink_metadata().is_ok() {
@@ -53,7 +112,7 @@ pub(super) fn new(arguments: &NewArguments) -> Result<Exit, Report> {
     }
     // The crate is first written next to its final folder, so that its relative paths need no change.
     let part = PathBuf::from(format!("{name}.warpsieve.part"));
-    let written = write_all(&part, name, &sources);
+    let written = write_all(&part, name, template, &sources);
     let locked = written.and_then(|()| {
         let locked = matches!(sources, Sources::Folder(_)) && lock(&part);
         fs::rename(&part, folder).into_diagnostic().map(|()| locked)
@@ -66,7 +125,14 @@ pub(super) fn new(arguments: &NewArguments) -> Result<Exit, Report> {
     let locked = locked.wrap_err_with(|| format!("cannot write {name}"))?;
     let lock = if locked { "complete: it builds offline and with --locked" } else { "completed by the first build" };
     let lines = [
-        format!("scheme: {name}/src/lib.rs; twin: {name}/src/twin.rs; design: {name}/{name}.toml"),
+        match template.twin {
+            Some(_) => format!(
+                "scheme of {}: {name}/src/scheme.rs; twin: {name}/src/scheme/twin.rs; \
+                 design: {name}/designs/{name}.toml",
+                template.key()
+            ),
+            None => format!("scheme of {}: {name}/src/scheme.rs; design: {name}/designs/{name}.toml", template.key()),
+        },
         format!("dependencies: {}; Cargo.lock is {lock}", sources.shown()),
         format!(
             "next: cd {name} && cargo test && cargo run --release -- compare syrk/small --design-set baseline,{name}"
@@ -79,7 +145,7 @@ pub(super) fn new(arguments: &NewArguments) -> Result<Exit, Report> {
 }
 
 /// Returns the name if it is valid for a package, a library, a scheme kind and a design.
-fn checked(name: &str) -> Result<&str, Report> {
+fn checked(name: &str, slot: SchemeSlot) -> Result<&str, Report> {
     let refuse = |why: &str| Err(miette!("the name is `{name}`, {why}"));
     let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
     if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.split('-').all(is_word) {
@@ -104,15 +170,15 @@ fn checked(name: &str) -> Result<&str, Report> {
     let is_crate = LOCK
         .lines()
         .any(|line| line == format!("name = \"{name}\"") || line == format!("name = \"{}\"", name.replace('-', "_")));
-    if is_crate && !is_example || name == "none" || is_kind(name) {
+    if is_crate && !is_example || name == "none" || is_kind(name, slot) {
         return refuse("the name of another crate or kind, expected another name");
     }
     Ok(name)
 }
 
-/// True if a kind of bypass scheme with this name exists.
-fn is_kind(name: &str) -> bool {
-    let sets = vec![format!("l1.bypass={{ kind = \"{name}\" }}")];
+/// True if the slot has a scheme of this kind.
+fn is_kind(name: &str, slot: SchemeSlot) -> bool {
+    let sets = vec![format!("{}={{ kind = \"{name}\" }}", Template::of(slot).key())];
     let request = Request { machine: "fermi".to_owned(), sets, ..Request::default() };
     // Other errors do not matter here: a kind exists even if it needs keys or does not fit the machine.
     ResolvedMachine::new(&request).map_or_else(|error| !error.lines().concat().contains("expected one of"), |_| true)
@@ -210,10 +276,71 @@ fn profiles() -> String {
     toml::to_string(&table).unwrap_or_default()
 }
 
-fn write_all(part: &Path, name: &str, sources: &Sources) -> Result<(), Report> {
-    for (path, text) in FILES {
-        let path = part.join(renamed(path, name));
-        let mut text = renamed(text, name);
+impl Template {
+    /// Returns the scheme for a slot.
+    fn of(slot: SchemeSlot) -> &'static Self {
+        let [first, others @ ..] = &TEMPLATES;
+        others.iter().find(|template| template.slot == slot).unwrap_or(first)
+    }
+
+    /// Returns the configuration key of the slot.
+    fn key(&self) -> String {
+        self.slot.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// Returns the library of the example without the schemes of other slots.
+    fn library(&self) -> String {
+        let mut kept = Vec::new();
+        let mut lines = LIBRARY.lines();
+        while let Some(line) = lines.next() {
+            if let Some(module) = line.strip_prefix("pub mod ") {
+                if module.strip_suffix(';') == Some(self.module) {
+                    kept.push("pub mod scheme;");
+                }
+            } else if line.starts_with("    Builtin {") {
+                // A design is one line, or several that end with an indented brace.
+                let is_end = |line: &str| line.trim_end().ends_with("},");
+                let mut design = vec![line];
+                while !design.last().is_some_and(|line| is_end(line)) {
+                    let Some(line) = lines.next() else { break };
+                    design.push(line);
+                }
+                if design.iter().any(|line| line.contains(&format!("\"new-{}\"", self.module))) {
+                    kept.append(&mut design);
+                }
+            } else {
+                kept.push(line);
+            }
+        }
+        kept.join("\n") + "\n"
+    }
+
+    /// Returns all files of a crate, by their path in it.
+    fn files(&self) -> Vec<(&'static str, String)> {
+        let shared = FILES.map(|(path, text)| (path, text.to_owned()));
+        let own = [("src/lib.rs", self.library()), ("src/scheme.rs", self.scheme.to_owned())];
+        let twin = self.twin.map(|twin| ("src/scheme/twin.rs", twin.to_owned()));
+        let design = [("designs/new-scheme.toml", self.design.to_owned())];
+        shared.into_iter().chain(own).chain(twin).chain(design).collect()
+    }
+
+    /// Returns the text with the crate's name in all its forms, in place of those of the example and of its
+    /// scheme.
+    fn renamed(&self, text: &str, name: &str) -> String {
+        let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
+        let camel: String = name.split('-').map(capital).collect();
+        let snake = name.replace('-', "_");
+        ["scheme", self.module].iter().fold(text.to_owned(), |text, of| {
+            let text = text.replace(&format!("new-{of}"), name).replace(&format!("new_{of}"), &snake);
+            text.replace(&format!("New{}", capital(of)), &camel)
+        })
+    }
+}
+
+fn write_all(part: &Path, name: &str, template: &Template, sources: &Sources) -> Result<(), Report> {
+    for (path, text) in template.files() {
+        let path = part.join(template.renamed(path, name));
+        let mut text = template.renamed(&text, name);
         if path.ends_with("Cargo.toml") {
             for package in ["golden", "rtl", "sim", "cli"] {
                 text = text.replace(&format!("{{ path = \"../../{package}\" }}"), &sources.dependency(package));
@@ -231,14 +358,6 @@ fn write_all(part: &Path, name: &str, sources: &Sources) -> Result<(), Report> {
         fs::write(part.join("Cargo.lock"), LOCK).into_diagnostic()?;
     }
     fs::write(part.join(".gitignore"), "/target\n").into_diagnostic()
-}
-
-/// Returns the text with the crate's name in all its forms.
-fn renamed(text: &str, name: &str) -> String {
-    let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
-    let camel: String = name.split('-').map(capital).collect();
-    let snake = name.replace('-', "_");
-    text.replace("new-scheme", name).replace("new_scheme", &snake).replace("NewScheme", &camel)
 }
 
 #[cfg(test)]
@@ -262,12 +381,35 @@ mod tests {
             ),
         ] {
             for name in names {
-                let message = checked(name).unwrap_err().to_string();
+                let message = checked(name, SchemeSlot::Bypass).unwrap_err().to_string();
                 assert!(message.contains(why), "{name}: {message}");
             }
         }
         for name in ["my-scheme", "com", "com10", "typed", "lru2", "new-scheme"] {
-            assert!(checked(name).is_ok(), "{name}");
+            assert!(checked(name, SchemeSlot::Bypass).is_ok(), "{name}");
+        }
+        for (name, slot) in [("bliss", SchemeSlot::Dram), ("lru", SchemeSlot::Replacement), ("fcfs", SchemeSlot::Dram)]
+        {
+            assert!(checked(name, slot).is_err() && checked(name, SchemeSlot::Bypass).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_slot_has_a_scheme_of_its_own_and_its_library_lists_no_other() {
+        for slot in SchemeSlot::value_variants() {
+            let template = Template::of(*slot);
+            assert_eq!(template.slot, *slot);
+            let library = template.library();
+            assert_eq!(library.matches("pub mod ").count(), 1, "{library}");
+            assert_eq!(library.matches("Builtin {").count(), 1, "{library}");
+            assert_eq!(library.matches('{').count(), library.matches('}').count(), "{library}");
+            assert!(template.design.contains(&format!("kind = \"new-{}\"", template.module)), "{}", template.design);
+            assert!(template.scheme.contains("pub mod twin;") == template.twin.is_some());
+            for (path, text) in template.files() {
+                let text = template.renamed(&text, "two-words");
+                let left = ["new-", "new_", "NewS"].iter().filter(|part| text.contains(*part)).count();
+                assert_eq!(left, 0, "{path}: {text}");
+            }
         }
     }
 

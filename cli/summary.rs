@@ -7,6 +7,7 @@ use std::path::Path;
 use input::visible_line;
 use rtl::dram::counts::Counts;
 use rtl::kernel::Counted;
+use rtl::l1::prefetch::PrefetchStats;
 use rtl::l1::stats::L1Stats;
 use rtl::l2::{L2Config, L2Stats};
 use rtl::sm::{InstructionStats, StallReason};
@@ -70,6 +71,9 @@ impl Summary<'_> {
         let totals = counters.totals();
         rows.push(("L1D", l1(&totals.l1)));
         rows.extend(refusals("L1D res fails", totals.l1.refusals()));
+        if self.resolved.config.l1.prefetch.is_on() {
+            rows.push(("prefetches", prefetches(&totals.l1.prefetch)));
+        }
         for (label, cache) in [("constants", &totals.const_cache), ("texels", &totals.texture_cache)] {
             // Most kernels access neither of these caches.
             if cache.accesses > 0 {
@@ -211,6 +215,17 @@ fn l1(cache: &L1Stats) -> Vec<String> {
     let mut cells = loads(cache);
     cells.push(format_count(cache.store_hits + cache.store_misses, "store", "stores"));
     cells
+}
+
+/// Returns the cells of the prefetches into the L1Ds.
+fn prefetches(stats: &PrefetchStats) -> Vec<String> {
+    let PrefetchStats { issued, useful, late, useless, .. } = *stats;
+    vec![
+        format!("{} sent", format_thousands(issued)),
+        format!("{} useful", percent(useful, issued)),
+        format!("{} late", percent(late, issued)),
+        format!("{} useless", percent(useless, issued)),
+    ]
 }
 
 /// Returns the cells of the loads in a kind of cache.

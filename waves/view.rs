@@ -54,6 +54,7 @@ pub const BUILT_IN: &[BuiltIn] = &[
         text: include_str!("views/sectors.txt"),
     },
     BuiltIn { name: "decoupled", block: "l1", part: Some("tags.free[*]"), text: include_str!("views/decoupled.txt") },
+    BuiltIn { name: "prefetch", block: "l1", part: Some("prefetch.armed"), text: include_str!("views/prefetch.txt") },
     BuiltIn {
         name: "tracker",
         block: "machine",

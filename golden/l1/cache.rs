@@ -25,10 +25,12 @@ use std::fmt::Debug;
 use super::bypass::{Bypass, Contents, Path};
 use super::decoupled::{self, Filter, Standing};
 use super::event::{
-    Breach, Event, Fail, FailOrder, Fails, Load, LoadOutcome, Mismatch, Outcome, RecallOutcome, Sectors, Space, Victim,
-    WriteOutcome,
+    Breach, Event, Fail, FailOrder, Fails, Load, LoadOutcome, Mismatch, Outcome, PrefetchOutcome, RecallOutcome,
+    Sectors, Space, Victim, WriteOutcome,
 };
 use super::mshr::{Mshr, NotPending, Verdict, Waits};
+use super::prefetch::Seen;
+use super::prefetch::unit::{Counts, Unit};
 use crate::index::SetIndex;
 use crate::replacement::lru::Lru;
 use crate::replacement::{InsertedLine, Replacement};
@@ -84,12 +86,14 @@ struct CacheLine {
     parts: BTreeMap<u8, SectorState>,
     /// True if the line is newer than memory.
     modified: bool,
+    /// True if the line was prefetched, and no load has used it.
+    unused: bool,
 }
 
 impl CacheLine {
     /// Creates a tag-only line.
     fn hollow(line: u64) -> Self {
-        Self { line, parts: BTreeMap::new(), modified: false }
+        Self { line, parts: BTreeMap::new(), modified: false, unused: false }
     }
 
     fn status(&self) -> Status {
@@ -128,6 +132,7 @@ pub struct Cache<W> {
     mshr: Mshr<W>,
     /// Bypass schemes, each of which may send loads around the cache.
     schemes: Vec<Box<dyn Bypass>>,
+    prefetch: Option<Unit>,
     /// Test hook: a fill that a write overtook becomes valid instead of being dropped.
     keeps_overtaken: bool,
 }
@@ -153,6 +158,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
             filter: config.filter.map(|filter| Filter::new(filter, sets)),
             mshr,
             schemes: Vec::new(),
+            prefetch: None,
             keeps_overtaken: false,
         }
     }
@@ -175,6 +181,21 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     /// Adds a bypass scheme.
     pub fn bypass(&mut self, scheme: Box<dyn Bypass>) {
         self.schemes.push(scheme);
+    }
+
+    /// Adds a prefetcher.
+    pub fn prefetch(&mut self, unit: Unit) {
+        self.prefetch = Some(unit);
+    }
+
+    /// True if the cache has a prefetcher.
+    pub fn prefetches(&self) -> bool {
+        self.prefetch.is_some()
+    }
+
+    /// Returns the counts of the prefetched lines.
+    pub fn prefetch_counts(&self) -> Counts {
+        self.prefetch.as_ref().map(|unit| unit.counts).unwrap_or_default()
     }
 
     /// Passes the lines that a profile admits to the bypass schemes.
@@ -231,6 +252,10 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
                 _ => Ok(Outcome::Done),
             },
             Event::Reach { .. } | Event::PeriodEnd { .. } => Ok(Outcome::Done),
+            Event::Deliver => Ok(Outcome::Delivered(self.prefetch.as_ref().and_then(Unit::delivery))),
+            Event::Prefetch { line, queue_used, queued, .. } => {
+                self.predict_prefetch(line, queue_used, queued).map(Outcome::Prefetched)
+            }
             Event::Fill { line, parts } => {
                 let waiters = self.mshr.waiters(line, parts).ok_or(Breach::Fill(NotPending(line)))?;
                 let stays = |part| part == SectorState::OnWay { doomed: false };
@@ -368,6 +393,23 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
+    fn predict_prefetch(&self, line: u64, queue_used: usize, queued: usize) -> Result<PrefetchOutcome, Breach> {
+        let unit = self.prefetch.as_ref().filter(|unit| unit.head() == Some(line)).ok_or(Breach::NotQueued(line))?;
+        match self.find_line(line).map(CacheLine::status) {
+            Some(Status::Reserved) => return Ok(PrefetchOutcome::InFlight),
+            Some(_) => return Ok(PrefetchOutcome::Present),
+            None => {}
+        }
+        let (victim, none) = self.victim_for(line);
+        let needed = 1 + usize::from(victim.is_some_and(|victim| victim.modified || self.config.notifies));
+        let waits = none
+            || self.mshr.verdict(line, Sectors(u8::MAX)) != Verdict::Primary
+            || self.mshr.unwaited() >= unit.limits.mshr
+            || queue_used + needed > self.config.miss_queue
+            || queued >= unit.limits.miss_queue;
+        Ok(if waits { PrefetchOutcome::Waits } else { PrefetchOutcome::Issued { victim } })
+    }
+
     fn predict_store(
         &self,
         (line, parts): (u64, Sectors),
@@ -414,12 +456,13 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         match (*event, *outcome) {
             (Event::Load { load, .. }, Outcome::Load(LoadOutcome::Hit)) => {
                 self.touch(load.line, true);
-                self.notify_access(&load, false);
+                self.notify_access(&load, false, false);
             }
             (Event::Load { load, waiter, .. }, Outcome::Load(LoadOutcome::HitPending)) => {
+                let is_late = self.is_late(&load);
                 self.wait(&load, waiter);
                 self.touch(load.line, true);
-                self.notify_access(&load, false);
+                self.notify_access(&load, false, is_late);
             }
             (Event::Load { load, waiter, .. }, Outcome::Load(LoadOutcome::Miss { .. })) => {
                 let (_, absent) = self.missing_sectors(&load);
@@ -431,7 +474,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
                     self.place(load.line, load.pc, gone)
                 }
                 self.set_parts(load.line, absent, Some(SectorState::OnWay { doomed: false }));
-                self.notify_access(&load, true);
+                self.notify_access(&load, true, false);
             }
             (Event::Bypass { load, chosen: true }, _) => self.notify_bypass(&load),
             (Event::Store { line, .. }, Outcome::Write(WriteOutcome::WrittenBack)) => self.change(line, true),
@@ -458,6 +501,10 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
             }
             (Event::Fill { line, parts }, Outcome::Filled { kept, .. }) => {
                 self.mshr.fill(line, parts).map_err(Breach::Fill)?;
+                let prefetched = self.find_line(line).is_some_and(|held| held.unused);
+                if let Some(unit) = &mut self.prefetch {
+                    unit.on_fill(line, prefetched);
+                }
                 self.set_parts(line, parts.without(kept), None);
                 self.set_parts(line, kept, Some(SectorState::Here));
                 self.drop_if_empty(line);
@@ -465,12 +512,21 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
             (Event::Drain, _) => {
                 self.mshr.pop();
             }
+            (Event::Deliver, _) => self.prefetch.iter_mut().for_each(Unit::deliver),
+            (Event::Prefetch { .. }, Outcome::Prefetched(PrefetchOutcome::Waits)) => {}
+            (Event::Prefetch { line, parts, .. }, Outcome::Prefetched(outcome)) => {
+                if matches!(outcome, PrefetchOutcome::Issued { .. }) {
+                    self.fetch_ahead(line, parts);
+                }
+                self.prefetch.iter_mut().for_each(Unit::pop);
+            }
             (Event::Switch { original }, _) => self.switch(original),
             (Event::Flush, _) => {
                 self.sets.iter_mut().for_each(Vec::clear);
                 self.replacement.forget_lines();
                 self.filter.iter_mut().for_each(Filter::clear);
                 self.schemes.iter_mut().for_each(|scheme| scheme.clear());
+                self.prefetch.iter_mut().for_each(Unit::clear);
             }
             // Refused accesses, stores that miss and other bypasses leave the state unchanged.
             _ => {}
@@ -514,9 +570,41 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         self.schemes.iter().any(|scheme| scheme.protects(self.set_of(line), line))
     }
 
-    fn notify_access(&mut self, load: &Load, missed: bool) {
+    /// Reports an accepted load to schemes and prefetcher. `is_late` is true if it is the first one to wait
+    /// for a prefetch.
+    fn notify_access(&mut self, load: &Load, missed: bool, is_late: bool) {
         let set = self.set_of(load.line);
         self.schemes.iter_mut().for_each(|scheme| scheme.on_access(load, set, missed));
+        if self.prefetch.is_none() {
+            return;
+        }
+        let line = self.find_line_mut(load.line).filter(|held| !missed && held.unused);
+        let is_first_use = line.is_some_and(|held| std::mem::take(&mut held.unused));
+        if let Some(unit) = &mut self.prefetch {
+            unit.counts.late += u64::from(is_late);
+            unit.counts.useful += u64::from(is_first_use && !is_late);
+            unit.on_access(&Seen { load: *load, missed, is_first_use });
+        }
+    }
+
+    /// True if a load would be the first one to wait for a prefetch in flight.
+    fn is_late(&self, load: &Load) -> bool {
+        let (coming, _) = self.missing_sectors(load);
+        self.mshr.is_unwaited(load.line, coming)
+    }
+
+    /// Allocates a line for a prefetch, whose sectors are now in flight.
+    fn fetch_ahead(&mut self, line: u64, parts: Sectors) {
+        let (gone, _) = self.place_for(line);
+        self.place(line, 0, gone);
+        self.set_parts(line, parts, Some(SectorState::OnWay { doomed: false }));
+        self.mshr.prefetch(line, parts);
+        if let Some(held) = self.find_line_mut(line) {
+            held.unused = true;
+        }
+        if let Some(unit) = &mut self.prefetch {
+            unit.counts.issued += 1;
+        }
     }
 
     /// Updates tags, filter and schemes after a load bypassed by choice.

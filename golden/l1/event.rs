@@ -5,6 +5,7 @@
 use std::fmt;
 
 use super::mshr::{NotPending, Replay};
+use super::prefetch::unit::Delivery;
 
 /// Set of sectors of a line, one bit per sector. A line that is filled as a whole has a single sector, bit 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -172,6 +173,10 @@ pub struct Load {
     pub parts: Sectors,
     /// Program counter of the load instruction.
     pub pc: u32,
+    /// Warp slot.
+    pub warp: u8,
+    /// True for the first line of an instruction. Computed only if a prefetcher needs it.
+    pub first: bool,
     /// Address space. Constants and texels are read-only and count as global.
     pub space: Space,
     /// True if the instruction is contentious (anssari2012 section 3.3). Computed only if a scheme needs it.
@@ -179,10 +184,10 @@ pub struct Load {
 }
 
 impl Load {
-    /// Creates a global load of a whole line, with PC 0 and no contention.
+    /// Creates a global load of a whole line by warp 0, with PC 0 and no contention.
     #[must_use]
     pub fn of(line: u64) -> Self {
-        Self { line, parts: Sectors::WHOLE, pc: 0, space: Space::Global, contends: false }
+        Self { line, parts: Sectors::WHOLE, pc: 0, warp: 0, first: false, space: Space::Global, contends: false }
     }
 }
 
@@ -230,6 +235,19 @@ pub enum Event<W> {
         /// True if the cache admits every line from now on.
         original: bool,
     },
+    /// Delivery of the prefetcher's next line to the prefetch queue, once per cycle.
+    Deliver,
+    /// Lookup of the oldest line of the prefetch queue.
+    Prefetch {
+        /// Number of the line.
+        line: u64,
+        /// All sectors of the line.
+        parts: Sectors,
+        /// Number of miss-queue slots in use.
+        queue_used: usize,
+        /// Number of prefetches among them.
+        queued: usize,
+    },
     /// Arrival of data from memory.
     Fill {
         /// Number of the filled line.
@@ -273,12 +291,34 @@ impl<W> Event<W> {
             | Event::Bypass { load: Load { line, .. }, .. }
             | Event::Store { line, .. }
             | Event::Atomic { line, .. }
+            | Event::Prefetch { line, .. }
             | Event::Fill { line, .. }
             | Event::Recall { line }
             | Event::Supply { line, .. } => Some(line),
-            Event::Switch { .. } | Event::Drain | Event::Flush | Event::Reach { .. } | Event::PeriodEnd { .. } => None,
+            Event::Switch { .. }
+            | Event::Deliver
+            | Event::Drain
+            | Event::Flush
+            | Event::Reach { .. }
+            | Event::PeriodEnd { .. } => None,
         }
     }
+}
+
+/// Outcome of the lookup of a prefetch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PrefetchOutcome {
+    /// The cache sends a request to memory, and evicts `victim` if no way was free.
+    Issued {
+        /// Evicted line, if any.
+        victim: Option<Victim>,
+    },
+    /// The line is present, and the prefetch is dropped.
+    Present,
+    /// The line is in flight, and the prefetch is dropped.
+    InFlight,
+    /// A resource is missing. The line stays in the queue, and the state of the cache is unchanged.
+    Waits,
 }
 
 /// Response of the cache to an [`Event`].
@@ -288,6 +328,10 @@ pub enum Outcome<W> {
     Load(LoadOutcome),
     /// Outcome of a store or an atomic.
     Write(WriteOutcome),
+    /// Line that the prefetcher has delivered, if it had one.
+    Delivered(Option<Delivery>),
+    /// Outcome of the lookup of a prefetch.
+    Prefetched(PrefetchOutcome),
     /// Outcome of a fill.
     Filled {
         /// Sectors that became valid: no store overtook them while they were in flight.
@@ -320,6 +364,8 @@ pub enum Breach {
     FlushBusy(usize),
     /// Load that bypassed, or did not bypass, contrary to the bypass schemes.
     Path(u64),
+    /// Prefetch of a line that is not the oldest one of the prefetch queue.
+    NotQueued(u64),
 }
 
 impl fmt::Display for Breach {
@@ -334,6 +380,9 @@ impl fmt::Display for Breach {
                 write!(f, "the load of line {line:#x} bypasses, although the line is present or admitted")
             }
             Breach::Path(line) => write!(f, "the path of the load of line {line:#x} contradicts the bypass schemes"),
+            Breach::NotQueued(line) => {
+                write!(f, "line {line:#x} is prefetched, but is not the oldest one of the prefetch queue")
+            }
             Breach::FlushBusy(used) => {
                 write!(f, "flush with {used} MSHR entries in use, expected 0")
             }

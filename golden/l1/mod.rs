@@ -8,6 +8,7 @@ pub mod dueling;
 pub mod event;
 pub mod mrpb;
 pub mod mshr;
+pub mod prefetch;
 pub mod reuse;
 pub mod streaming;
 pub mod unified;

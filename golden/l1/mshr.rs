@@ -120,6 +120,21 @@ impl<W: Waits> Mshr<W> {
         verdict
     }
 
+    /// Records a prefetch of these sectors, which no load waits for.
+    pub fn prefetch(&mut self, line: u64, parts: Sectors) {
+        self.pending.insert((line, parts), Pending { waiters: VecDeque::new(), closed: false });
+    }
+
+    /// Returns the number of prefetches that no load waits for.
+    pub fn unwaited(&self) -> usize {
+        self.pending.values().filter(|entry| entry.waiters.is_empty()).count()
+    }
+
+    /// True if one of these sectors is in flight without a load that waits for it.
+    pub fn is_unwaited(&self, line: u64, parts: Sectors) -> bool {
+        self.tracking(line, parts).any(|key| self.pending[&key].waiters.is_empty())
+    }
+
     /// Closes the entries of these sectors to further waiters, because a younger store overtook them. Returns
     /// true if any sector is pending.
     pub fn close(&mut self, line: u64, parts: Sectors) -> bool {
@@ -137,7 +152,10 @@ impl<W: Waits> Mshr<W> {
     pub fn fill(&mut self, line: u64, parts: Sectors) -> Result<usize, NotPending> {
         let entry = self.pending.remove(&(line, parts)).ok_or(NotPending(line))?;
         let waiters = entry.waiters.len();
-        self.draining.push_back((line, parts, entry.waiters));
+        // A prefetch that no load waits for has nothing to replay.
+        if waiters > 0 {
+            self.draining.push_back((line, parts, entry.waiters));
+        }
         Ok(waiters)
     }
 

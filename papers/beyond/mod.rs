@@ -3,6 +3,7 @@
 
 mod frc;
 mod pareto;
+mod prefetch;
 mod sectors;
 mod strides;
 
@@ -26,6 +27,11 @@ pub(super) const FIGURES: &[Figure] = &[
         name: "beyond/frc",
         description: "Speed-up by an FRC, by MSHRs of the L1s, end of an eviction and width of the DRAM bus",
         draw: frc::frc,
+    },
+    Figure {
+        name: "beyond/prefetch",
+        description: "Next-line, stride, many-thread-aware and stream prefetchers of the L1: speed-up, bytes, and what became of the prefetches",
+        draw: prefetch::prefetch,
     },
     Figure {
         name: "beyond/sectors",

@@ -27,6 +27,7 @@
 //! Bench: `tb/l1/lsu.rs`, `tb/l1/cycles.rs` and `tb/l1/streams.rs`.
 
 mod choice;
+mod prefetch;
 mod sectored;
 
 use serde::{Deserialize, Serialize};
@@ -40,6 +41,7 @@ use super::lsu::LsuPlace;
 use super::miss_queue::{MissKind, MissQueue};
 use super::mshr::{Lookup, Mshr, MshrShape, WHOLE, Waiter};
 use super::pending::Pending;
+use super::prefetch::unit::Prefetcher;
 use super::sectors::{SectorStore, Sectors};
 use super::stats::{L1Features, L1Stats};
 use super::tag_store::TagStore;
@@ -113,6 +115,8 @@ pub(super) struct Cache {
     mshr: Mshr,
     /// Schemes that make loads bypass this cache.
     schemes: Schemes,
+    /// Prefetcher of the L1D, if it has one.
+    prefetcher: Option<Box<Prefetcher>>,
     /// Detector of lines that warps have lost to other lines, for the throttle.
     losses: Option<Box<dyn Losses>>,
     /// True if the warp of the last miss had lost the line before.
@@ -178,6 +182,7 @@ impl Cache {
             all_sectors: sectors_of(line_bytes),
             mshr: Mshr::new(mshr_entries, mshr_merges, shape),
             schemes,
+            prefetcher: None,
             losses: None,
             lost: false,
             probed: 0,
@@ -221,6 +226,9 @@ impl Cache {
             losses.record();
         }
         self.schemes.record();
+        if let Some(prefetcher) = &mut self.prefetcher {
+            prefetcher.record();
+        }
     }
 
     /// True if no line is in flight and no waiter is left.
@@ -243,6 +251,7 @@ impl Cache {
             losses.clear();
         }
         self.schemes.clear();
+        self.clear_prefetches();
     }
 
     /// Flushes the cache and limits it to `ways` ways.
@@ -281,8 +290,12 @@ impl Cache {
         if self.mshr.drains(set_way, sectors) {
             return None;
         }
+        let ready = self.mshr.ready_entries();
         self.mshr.at(at.tick()).fill(line, sectors);
         let (set, way) = (set_way / self.ways, set_way % self.ways);
+        if let Some(prefetcher) = &mut self.prefetcher {
+            prefetcher.fill(at, (set, way), line, self.mshr.ready_entries() != ready);
+        }
         if self.sectors.is_some() {
             return Some((set, self.fill_sectors(at, (set, way), reply)));
         }
@@ -306,10 +319,13 @@ impl Cache {
         self.updates
     }
 
-    /// Copies the counters that the tags keep into the statistics.
+    /// Copies the counters that the tags and the prefetcher keep into the statistics.
     pub fn settle(&mut self) {
         let Moves { promotions, demotions } = self.tags.moves();
         (self.stats.promotions, self.stats.demotions) = (promotions, demotions);
+        if let Some(prefetcher) = &self.prefetcher {
+            self.stats.prefetch = prefetcher.stats;
+        }
     }
 
     /// Returns the number of miss-queue entries that a miss takes: one for the read, and one for a victim's
@@ -347,6 +363,9 @@ impl Cache {
         };
         if !self.schemes.is_empty() {
             self.schemes.on_lookup(at.edge(), request, (set, way), outcome);
+        }
+        if self.prefetcher.is_some() {
+            self.train(at, request, (set, way), outcome);
         }
         outcome
     }
@@ -398,7 +417,8 @@ impl Cache {
         }
     }
 
-    /// Allocates everything that a miss needs. Returns the evicted line, with true if it was modified.
+    /// Allocates everything that a miss, or a prefetch, which serves no lanes, needs. Returns the evicted
+    /// line, with true if it was modified.
     fn allocate(
         &mut self,
         at: &impl AnyEdge,
@@ -408,6 +428,7 @@ impl Cache {
         queue: &mut MissQueue,
     ) -> Option<(u64, bool)> {
         let &LineAccess { line, pc, id, warp, slot, lanes, sectors, .. } = request;
+        let prefetches = lanes == 0;
         let set_way = set * self.ways + victim.way;
         let (tracked, asked) = if self.sectors.is_some() { (sectors, sectors) } else { (WHOLE, self.all_sectors) };
         let old = victim.holds.then(|| (self.tags.line_in(set, victim.way), victim.modified));
@@ -445,9 +466,17 @@ impl Cache {
         if let Some(store) = &mut self.sectors {
             store.write(at, (set, victim.way), Sectors { coming: asked, ..Sectors::default() });
         }
-        self.mshr.at(at.tick()).alloc(entry, (line, tracked), set_way, Waiter { slot, lanes });
+        if let Some(prefetcher) = &mut self.prefetcher {
+            prefetcher.claim(at, (set, victim.way), prefetches);
+        }
+        let mshr = self.mshr.at(at.tick());
+        if prefetches {
+            mshr.alloc_prefetch(entry, (line, tracked), set_way);
+        } else {
+            mshr.alloc(entry, (line, tracked), set_way, Waiter { slot, lanes });
+        }
         queue.push_with(|entry| {
-            entry.kind = MissKind::Read;
+            entry.kind = if prefetches { MissKind::Prefetch } else { MissKind::Read };
             entry.since = at.tick();
             entry.id = id;
             entry.line = line;
@@ -635,6 +664,7 @@ impl Cache {
             all_sectors: _,
             mshr,
             schemes,
+            prefetcher,
             losses,
             lost: _,
             probed: _,
@@ -659,12 +689,15 @@ impl Cache {
         }
         to.part("mshr", |to| mshr.describe(to));
         schemes.describe(to);
+        if let Some(prefetcher) = prefetcher {
+            prefetcher.describe(to);
+        }
         if let Some(losses) = losses {
             losses.describe(to);
         }
-        // Decoupled tags list their promotions and demotions themselves.
-        let has =
-            L1Features { stores: *id == CacheId::L1d, sectors: sectors.is_some(), decoupled: false, recalls: true };
+        // Decoupled tags and the prefetcher list their counters themselves.
+        let stores = *id == CacheId::L1d;
+        let has = L1Features { stores, sectors: sectors.is_some(), decoupled: false, recalls: true, prefetches: false };
         stats.describe(&has, to);
     }
 }

@@ -6,6 +6,7 @@ use super::bypass::BypassConfig;
 use super::decoupled::DecoupledConfig;
 use super::dueling::{DuelingConfig, Leaders};
 use super::mrpb::{MrpbConfig, StallBypass};
+use super::prefetch::{PrefetchConfig, PrefetchLimits};
 use super::watch::Fail;
 use crate::cells::line::SECTOR_BYTES;
 use crate::choice::CacheGeometry;
@@ -116,6 +117,10 @@ pub struct L1Config {
     pub dueling: DuelingConfig,
     /// Request queues ahead of the tags (memory request prioritization buffer).
     pub mrpb: MrpbConfig,
+    /// Prefetcher.
+    pub prefetch: PrefetchConfig,
+    /// Limits of prefetches.
+    pub prefetch_limits: PrefetchLimits,
 }
 
 impl L1Config {
@@ -156,6 +161,7 @@ impl L1Config {
         );
         self.validate_lookups(rules);
         self.bypass.validate(self, rules);
+        self.prefetch.validate(self, rules);
         rules.group("mrpb", |rules| self.mrpb.validate(rules));
         rules.expect(
             self.mrpb.bypass == StallBypass::None
@@ -199,6 +205,7 @@ impl L1Config {
             "the data array has one bank per sector of a line",
         );
         let of_kind = format!("1 with an l1.bypass of kind {}", self.bypass.typetag_name());
+        let of_prefetcher = format!("1 with an l1.prefetch of kind {}", self.prefetch.typetag_name());
         let of_policy = format!("1 with an l1.replacement of kind {}", self.replacement.typetag_name());
         let single = [
             (
@@ -214,6 +221,7 @@ impl L1Config {
             (self.mrpb.queues > 0, "1 with l1.mrpb.queues above 0", "one request per cycle enters the queues"),
             (self.replacement.learns(), &of_policy, "its table has a port for one use per cycle"),
             (!self.bypass.gets_multiple_lookups(self), &of_kind, "the scheme observes one load per cycle"),
+            (!self.prefetch.supports_multiple_lookups(), &of_prefetcher, "the prefetcher observes one load per cycle"),
         ];
         for (_, legal, why) in single.into_iter().filter(|(is_single, ..)| *is_single && lookups > 1) {
             rules.expect(false, "lookups", lookups, legal, why);

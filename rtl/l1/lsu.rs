@@ -25,7 +25,8 @@
 //! 3. One request enters the network: an instruction line, the head of the miss queue, or a load on the
 //!    bypass path. Requesters that compete for the port alternate.
 //! 4. The oldest line request probes the tags of its cache, where the fill of step 1 is already visible. With
-//!    `l1.lookups` above 1, the requests behind it probe in the same cycle.
+//!    `l1.lookups` above 1, the requests behind it probe in the same cycle. If no request waits, the oldest
+//!    queued prefetch probes the L1D (`rtl/l1/prefetch`).
 //! 5. The coalescer emits its next line request, or up to `l1.lookups` requests of an L1D load. Only queue
 //!    entries that were free before step 4 count as room.
 //!
@@ -51,6 +52,7 @@ mod host;
 mod instructions;
 mod peers;
 mod ports;
+mod prefetch;
 mod sleep;
 mod transfer;
 
@@ -69,6 +71,7 @@ use super::loads::LoadStats;
 use super::miss_queue::MissQueue;
 use super::mrpb::AccessQueue;
 use super::pending::Pending;
+use super::prefetch::PrefetchPlace;
 use super::stages::Stages;
 use super::watch::{NUM_FAILS, Watch};
 use crate::cells::arbiter::RoundRobin;
@@ -115,6 +118,8 @@ struct RunConstants {
     starts_original: bool,
     /// True if misses and bypasses of L1D loads are reported to the throttle.
     monitored: bool,
+    /// True if the L1D has a prefetcher.
+    prefetches: bool,
 }
 
 /// Values derived from the hardware state, cached for simulation speed.
@@ -193,6 +198,13 @@ impl Lsu {
         let texture_cache = cache(below("texture_cache"), CacheId::Texture, texels);
         let starts_original = l1.dueling.starts_original(place.sm);
         l1d.set_original(starts_original);
+        let prefetch_place = PrefetchPlace {
+            path: &place.path,
+            line_bits: place.line_bits,
+            pc_bits: place.access.pc_bits,
+            page_bits: l1.prefetch_limits.page_bits(l1.line_bytes),
+        };
+        l1d.prefetch_by(l1.prefetch.unit(&prefetch_place, l1, lsu.slots));
         let queue = AccessQueue::new(&format!("{}.queue", place.path), lsu.access_queue, l1.lookups, &l1.mrpb, shape);
         Self {
             coalescer,
@@ -206,6 +218,7 @@ impl Lsu {
                 probes_twice: l1.probes_twice(),
                 starts_original,
                 monitored: false,
+                prefetches: l1d.prefetcher().is_some(),
                 place,
             },
             derived: DerivedState::default(),
@@ -291,6 +304,11 @@ impl Lsu {
         self.coalescer.take(access, slot);
         self.pending.alloc(slot, access, self.coalescer.is_in_order(), at.cycle());
         core_req.drop_head(at);
+        if self.constants.prefetches
+            && let Some(prefetcher) = self.caches[CacheId::L1d as usize].prefetcher_mut()
+        {
+            prefetcher.take(slot);
+        }
         if let Some(watch) = &mut self.observed.watch {
             watch.taken = Some(slot);
             watch.judged = self.coalescer.contends().map(|contends| (slot, contends));
@@ -315,6 +333,11 @@ impl Lsu {
         let bypassed = self.send(&mut io.mem_req, at);
         let sent = self.miss_queue.len() != queued;
         let (had_head, emits) = (self.queue.has_front(), self.can_emit());
+        if self.constants.prefetches {
+            self.prefetch(had_head, at);
+        }
+        // The fill of a prefetch may free its MSHR entry.
+        let freed = freed || self.constants.prefetches && filled.is_some();
         let changes = Changes { filled, freed, sent, recalled };
         let left = !probing && !self.is_refused_again(&changes) && self.access(at, bypassed);
         if left {

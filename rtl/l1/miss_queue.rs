@@ -49,11 +49,14 @@ pub enum MissKind {
     Notice,
     /// Read of the missing sectors of a line that is partly present or partly in flight.
     Rest,
+    /// Read of a line for a prefetch.
+    Prefetch,
 }
 
 impl Encoding for MissKind {
     const WIDTH: u32 = 3;
-    const NAMES: &'static [&'static str] = &["READ", "WRITE", "WRITEBACK", "ATOMIC", "REDUCE", "NOTICE", "REST"];
+    const NAMES: &'static [&'static str] =
+        &["READ", "WRITE", "WRITEBACK", "ATOMIC", "REDUCE", "NOTICE", "REST", "PREFETCH"];
     fn code(self) -> u8 {
         self as u8
     }
@@ -162,7 +165,7 @@ impl MissQueue {
     /// True if a store, writeback or atomic to the line is queued.
     #[must_use]
     pub fn holds_write(&self, line: u64) -> bool {
-        let writes = |kind| !matches!(kind, MissKind::Read | MissKind::Rest | MissKind::Notice);
+        let writes = |kind| !matches!(kind, MissKind::Read | MissKind::Rest | MissKind::Prefetch | MissKind::Notice);
         self.entries.iter().any(|entry| writes(entry.kind) && entry.line == line)
     }
 

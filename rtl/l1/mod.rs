@@ -14,6 +14,7 @@ pub mod miss_queue;
 pub mod mrpb;
 pub mod mshr;
 pub mod pending;
+pub mod prefetch;
 mod sectors;
 pub mod stages;
 pub mod stats;

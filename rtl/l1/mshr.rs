@@ -4,7 +4,7 @@
 //!
 //! | port     | dir | payload        | contract                                                  |
 //! |----------|-----|----------------|-----------------------------------------------------------|
-//! | `alloc`  | in  | line, sectors, waiter | the sectors are untracked and an entry is free     |
+//! | `alloc`  | in  | line, sectors, waiter | the sectors are untracked and an entry is free; no waiter for a prefetch |
 //! | `merge`  | in  | entry, waiter  | the entry is open: pending, not closed, a slot free       |
 //! | `close`  | in  | entry          | a store overtook the line: no later load may merge        |
 //! | `recall` | in  | entry          | the L2 recalls the line: no later load may merge          |
@@ -22,10 +22,10 @@
 //! and `close` act on every entry of a line at once. So does `merge`, even in the cycle of an `alloc`.
 //!
 //! Latency: a fill makes its entry ready for `pop` in the same cycle. The entry is freed with its last
-//! waiter. Until then its line cannot be allocated again, because a second entry for the line would make the
-//! search ambiguous. In a cache of sectors, an entry tracks the sectors of one request. A line may have
-//! several entries, none of which share a sector.
-//! Area order: one line-address comparator per entry, entries x merges waiters.
+//! waiter, or by the fill if it has none. Until then its line cannot be allocated again, because a second
+//! entry for the line would make the search ambiguous. In a cache of sectors, an entry tracks the sectors of
+//! one request. A line may have several entries, none of which share a sector. Area order: one line-address
+//! comparator per entry, entries x merges waiters.
 //!
 //! Part of `rtl/l1/cache.rs`.
 
@@ -233,7 +233,13 @@ impl Mshr {
     }
 
     /// Tracks sectors of a line that will fill `set_way`, with their first waiter.
-    pub fn alloc(&mut self, entry: u16, (line, sectors): (u64, u8), set_way: u32, waiter: Waiter) {
+    pub fn alloc(&mut self, entry: u16, tracked: (u64, u8), set_way: u32, waiter: Waiter) {
+        self.alloc_prefetch(entry, tracked, set_way);
+        self.push(entry.into(), waiter);
+    }
+
+    /// Tracks sectors of a line that will fill `set_way`, without a waiter.
+    pub fn alloc_prefetch(&mut self, entry: u16, (line, sectors): (u64, u8), set_way: u32) {
         self.take(ACCESS);
         let e = usize::from(entry);
         debug_assert!(!self.used.get(e), "entry {e} is free");
@@ -245,7 +251,6 @@ impl Mshr {
         self.set_way[e] = set_way;
         self.count[e] = 0;
         self.head[e] = 0;
-        self.push(e, waiter);
     }
 
     /// Adds a waiter to an open entry.
@@ -266,6 +271,12 @@ impl Mshr {
         self.closed.set(entry.into());
     }
 
+    /// Returns the number of waiters of an entry.
+    #[must_use]
+    pub fn waiters(&self, entry: u16) -> u8 {
+        self.count[usize::from(entry)]
+    }
+
     /// Returns the sectors that an entry tracks.
     #[must_use]
     pub fn sectors_of(&self, entry: u16) -> u8 {
@@ -277,8 +288,13 @@ impl Mshr {
     pub fn fill(&mut self, line: u64, sectors: u8) -> Option<u32> {
         let entry = self.find(line, sectors, |entry| !self.ready.get(entry))?;
         self.turn.take(FILL);
-        self.ready.set(entry);
         self.pending -= 1;
+        if self.count[entry] == 0 {
+            self.used.clear(entry);
+            self.closed.clear(entry);
+            return Some(self.set_way[entry]);
+        }
+        self.ready.set(entry);
         self.order[usize::from(self.order_len)] = entry as u16;
         self.order_len += 1;
         Some(self.set_way[entry])
@@ -550,6 +566,30 @@ mod tests {
         mshr.alloc(1, (twin, WHOLE), 6, waiter(2));
         assert_eq!((mshr.lookup(10, WHOLE), mshr.lookup(twin, WHOLE)), (Lookup::Open(0), Lookup::Open(1)));
         assert_eq!((mshr.fill(10, WHOLE), mshr.fill(twin, WHOLE)), (Some(5), Some(6)));
+    }
+
+    #[test]
+    fn a_prefetch_frees_its_entry_on_arrival_unless_a_load_has_merged() {
+        let mut mshr = Mshr::new(2, 1, SHAPE);
+        mshr.alloc_prefetch(0, (10, WHOLE), 5);
+        mshr.alloc_prefetch(1, (20, WHOLE), 6);
+        assert_eq!((mshr.lookup(10, WHOLE), mshr.free_for(30, WHOLE)), (Lookup::Open(0), None));
+        mshr.merge(1, waiter(3));
+        assert_eq!([mshr.fill(10, WHOLE), mshr.fill(20, WHOLE)], [Some(5), Some(6)]);
+        assert_eq!((mshr.free_for(10, WHOLE), mshr.ready_entries()), (Some(0), 1));
+        assert_eq!(mshr.pop().map(|(line, ..)| line), Some(20));
+        assert!(mshr.is_empty());
+    }
+
+    #[test]
+    fn a_prefetch_that_a_store_has_overtaken_takes_no_load() {
+        let mut mshr = Mshr::new(2, 2, SHAPE);
+        mshr.alloc_prefetch(0, (10, WHOLE), 5);
+        mshr.close(0);
+        assert_eq!(mshr.lookup(10, WHOLE), Lookup::Full(0));
+        mshr.fill(10, WHOLE);
+        mshr.alloc(0, (10, WHOLE), 5, waiter(1));
+        assert_eq!(mshr.lookup(10, WHOLE), Lookup::Open(0));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::prefetch::PrefetchStats;
 use super::watch::{Fail, NUM_FAILS};
 use crate::kernel::{Counted, Reason};
 
@@ -16,6 +17,8 @@ pub struct L1Features {
     pub decoupled: bool,
     /// True if the L2 recalls lines.
     pub recalls: bool,
+    /// True if the cache has a prefetcher.
+    pub prefetches: bool,
 }
 
 /// Counters of one cache. They count accepted accesses, except the reservation fails, which count cycles.
@@ -58,6 +61,9 @@ pub struct L1Stats {
     /// Lines dropped, present or in flight, because the L2 recalled them; only where the L2 recalls lines.
     #[counted(only(has.recalls))]
     pub recalls: u64,
+    /// Prefetches; only with a prefetcher.
+    #[counted(only(has.prefetches), if_any(has.stores))]
+    pub prefetch: PrefetchStats,
     /// Cycles in which the oldest access was refused (reservation fails), by reported reason.
     #[counted(cycles, by = Fail, key = "reservation_fails")]
     pub fails: [u64; NUM_FAILS],

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::access::MemorySpace;
 use super::cache::{CACHES, CacheId};
 use super::mshr::Waiter;
+use super::prefetch::unit::{Enqueued, PrefetchOutcome};
 use crate::cells::line::SECTORS;
 use crate::kernel::Reason;
 
@@ -75,6 +76,8 @@ pub enum Access {
         line: u64,
         /// Program counter of the load.
         pc: u32,
+        /// Warp slot of the load.
+        warp: u8,
         /// Pending-table row and lanes that wait for the line.
         waiter: Waiter,
         /// Miss-queue entries in use when the access was decided.
@@ -119,11 +122,24 @@ pub enum Access {
     },
 }
 
+/// Lookup of a queued prefetch in the L1D.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PrefetchLookup {
+    /// Line address.
+    pub line: u64,
+    /// Miss-queue entries in use when the lookup was decided.
+    pub queue_used: u32,
+    /// Number of them that are reads of prefetches.
+    pub queued: u32,
+    /// Outcome of the lookup.
+    pub outcome: PrefetchOutcome,
+}
+
 /// Largest number of further accesses served in the cycle of the first one.
 pub const BESIDE: usize = SECTORS as usize - 1;
 
-/// Events of one edge, in order: end of a period, fill, recall, supply, drain, mode, access, further
-/// accesses, instruction accepted.
+/// Events of one edge, in order: end of a period, fill, recall, supply, drain, mode, prefetch, access,
+/// further accesses, instruction accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watch {
     /// End of a throttle period; true if the cache may close.
@@ -141,6 +157,10 @@ pub struct Watch {
     /// Coherent load that bypassed, so that no copy of its line may stay: line address, and the effect in
     /// each cache.
     pub dropped: Option<(u64, [RecallEffect; CACHES])>,
+    /// Lookup of the oldest queued prefetch, in a cycle without an access.
+    pub prefetch: Option<PrefetchLookup>,
+    /// Line that the prefetcher has returned.
+    pub enqueued: Option<Enqueued>,
     /// First access at the tags.
     pub access: Option<Access>,
     /// Further accesses served in the same cycle, in order: hits of the same instruction.

@@ -19,7 +19,7 @@ use crate::noc::interleave::{Channels, Hash, Interleave};
 use crate::noc::topology::Topology;
 use crate::noc::xbar::MAX_PORTS;
 use crate::sm::SmConfig;
-use crate::throttle::ThrottleConfig;
+use crate::throttle::{L1Place, ThrottleConfig};
 use crate::tracker::TrackerConfig;
 
 /// Maximum number of DRAM channels, and of L2 banks: a bit mask of them fits one host word.
@@ -184,6 +184,7 @@ impl MachineConfig {
         self.validate_carve_outs(&mut rules);
         if self.throttle.validate(self.num_sms, &mut rules) {
             self.sm.validate_throttle(self.throttle.typetag_name(), &mut rules);
+            self.validate_losses(&mut rules);
         }
         rules.group("lsu", |rules| self.lsu.validate(rules));
         rules.group("l1", |rules| self.validate_l1(rules));
@@ -221,6 +222,21 @@ impl MachineConfig {
             "contentious",
             "another with sm.warp_lanes = 64",
             "the lines of an instruction are counted together, but a warp of 64 lanes arrives in two halves",
+        );
+    }
+
+    /// Checks that a throttle which counts lost lines is not combined with a prefetcher.
+    fn validate_losses(&self, rules: &mut Rules) {
+        let place = L1Place { path: "", sets: 1, ways: 1, line_bits: 25, warps: 1 };
+        rules.expect(
+            !self.l1.prefetch.is_on() || self.throttle.l1(&place).is_none(),
+            "l1.prefetch",
+            self.l1.prefetch.typetag_name(),
+            &format!(
+                "none with a throttle of kind {}; the throttles none and dwt-cs go with all prefetchers",
+                self.throttle.typetag_name()
+            ),
+            "the throttle counts the lines that each warp has lost, and a prefetched line belongs to no warp",
         );
     }
 

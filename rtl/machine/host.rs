@@ -246,14 +246,17 @@ impl Machine {
     }
 
     /// Maps a range of memory, filled with zeros and rounded outward to whole interleaved runs of
-    /// `interleave_bytes`.
+    /// `interleave_bytes`. A prefetcher may read the rest of a page, so with one, whole pages are mapped.
     ///
     /// # Errors
     /// If the range exceeds the channels.
     pub fn map(&mut self, address: u64, bytes: u64) -> Result<(), HostError> {
         let last = address + bytes.max(1) - 1;
+        let l1 = &self.config.l1;
+        let page_bytes = if l1.prefetch.is_on() { u64::from(l1.prefetch_limits.page_bytes) } else { 1 };
+        let (address_of_page, end_of_page) = (address - address % page_bytes, last - last % page_bytes + page_bytes);
         let run_bytes = u64::from(self.config.interleave_bytes);
-        let (first, last) = (address / run_bytes, last / run_bytes);
+        let (first, last) = (address_of_page / run_bytes, (end_of_page - 1) / run_bytes);
         let bursts = run_bytes / u64::from(self.config.dram.burst_bytes());
         let channels = self.config.channels(self.config.interleave_bytes);
         for run in first..=last {

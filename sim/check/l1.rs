@@ -13,11 +13,13 @@ use golden::l1::coalescer;
 use golden::l1::decoupled::Config as Filter;
 use golden::l1::event::{
     Event, Fail as TwinFail, FailOrder as TwinOrder, Fails, Load, LoadOutcome, Mismatch as Difference,
-    Outcome as TwinOutcome, RecallOutcome, Sectors, Space, Victim, WriteOutcome,
+    Outcome as TwinOutcome, PrefetchOutcome as TwinPrefetch, RecallOutcome, Sectors, Space, Victim, WriteOutcome,
 };
 use golden::l1::mshr::{Replay, Waits};
+use golden::l1::prefetch;
+use golden::l1::prefetch::unit::{Counts, Delivery, Limits, Unit};
 use golden::replacement::{self, Replacement};
-use rtl::cells::line::SECTOR_BYTES;
+use rtl::cells::line::{SECTOR_BYTES, sectors_of};
 use rtl::index::IndexConfig;
 use rtl::l1::access::{AccessKind, LANES, MemorySpace, WarpAccess};
 use rtl::l1::cache::CacheId;
@@ -25,7 +27,9 @@ use rtl::l1::config::{CacheConfig, FailOrder, Fetch, L1Config, Organisation, Sto
 use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use rtl::l1::mrpb::StallBypass;
 use rtl::l1::mshr::Waiter;
-use rtl::l1::watch::{Access, Fail, Outcome, RecallEffect, Watch};
+use rtl::l1::prefetch::PrefetchLimits;
+use rtl::l1::prefetch::unit::{Enqueued, PrefetchOutcome};
+use rtl::l1::watch::{Access, Fail, Outcome, PrefetchLookup, RecallEffect, Watch};
 use rtl::replacement::ReplacementConfig;
 
 use super::twin::twin;
@@ -83,6 +87,8 @@ pub struct Lockstep {
     judged: Option<bool>,
     /// Contentious instructions in flight, one bit per row of the pending table.
     contending: u64,
+    /// Instructions of which the L1D has accepted no load, one bit per row of the pending table.
+    fresh: u64,
 }
 
 /// Maximum number of rows of a pending table.
@@ -136,6 +142,7 @@ impl Lockstep {
             let mut l1d = twin(&l1.cache(), index, filter);
             l1d.replace_by(policy(&l1.replacement, l1.sets, l1.ways).map_err(|reason| format!("l1.{reason}"))?);
             schemes(l1, own_periods)?.into_iter().for_each(|scheme| l1d.bypass(scheme));
+            prefetcher(l1)?.into_iter().for_each(|unit| l1d.prefetch(unit));
             Ok(l1d)
         });
         let blind = l1d.as_ref().err().cloned();
@@ -150,6 +157,7 @@ impl Lockstep {
             line_bytes: l1.line_bytes,
             judged: None,
             contending: 0,
+            fresh: 0,
         })
     }
 
@@ -220,8 +228,21 @@ impl Lockstep {
     }
 
     fn follow(&mut self, cycle: u64, seen: &Watch) -> Result<(), String> {
-        let Watch { period, fill, recall, supply, drain, original, dropped, access: _, beside: _, taken, judged } =
-            *seen;
+        let Watch {
+            period,
+            fill,
+            recall,
+            supply,
+            drain,
+            original,
+            dropped,
+            prefetch,
+            enqueued,
+            access: _,
+            beside: _,
+            taken,
+            judged,
+        } = *seen;
         if let Some(may_close) = period {
             self.check(CacheId::L1d, Event::PeriodEnd { may_close }, &TwinOutcome::Done)?;
         }
@@ -245,14 +266,54 @@ impl Lockstep {
             self.check(CacheId::L1d, Event::Switch { original }, &TwinOutcome::Done)?;
         }
         self.recall(dropped)?;
+        self.prefetch(prefetch, enqueued, seen.access.is_some())?;
         if seen.access.is_some() {
             self.check(CacheId::L1d, Event::Reach { cycle }, &TwinOutcome::Done)?;
         }
         seen.accesses().try_for_each(|access| self.access(access))?;
         if let Some(slot) = taken {
             self.part_of[usize::from(slot)] = self.just_taken;
+            self.fresh |= 1 << slot;
         }
         self.judge(judged)
+    }
+
+    /// Checks the lookup of a prefetch and the line that the prefetcher has returned.
+    fn prefetch(
+        &mut self,
+        looked_up: Option<PrefetchLookup>,
+        enqueued: Option<Enqueued>,
+        has_access: bool,
+    ) -> Result<(), String> {
+        if let Some(PrefetchLookup { line, queue_used, queued, outcome }) = looked_up {
+            if has_access {
+                return Err(format!("line {line:#x} is prefetched in the cycle of an access"));
+            }
+            let parts = self.parts_of(CacheId::L1d, sectors_of(self.line_bytes));
+            let (queue_used, queued) = (queue_used as usize, queued as usize);
+            let event = Event::Prefetch { line, parts, queue_used, queued };
+            self.check(CacheId::L1d, event, &TwinOutcome::Prefetched(prefetched(outcome)))?;
+        }
+        if self.twins[CacheId::L1d as usize].prefetches() || enqueued.is_some() {
+            self.check(CacheId::L1d, Event::Deliver, &TwinOutcome::Delivered(enqueued.map(delivered)))?;
+        }
+        Ok(())
+    }
+
+    /// Returns the counts of prefetched lines of the L1D's twin.
+    #[must_use]
+    pub fn prefetch_counts(&self) -> Counts {
+        self.twins[CacheId::L1d as usize].prefetch_counts()
+    }
+
+    /// Returns true for the first load of an instruction that the L1D accepts.
+    fn is_first(&mut self, cache: CacheId, slot: u8, outcome: Outcome) -> bool {
+        let is_accepted = cache == CacheId::L1d && !matches!(outcome, Outcome::Refused(..));
+        let is_fresh = self.fresh >> slot & 1 != 0;
+        if is_accepted {
+            self.fresh &= !(1 << slot);
+        }
+        is_accepted && is_fresh
     }
 
     /// Converts a mask of sectors to that of the twin, in which a line that is fetched whole has a single
@@ -298,9 +359,10 @@ impl Lockstep {
 
     fn access(&mut self, access: &Access) -> Result<(), String> {
         match *access {
-            Access::Load { cache, space, line, pc, waiter, queue_used, outcome } => {
+            Access::Load { cache, space, line, pc, warp, waiter, queue_used, outcome } => {
                 let parts = self.requested_sectors(cache, waiter);
-                let load = Load { line, parts, pc, space: space_of(space), contends: self.contends(waiter) };
+                let (contends, first) = (self.contends(waiter), self.is_first(cache, waiter.slot, outcome));
+                let load = Load { line, parts, pc, warp, first, space: space_of(space), contends };
                 let waiter = Waiting { waiter, part_of: self.part_of_lanes(cache, waiter) };
                 let event = Event::Load { load, waiter, queue_used: queue_used as usize };
                 self.check(cache, event, &TwinOutcome::Load(load_outcome(outcome)?))
@@ -320,7 +382,7 @@ impl Lockstep {
             }
             Access::Bypass { line, pc, waiter, chosen } => {
                 let parts = self.requested_sectors(CacheId::L1d, waiter);
-                let load = Load { line, parts, pc, space: Space::Global, contends: self.contends(waiter) };
+                let load = Load { parts, pc, contends: self.contends(waiter), ..Load::of(line) };
                 self.check(CacheId::L1d, Event::Bypass { load, chosen }, &TwinOutcome::Done)
             }
         }
@@ -381,6 +443,15 @@ fn schemes(l1: &L1Config, own_periods: bool) -> Result<Vec<Box<dyn Bypass>>, Str
     };
     let give_way = covered.map(|covered| Box::new(BypassOnStall { covered }) as Box<dyn Bypass>);
     Ok(scheme.twin(&place).into_iter().chain(give_way).collect())
+}
+
+/// Creates the twin of the L1D's prefetcher, if it has one.
+fn prefetcher(l1: &L1Config) -> Result<Option<Unit>, String> {
+    let &PrefetchLimits { queue, mshr_share, miss_queue_share, page_bytes } = &l1.prefetch_limits;
+    let place = prefetch::CacheInfo { page_lines: (page_bytes / l1.line_bytes).into() };
+    let limits = Limits { queue: queue as usize, mshr: mshr_share as usize, miss_queue: miss_queue_share as usize };
+    let scheme: Box<dyn prefetch::Scheme> = twin(&l1.prefetch).map_err(|reason| format!("l1.prefetch: {reason}"))?;
+    Ok(scheme.twin(&place).map(|prefetcher| Unit::new(prefetcher, place, limits)))
 }
 
 /// Converts the memory space to global or local; read-only spaces are shared by all threads and count as
@@ -461,6 +532,25 @@ fn recall_outcome(found: RecallEffect) -> RecallOutcome {
     }
 }
 
+fn prefetched(outcome: PrefetchOutcome) -> TwinPrefetch {
+    match outcome {
+        PrefetchOutcome::Issued(victim) => {
+            TwinPrefetch::Issued { victim: victim.map(|(line, modified)| Victim { line, modified }) }
+        }
+        PrefetchOutcome::Present => TwinPrefetch::Present,
+        PrefetchOutcome::InFlight => TwinPrefetch::InFlight,
+        PrefetchOutcome::Waits => TwinPrefetch::Waits,
+    }
+}
+
+fn delivered(enqueued: Enqueued) -> Delivery {
+    match enqueued {
+        Enqueued::Queued(line) => Delivery::Queued(line),
+        Enqueued::QueueFull(line) => Delivery::QueueFull(line),
+        Enqueued::OtherPage => Delivery::OtherPage,
+    }
+}
+
 fn reason(fail: Fail) -> TwinFail {
     match fail {
         Fail::LineAlloc => TwinFail::LineAlloc,
@@ -500,7 +590,7 @@ mod tests {
     fn load_of(line: u64, outcome: Outcome) -> Watch {
         let waiter = Waiter { slot: 1, lanes: 1 };
         let (cache, space) = (CacheId::L1d, MemorySpace::Global);
-        let access = Access::Load { cache, space, line, pc: 0, waiter, queue_used: 0, outcome };
+        let access = Access::Load { cache, space, line, pc: 0, warp: 0, waiter, queue_used: 0, outcome };
         Watch { access: Some(access), ..Watch::default() }
     }
 

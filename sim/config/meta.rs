@@ -26,6 +26,8 @@ pub enum Slot {
     Bypass,
     /// Replacement policy of a cache.
     Replacement,
+    /// Prefetcher of the L1.
+    Prefetch,
     /// Warp throttling: limits the number of warps that run.
     Throttle,
     /// Operand collection: how instructions read their operands.
@@ -42,11 +44,12 @@ pub enum Slot {
 
 impl Slot {
     /// All slots.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Index,
         Self::Tags,
         Self::Bypass,
         Self::Replacement,
+        Self::Prefetch,
         Self::Throttle,
         Self::Operands,
         Self::Fetch,
@@ -63,6 +66,7 @@ impl Slot {
             Self::Tags => "tags",
             Self::Bypass => "bypass",
             Self::Replacement => "replacement",
+            Self::Prefetch => "prefetch",
             Self::Throttle => "throttle",
             Self::Operands => "operands",
             Self::Fetch => "fetch",

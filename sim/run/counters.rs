@@ -62,6 +62,7 @@ impl MachineFeatures {
                 sectors: config.l1.fetch == Fetch::Sectors,
                 decoupled: config.l1.organisation == Organisation::Decoupled,
                 recalls: config.l2.recalls(),
+                prefetches: config.l1.prefetch.is_on(),
             },
             l2: config.l2.has(),
             tracker: config.tracker.is_on(),

@@ -15,6 +15,7 @@
 //! | recalled lines are dropped, at once or on arrival, unless modified                     | `random_programs_*` |
 //! | the same instructions contend as in the twin, and contending loads bypass if they miss | `random_programs_*` |
 //! | all of the above with up to four lines of a load served per cycle                      | `random_programs_on_several_*` |
+//! | all of the above with a prefetcher, whose lines and lookups equal the twin's            | `prefetchers_*` |
 //! | each outcome, refusal and combination of failing conditions occurs                     | `random_programs_reach_*` |
 //! | each status occurs with each kind of arrival, under every L1D scheme                   | `soak::coverage::random_l1ds_*` |
 
@@ -41,11 +42,13 @@ use rtl::l1::cache::CacheId;
 use rtl::l1::config::{CacheConfig, FailOrder, Fetch, L1Config, LsuConfig, Organisation, StoreHit};
 use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use rtl::l1::mrpb::{DrainOrder, MrpbConfig, StallBypass};
+use rtl::l1::prefetch::PrefetchLimits;
 use rtl::l1::stats::L1Stats;
 use rtl::l1::watch::{Access, Fail, Outcome, RecallEffect, Watch};
 use rtl::replacement::lru::Lru;
 use rtl::replacement::srrip::Srrip;
 
+use super::prefetch;
 use super::rig::{self, Rig, RigBehavior, Stalls, mix};
 use super::scoreboard::Scoreboard;
 use crate::kit::coverage::{Axis, Cross, collect, hit};
@@ -177,6 +180,30 @@ fn decoupled_case(seed: u64, length: usize) -> Case {
         store_evict_ages: pick(11, 1) == 0,
         probe_extra: pick(12, 1) as u32,
     };
+    case
+}
+
+/// Draws a configuration with a prefetcher, in some cases with several lookups per cycle.
+fn prefetch_case(seed: u64, length: usize) -> Case {
+    let mut case = if mix(seed, 3000) % 4 == 0 { wide_case(seed, length) } else { case(seed, length) };
+    let mut draws = 3001..;
+    let mut pick =
+        |least: u32, most: u32| least + (mix(seed, draws.next().unwrap_or(0)) % u64::from(most - least + 1)) as u32;
+    let l1 = &mut case.l1;
+    if !l1.bypass.supports_prefetch() && !l1.bypass.sends_all() {
+        l1.bypass = NoScheme {}.into();
+    }
+    (l1.mshr_entries, l1.miss_queue) = (pick(2, 6), pick(2, 5));
+    l1.prefetch = prefetch::draw(&mut pick);
+    l1.prefetch_limits = PrefetchLimits {
+        queue: pick(1, 4),
+        mshr_share: pick(1, l1.mshr_entries - 1),
+        miss_queue_share: pick(1, l1.miss_queue - 1),
+        page_bytes: 4096 << pick(0, 2),
+    };
+    if !l1.prefetch.supports_multiple_lookups() {
+        l1.lookups = 1;
+    }
     case
 }
 
@@ -377,7 +404,9 @@ fn run(case: &Case, mode: Mode, mut look: impl FnMut(&Watch)) -> Summary {
         assert_eq!(&rig.memory(line), bytes, "line {line:#x}");
     }
     let answers = rig.answers().iter().map(|(cycle, _)| *cycle).collect();
-    Summary { answers, events, stats, history: rig.history(), state: sim.state_digest(&rig) }
+    let summary = Summary { answers, events, stats, history: rig.history(), state: sim.state_digest(&rig) };
+    prefetch::check_counts(&mut rig.lsu, &lockstep, sim.tick() / period + 1);
+    summary
 }
 
 proptest! {
@@ -393,6 +422,15 @@ proptest! {
         prop_assert_eq!(&run(&case, shuffled, |_| ()), &asleep, "shuffled");
         let lint = Mode { lint: true, shuffle: Some(!seed), ..Mode::default() };
         prop_assert_eq!(&run(&case, lint, |_| ()), &asleep, "lint");
+    }
+
+    #[test]
+    fn prefetchers_serve_random_programs_right_and_alike(seed: u64, length in 1usize..120) {
+        let case = prefetch_case(seed, length);
+        let asleep = run(&case, Mode::default(), |_| ());
+        for mode in [Mode { evaluate_all: true, ..Mode::default() }, Mode { lint: true, ..Mode::default() }] {
+            prop_assert_eq!(&run(&case, mode, |_| ()), &asleep, "{:?}", mode);
+        }
     }
 
     #[test]
@@ -520,7 +558,8 @@ fn random_programs_reach_every_outcome_and_every_combination_of_failing_conditio
 #[test]
 fn every_case_is_a_legal_configuration() {
     for seed in 0..2000 {
-        let Case { l1, read_only, lsu, .. } = if seed % 2 == 0 { case(seed, 1) } else { decoupled_case(seed, 1) };
+        let draw = [case, decoupled_case, prefetch_case][seed as usize % 3];
+        let Case { l1, read_only, lsu, .. } = draw(seed, 1);
         let mut rules = Rules::default();
         l1.validate(&mut rules);
         lsu.validate(&mut rules);

@@ -20,4 +20,6 @@ mod mrpb;
 #[cfg(test)]
 mod mshr;
 #[cfg(test)]
+mod prefetch;
+#[cfg(test)]
 mod sectors;

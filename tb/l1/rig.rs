@@ -20,6 +20,8 @@ use rtl::l1::decoupled::DecoupledConfig;
 use rtl::l1::dueling::{self, DuelingConfig};
 use rtl::l1::lsu::{DuelIo, Lsu, LsuIo, LsuPlace};
 use rtl::l1::mrpb::MrpbConfig;
+use rtl::l1::prefetch::PrefetchLimits;
+use rtl::l1::prefetch::none::NoPrefetcher;
 use rtl::l2::{Invalidate, InvalidateAck, RecallIo, RecallShape, RecalledIo};
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{PacketShape, Reply, ReplyKind, Request, RequestKind};
@@ -74,6 +76,8 @@ pub fn l1() -> L1Config {
         decoupled: DecoupledConfig::LI2015,
         dueling: DuelingConfig::OFF,
         mrpb: MrpbConfig::NONE,
+        prefetch: NoPrefetcher {}.into(),
+        prefetch_limits: PrefetchLimits { queue: 4, mshr_share: 1, miss_queue_share: 1, page_bytes: 4096 },
     }
 }
 

@@ -9,6 +9,7 @@ use rtl::index::linear::Linear;
 use rtl::l1::bypass::none::NoScheme;
 use rtl::l1::config::L1Config;
 use rtl::l1::decoupled::DecoupledConfig;
+use rtl::l1::prefetch::none::NoPrefetcher;
 use warpsieve::config::{Request, ResolvedMachine, designs, machines};
 
 use crate::kit::Random;
@@ -54,7 +55,7 @@ pub(crate) fn schemes() -> &'static [Scheme] {
 /// Formats everything but the sizes of an L1D, as a key that distinguishes schemes.
 fn without_sizes(l1: &L1Config) -> String {
     let [sets, ways, mshr_entries, mshr_merges, miss_queue, line_bytes, bypass_sectors] = [0; 7];
-    let kinds = [l1.bypass.typetag_name(), l1.index.typetag_name()];
+    let kinds = [l1.bypass.typetag_name(), l1.index.typetag_name(), l1.prefetch.typetag_name()];
     let rest = L1Config {
         sets,
         ways,
@@ -64,6 +65,7 @@ fn without_sizes(l1: &L1Config) -> String {
         line_bytes,
         bypass_sectors,
         bypass: NoScheme {}.into(),
+        prefetch: NoPrefetcher {}.into(),
         index: Linear {}.into(),
         decoupled: DecoupledConfig::LI2015,
         ..l1.clone()
@@ -72,7 +74,7 @@ fn without_sizes(l1: &L1Config) -> String {
 }
 
 /// L1D fields with small values, so that every status occurs within a few hundred accesses.
-const SMALL: [(&str, &[u32]); 15] = [
+const SMALL: [(&str, &[u32]); 19] = [
     // Fermi's hash needs 32 sets or more.
     ("l1.sets", &[1, 2, 8, 32]),
     ("l1.ways", &[1, 2, 4]),
@@ -89,6 +91,10 @@ const SMALL: [(&str, &[u32]); 15] = [
     ("l1.decoupled.probe_extra", &[0, 1]),
     ("l1.mrpb.depth", &[1, 2, 8]),
     ("l1.mrpb.latency", &[0, 1]),
+    ("l1.prefetch.degree", &[1, 2, 4]),
+    ("l1.prefetch_limits.queue", &[1, 2, 8]),
+    ("l1.prefetch_limits.mshr_share", &[1, 2]),
+    ("l1.prefetch_limits.miss_queue_share", &[1, 2]),
 ];
 
 impl Scheme {
@@ -96,7 +102,11 @@ impl Scheme {
     /// original size is used.
     pub fn small(&self, random: &mut Random) -> L1Config {
         const TRIES: usize = 20;
-        let fields = SMALL.iter().filter(|(field, _)| self.fields.iter().any(|stated| stated == field));
+        // Every machine states the limits of prefetches, which only a prefetcher uses.
+        let prefetches = self.fields.iter().any(|stated| stated == "l1.prefetch.degree");
+        let is_used = |field: &str| prefetches || !field.starts_with("l1.prefetch");
+        let is_stated = |field: &str| self.fields.iter().any(|stated| stated == field);
+        let fields = SMALL.iter().filter(|(field, _)| is_stated(field) && is_used(field));
         let fields: Vec<_> = fields.collect();
         let mut draw = || {
             let set = |(field, values): &&(&str, &[u32])| {

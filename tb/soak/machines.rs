@@ -265,6 +265,7 @@ impl Draw {
         self.one_of("l1.mrpb.order", &["fixed", "round-robin", "longest-first"]);
         self.one_of("l1.mrpb.greedy", &["true", "false"]);
         self.range("l1.mrpb.latency", 0, 1);
+        self.prefetch(is_plain);
         self.lookups(l1_line_bytes);
         for (cache, usual_log2) in [("const_cache", 5), ("texture_cache", 2)] {
             self.sets(cache, 7, usual_log2, l1_line_bytes == 128);
@@ -275,12 +276,35 @@ impl Draw {
         }
     }
 
+    /// Draws the prefetcher of the L1D. It needs an MSHR entry beside that of the loads, and PDP has no state
+    /// for prefetched lines.
+    fn prefetch(&mut self, is_plain: bool) {
+        let is_refused =
+            self.has("l1.bypass={ kind = \"pdp\"") || self.sets.iter().any(|set| set == "l1.mshr_entries=1");
+        if !is_plain || is_refused || self.random.percent(60) {
+            return;
+        }
+        let kinds = [
+            "{ kind = \"next-line\", degree = 2, trigger = \"tagged\" }",
+            "{ kind = \"next-line\", degree = 1, trigger = \"always\" }",
+            "{ kind = \"stride\", entries = 16, confidence = 1, degree = 2 }",
+            "{ kind = \"many-thread-aware\", warp_entries = 16, pc_entries = 4, degree = 2 }",
+            "{ kind = \"stream\", streams = 4, window = 8, distance = 8, degree = 2 }",
+        ];
+        let drawn = kinds[self.random.below(kinds.len() as u64) as usize];
+        self.set("l1.prefetch", drawn);
+        self.set("l1.prefetch_limits.mshr_share", 1);
+        self.set("l1.prefetch_limits.miss_queue_share", 1);
+        self.range("l1.prefetch_limits.queue", 1, 64);
+    }
+
     /// Draws the lookups per cycle of the L1D: several only if every scheme that observes the accesses
     /// supports it.
     fn lookups(&mut self, l1_line_bytes: u32) {
         let fetches_sectors = self.has("l1.fetch=sectors") || self.is_volta && !self.has("l1.fetch=");
         let queues = self.has("l1.mrpb.queues=") && !self.has("l1.mrpb.queues=0");
-        let one_a_cycle = ["l1.organisation=decoupled", "l1.bypass={ kind = \"pdp\""];
+        let one_a_cycle =
+            ["l1.organisation=decoupled", "l1.bypass={ kind = \"pdp\"", "l1.prefetch={ kind = \"stream\""];
         let is_single = !fetches_sectors || queues || self.learns() || one_a_cycle.iter().any(|field| self.has(field));
         let most_log2 = if is_single { 0 } else { u64::from((l1_line_bytes / SECTOR_BYTES).ilog2()) };
         let log2 = self.number(0, most_log2).unwrap_or(most_log2);

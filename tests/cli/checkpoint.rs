@@ -132,7 +132,7 @@ fn a_trace_goes_on_with_the_ctas_that_were_running() {
 }
 
 /// Machines and designs that together contain every block and scheme.
-const MACHINES: [&[&str]; 14] = [
+const MACHINES: [&[&str]; 15] = [
     &["--machine", "volta"],
     &["--machine", "kepler"],
     &["--machine", "southern-islands"],
@@ -142,6 +142,7 @@ const MACHINES: [&[&str]; 14] = [
     &["--design", "ccws"],
     &["--design", "mrpb-all"],
     &["--design", "pdp"],
+    &["--design", "stride"],
     &["--design", "ship", "--design", "streaming-l2"],
     &["--design", "drrip", "--design", "icache"],
     &["--design", "frc-16", "--set", "l2.atomic_buffer=true"],

@@ -21,13 +21,28 @@ fn entries(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Asserts that all files of a crate except its manifest equal those of the example, apart from the name.
-fn is_the_example(there: &Path) {
-    for path in ["src/lib.rs", "src/main.rs", "src/twin.rs", "tests/checked.rs"] {
-        let ours = fs::read_to_string(root().join("examples/new-scheme").join(path)).unwrap();
-        let theirs = fs::read_to_string(there.join(path)).unwrap();
-        let back = theirs.replace("two-words", "new-scheme").replace("two_words", "new_scheme");
-        assert_eq!(back.replace("TwoWords", "NewScheme"), ours, "{path}");
+/// Asserts that the files of a crate equal those of the example for a slot, apart from the name.
+fn is_the_example(there: &Path, module: &str) {
+    let files = [
+        ("src/main.rs", "src/main.rs".to_owned()),
+        ("tests/checked.rs", "tests/checked.rs".to_owned()),
+        ("src/scheme.rs", format!("src/{module}.rs")),
+        ("src/scheme/twin.rs", format!("src/{module}/twin.rs")),
+        ("designs/two-words.toml", format!("designs/new-{module}.toml")),
+    ];
+    let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
+    for (theirs, ours) in files {
+        let ours = root().join("examples/new-scheme").join(ours);
+        assert_eq!(ours.is_file(), there.join(theirs).is_file(), "{theirs}");
+        if !ours.is_file() {
+            continue;
+        }
+        let mut expected = fs::read_to_string(ours).unwrap();
+        for of in ["scheme", module] {
+            expected = expected.replace(&format!("new-{of}"), "two-words").replace(&format!("new_{of}"), "two_words");
+            expected = expected.replace(&format!("New{}", capital(of)), "TwoWords");
+        }
+        assert_eq!(fs::read_to_string(there.join(theirs)).unwrap(), expected, "{theirs}");
     }
 }
 
@@ -49,8 +64,8 @@ fn it_writes_the_example_under_another_name_with_a_complete_lock_file() {
     }
     assert_eq!(entries(folder.path()), ["two-words"]);
     let there = folder.path().join("two-words");
-    assert_eq!(entries(&there), [".gitignore", "Cargo.lock", "Cargo.toml", "src", "tests", "two-words.toml"]);
-    is_the_example(&there);
+    assert_eq!(entries(&there), [".gitignore", "Cargo.lock", "Cargo.toml", "designs", "src", "tests"]);
+    is_the_example(&there, "bypass");
     let manifest = manifest(&there);
     let path = manifest["dependencies"]["rtl"]["path"].as_str().unwrap();
     assert!(there.join(path).join("l1/bypass/mod.rs").is_file(), "{path}");
@@ -59,6 +74,33 @@ fn it_writes_the_example_under_another_name_with_a_complete_lock_file() {
     assert_eq!(manifest["profile"]["release"]["package"]["warpsieve"]["opt-level"], 3.into());
     let cargo = Command::new("cargo").args(["tree", "--offline", "--locked"]).current_dir(&there).output().unwrap();
     assert!(cargo.status.success(), "{}", String::from_utf8_lossy(&cargo.stderr));
+}
+
+#[test]
+fn each_slot_has_a_crate_with_its_own_scheme() {
+    let slots = [
+        ("l1.bypass", "bypass"),
+        ("l1.prefetch", "prefetch"),
+        ("l1.replacement", "replacement"),
+        ("l1.index", "index"),
+        ("throttle", "throttle"),
+        ("dram.policy", "dram"),
+    ];
+    for (slot, module) in slots {
+        let folder = tempdir().unwrap();
+        let ended = new(folder.path(), &["two-words", "--slot", slot]);
+        assert_eq!(ended.status, Some(0), "{ended:?}");
+        assert!(ended.out.contains(&format!("scheme of {slot}: two-words/src/scheme.rs")), "{}", ended.out);
+        let there = folder.path().join("two-words");
+        is_the_example(&there, module);
+        let library = fs::read_to_string(there.join("src/lib.rs")).unwrap();
+        assert!(library.contains("pub mod scheme;\n"), "{library}");
+        assert!(library.contains("include_str!(\"../designs/two-words.toml\")"), "{library}");
+    }
+    let folder = tempdir().unwrap();
+    let listed: Vec<_> = slots.iter().map(|(slot, _)| *slot).collect();
+    new(folder.path(), &["mine", "--slot", "l1.tags"]).refused(&["'l1.tags'", "--slot", &listed.join(", ")]);
+    assert_eq!(entries(folder.path()), [""; 0]);
 }
 
 #[test]

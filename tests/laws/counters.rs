@@ -14,6 +14,11 @@ const ELSEWHERE: &[(&str, &[&str], &str)] = &[
         &["bypasses", "sector_misses", "store_hits", "store_misses", "atomics", "promotions", "demotions"],
         "a read-only cache counts none of these",
     ),
+    (
+        "const_cache/prefetch texture_cache/prefetch",
+        &["issued", "useful", "late", "useless", "dropped"],
+        "only an L1D has a prefetcher",
+    ),
     ("", &["dram_khz"], "a clock of the configuration, by which rates of the papers are formed"),
 ];
 

@@ -38,14 +38,23 @@ fn reads(s: &Statistics<'_>) -> i128 {
     data_reads(s) + fetches
 }
 
-/// Returns the number of reads caused by loads.
+/// Returns the number of reads of data.
 fn data_reads(s: &Statistics<'_>) -> i128 {
-    load_misses(s) + s.count("l1.bypasses")
+    line_reads(s) + s.count("l1.bypasses")
 }
 
 /// Returns the load misses in all caches of the LSUs.
 fn load_misses(s: &Statistics<'_>) -> i128 {
     s.count("l1.misses") + READ_ONLY.iter().map(|cache| s.count(&format!("{cache}.misses"))).sum::<i128>()
+}
+
+/// Returns the load misses and the prefetches in all caches of the LSUs.
+fn line_reads(s: &Statistics<'_>) -> i128 {
+    load_misses(s) + s.count("l1.prefetch.issued")
+}
+
+fn prefetches(s: &Statistics<'_>) -> bool {
+    s.config.l1.prefetch.is_on()
 }
 
 fn stores(s: &Statistics<'_>) -> i128 {
@@ -273,12 +282,34 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         name: "an eviction has its fill",
-        says: "evictions <= misses that take a way, and bypasses where tags go on without lines, in each cache of the LSUs",
+        says: "evictions <= misses that take a way, prefetches, and bypasses where tags go on without lines, in each cache of the LSUs",
         on: On::Every,
         holds: |s| {
             s.of_all(&LSU_CACHES, |cache| {
-                let fills = s.sum(cache, &["misses", "bypasses"]) - s.count(&format!("{cache}.sector_misses"));
+                let demand = s.sum(cache, &["misses", "bypasses"]) - s.count(&format!("{cache}.sector_misses"));
+                let fills = demand + s.count(&format!("{cache}.prefetch.issued"));
                 AtMost(s.count(&format!("{cache}.evictions")), fills)
+            })
+        },
+    },
+    Law {
+        name: "a prefetched line is used or not",
+        says: "prefetches sent = useful + late + useless, in each L1D with a prefetcher and in all",
+        on: On::Only(prefetches, "nothing is prefetched"),
+        holds: |s| {
+            s.of_all(&["l1"], |l1| {
+                let ended = s.sum(&format!("{l1}.prefetch"), &["useful", "late", "useless"]);
+                Equal(s.count(&format!("{l1}.prefetch.issued")), ended)
+            })
+        },
+    },
+    Law {
+        name: "a prefetched line is used by a load that finds it",
+        says: "useful + late <= hits + pending hits, in each L1D with a prefetcher and in all",
+        on: On::Only(prefetches, "nothing is prefetched"),
+        holds: |s| {
+            s.of_all(&["l1"], |l1| {
+                AtMost(s.sum(&format!("{l1}.prefetch"), &["useful", "late"]), s.sum(l1, &["hits", "hit_pending"]))
             })
         },
     },
@@ -414,13 +445,13 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         name: "every miss of a load waits in the miss queue",
-        says: "L1 misses + misses of read-only caches = reads in the miss queue",
+        says: "L1 misses + prefetches + misses of read-only caches = reads in the miss queue",
         on: On::Only(|s| !s.has("tracker"), "another L1 supplies some of the reads"),
-        holds: |s| vec![Equal(s.count("stages.miss_queue.number"), load_misses(s))],
+        holds: |s| vec![Equal(s.count("stages.miss_queue.number"), line_reads(s))],
     },
     Law {
         name: "every read of a load goes through every stage behind the L1",
-        says: "L1 misses + bypasses + misses of read-only caches = reads as requests, in the L2 and as replies",
+        says: "L1 misses + prefetches + bypasses + misses of read-only caches = reads as requests, in the L2 and as replies",
         on: On::Only(|s| !s.has("tracker"), "another L1 supplies some of the reads"),
         holds: |s| READ_STAGES.map(|stage| Equal(s.count(&format!("stages.{stage}.number")), data_reads(s))).into(),
     },
@@ -553,7 +584,7 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         name: "L1 misses are L2 reads",
-        says: "misses and bypasses of all L1s - lines supplied by other L1s = L2 reads",
+        says: "misses, prefetches and bypasses of all L1s - lines supplied by other L1s = L2 reads",
         on: On::Only(has_equal_lines, SHORT_LINES),
         holds: |s| vec![Equal(reads(s) - s.count("tracker.supplied"), s.count("l2.accesses"))],
     },

@@ -44,6 +44,9 @@ const MACHINES: &[(&str, &[&str])] = &[
     ("fermi", &["ccws", "ideal-operands"]),
     ("fermi", &["no-caches"]),
     ("fermi", &["fetch-on-write"]),
+    ("fermi", &["stride"]),
+    ("volta", &["next-line"]),
+    ("kepler", &["stream"]),
 ];
 /// Kernels that run with golden models and a time series.
 const WATCHED: [&str; 3] = ["bfs", "gesummv", "histo"];

@@ -199,6 +199,7 @@ fn islands_and_threads_change_nothing_with_other_machines_and_designs() {
         "no-caches",
         "fetch-on-write",
         "icache",
+        "stride",
     ];
     for design in designs {
         let setup = Setup::default().designs(&[design]);
@@ -315,8 +316,19 @@ fn neither_checks_nor_files_nor_threads_change_a_statistic() {
 /// recalls, side bands.
 #[test]
 fn looking_at_contracts_changes_no_statistic_whatever_the_design() {
-    let of_fermi =
-        ["pric", "dwt-pric", "decoupled-dueling", "ccws", "mrpb", "frc", "streaming-l2", "ship", "pdp", "icache"];
+    let of_fermi = [
+        "pric",
+        "dwt-pric",
+        "decoupled-dueling",
+        "ccws",
+        "mrpb",
+        "frc",
+        "streaming-l2",
+        "ship",
+        "pdp",
+        "icache",
+        "stream",
+    ];
     let of_fermi = of_fermi.map(|design| ("fermi", vec![design]));
     let others = [("hybrid", vec!["tracker"]), ("southern-islands", vec![]), ("kepler", vec![])];
     for (machine, designs) in of_fermi.into_iter().chain(others) {

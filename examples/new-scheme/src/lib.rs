@@ -1,78 +1,32 @@
-//! # One in N misses is cached
-//! Among global loads whose line is absent from the L1, one in `every` fills its line, and the others bypass.
-//! A counter of bypassed loads selects the load that fills.
+//! Schemes of one's own, with the designs that select them.
 
-pub mod twin;
+pub mod bypass;
+pub mod dram;
+pub mod index;
+pub mod prefetch;
+pub mod replacement;
+pub mod throttle;
 
-use rtl::config::Rules;
-use rtl::kernel::{Describe, DescribeExt, Edge, FieldsExt, Logic};
-use rtl::l1::access::MemorySpace;
-use rtl::l1::bypass::{BypassProbe, CacheGeometry, Hooks, LineAccess, Outcome, Scheme, TagStore, View};
-use serde::{Deserialize, Serialize};
 use warpsieve::config::Builtin;
 
 /// Designs of this crate, by their names in `--design`.
-pub static DESIGNS: [Builtin; 1] =
-    [Builtin { name: "new-scheme", path: "new-scheme.toml", text: include_str!("../new-scheme.toml") }];
-
-/// Configuration keys of the scheme in `l1.bypass`.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct NewScheme {
-    /// Number of misses of which one is cached.
-    pub every: u32,
-}
-
-impl Default for NewScheme {
-    fn default() -> Self {
-        Self { every: 8 }
-    }
-}
-
-#[typetag::serde(name = "new-scheme")]
-impl Scheme for NewScheme {
-    fn hardware(&self, _place: &CacheGeometry<'_>) -> Option<Box<dyn Hooks>> {
-        Some(Box::new(Counter { every: self.every, passed: 0 }))
-    }
-
-    fn validate(&self, rules: &mut Rules) {
-        rules.range("every", u64::from(self.every), 2..=256, "the counter has 8 bits");
-    }
-}
-
-/// Width of the counter in bits.
-const BITS: u32 = 8;
-
-/// Hardware of the scheme.
-#[derive(Debug, Serialize, Deserialize)]
-struct Counter {
-    every: u32,
-    /// Number of loads that bypassed since the last cached miss.
-    passed: u32,
-}
-
-#[typetag::serde(name = "new-scheme")]
-impl Hooks for Counter {
-    fn bypasses(&self, _at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool {
-        head.space == MemorySpace::Global && view.is_absent(head.line) && self.passed + 1 < self.every
-    }
-
-    fn on_lookup(&mut self, _at: &Edge<'_>, _load: &LineAccess, _place: (u32, Option<u32>), outcome: Outcome) {
-        if matches!(outcome, Outcome::Miss(_)) {
-            self.passed = 0;
-        }
-    }
-
-    fn on_bypass(&mut self, _at: &Edge<'_>, _load: &LineAccess, _tags: &mut TagStore) -> BypassProbe {
-        self.passed += 1;
-        BypassProbe::default()
-    }
-
-    fn describe(&self, to: &mut dyn Describe) {
-        let Self { every: _, passed } = self;
-        to.part("new_scheme", |to| {
-            to.sized("passed", u64::from(*passed), BITS);
-            to.logic("step", Logic::Adder { width: BITS });
-        });
-    }
-}
+pub static DESIGNS: &[Builtin] = &[
+    Builtin { name: "new-bypass", path: "designs/new-bypass.toml", text: include_str!("../designs/new-bypass.toml") },
+    Builtin { name: "new-dram", path: "designs/new-dram.toml", text: include_str!("../designs/new-dram.toml") },
+    Builtin { name: "new-index", path: "designs/new-index.toml", text: include_str!("../designs/new-index.toml") },
+    Builtin {
+        name: "new-prefetch",
+        path: "designs/new-prefetch.toml",
+        text: include_str!("../designs/new-prefetch.toml"),
+    },
+    Builtin {
+        name: "new-replacement",
+        path: "designs/new-replacement.toml",
+        text: include_str!("../designs/new-replacement.toml"),
+    },
+    Builtin {
+        name: "new-throttle",
+        path: "designs/new-throttle.toml",
+        text: include_str!("../designs/new-throttle.toml"),
+    },
+];

@@ -1,16 +1,18 @@
-//! # Two schemes defined outside of warpsieve
-//! An L1 bypass by load instruction ([`by_pc`]) and a replacement policy by predicted reuse distances
-//! ([`reuse_distance`]), each with its golden twin. Nothing in warpsieve refers to them: linking this crate
-//! is enough to register them.
+//! # Three schemes defined outside of warpsieve
+//! An L1 bypass by load instruction ([`by_pc`]), a prefetcher of neighboring lines ([`neighbor`]) and a
+//! replacement policy by predicted reuse distances ([`reuse_distance`]), each with its golden twin. Nothing
+//! in warpsieve refers to them: linking this crate is enough to register them.
 
 pub mod by_pc;
+pub mod neighbor;
 pub mod reuse_distance;
 
 use warpsieve::config::Builtin;
 
 /// Designs of this crate, by their names in `--design`.
-pub static DESIGNS: [Builtin; 2] = [
+pub static DESIGNS: [Builtin; 3] = [
     Builtin { name: "by-pc", path: "designs/by-pc.toml", text: include_str!("../designs/by-pc.toml") },
+    Builtin { name: "neighbor", path: "designs/neighbor.toml", text: include_str!("../designs/neighbor.toml") },
     Builtin {
         name: "reuse-distance",
         path: "designs/reuse-distance.toml",

@@ -6,8 +6,9 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use rtl::kernel::Edge;
+use rtl::kernel::{Describe, Edge};
 use rtl::l1::bypass::{self, CacheGeometry, LineAccess, View};
+use rtl::l1::prefetch::{self, DemandLoad, PrefetchPlace, Target};
 use rtl::replacement::{self, InsertedLine, RankShape, Ways};
 use rtl::throttle::{self, CorePlace, CycleState, IssueLimit};
 use serde::{Deserialize, Serialize};
@@ -73,6 +74,26 @@ impl replacement::Hooks for Broken {
 }
 
 #[typetag::serde(name = "broken")]
+impl prefetch::Scheme for Broken {
+    fn hardware(&self, _place: &PrefetchPlace<'_>) -> Option<Box<dyn prefetch::Hooks>> {
+        Some(Box::new(*self))
+    }
+}
+
+#[typetag::serde(name = "broken")]
+impl prefetch::Hooks for Broken {
+    fn on_access(&mut self, at: &Edge<'_>, _load: &DemandLoad) {
+        fails(at.cycle, self.hangs);
+    }
+
+    fn next(&mut self, _at: &Edge<'_>) -> Option<Target> {
+        None
+    }
+
+    fn describe(&self, _to: &mut dyn Describe) {}
+}
+
+#[typetag::serde(name = "broken")]
 impl throttle::Scheme for Broken {
     fn core(&self, _place: &CorePlace<'_>) -> Option<Box<dyn throttle::Hooks>> {
         Some(Box::new(*self))
@@ -120,7 +141,12 @@ fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some("run") {
         return warpsieve_cli::main_with(&[]);
     }
-    let hooks = [("l1.bypass", "bypasses"), ("l1.replacement", "on_insert"), ("throttle", "admit")];
+    let hooks = [
+        ("l1.bypass", "bypasses"),
+        ("l1.prefetch", "on_access"),
+        ("l1.replacement", "on_insert"),
+        ("throttle", "admit"),
+    ];
     for (slot, hook) in hooks {
         for threads in ["step", "2"] {
             is_blamed(slot, hook, false, threads);

@@ -4,6 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
+use rtl::kernel::Counted;
+use rtl::l1::prefetch::PrefetchStats;
 use warpsieve::config::{Request, ResolvedMachine, add_designs};
 use warpsieve::run::{Outcome, RunOptions, RunReport, Verdict, run};
 
@@ -45,6 +47,16 @@ fn reuse_distances_choose_other_victims() {
     let small = ["l1.sets=2"];
     assert_ne!(l1(&checked("bfs", &[], &small)), l1(&checked("bfs", &["reuse-distance"], &small)));
     checked("bfs", &["reuse-distance", "decoupled"], &small);
+}
+
+#[test]
+fn neighbors_of_missing_lines_are_prefetched_and_used() {
+    let mut all = PrefetchStats::default();
+    for kernel in ["vadd", "bfs", "syrk"] {
+        all.add(&checked(kernel, &["neighbor"], &["l1.sets=8"]).counters.totals().l1.prefetch);
+    }
+    assert!(all.issued > 0 && all.useful + all.late > 0, "{all:?}");
+    checked("bfs", &["neighbor", "reuse-distance"], &["l1.sets=2"]);
 }
 
 #[test]

@@ -312,7 +312,7 @@ fn a_wrong_outcome_is_explained_and_leaves_the_twin_as_it_was() {
     let error = cache.check(event, &Outcome::Load(LoadOutcome::Hit)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "Load { load: Load { line: 2, parts: Sectors(1), pc: 0, space: Global, contends: false }, waiter: 5, queue_used: 3 }: the cache says Load(Hit), the twin \
+        "Load { load: Load { line: 2, parts: Sectors(1), pc: 0, warp: 0, first: false, space: Global, contends: false }, waiter: 5, queue_used: 3 }: the cache says Load(Hit), the twin \
          Load(Miss { victim: None }); set 0 holds, oldest first, [0x1 Valid]; \
          0 of 4 MSHR entries in use"
     );

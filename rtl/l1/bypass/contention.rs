@@ -79,6 +79,10 @@ impl Scheme for Contentious {
         true
     }
 
+    fn supports_prefetch(&self) -> bool {
+        true
+    }
+
     fn tests_contention(&self) -> bool {
         true
     }

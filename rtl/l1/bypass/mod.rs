@@ -76,6 +76,11 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
         false
     }
 
+    /// True if lines may enter the cache by prefetches, which the hooks are not told of.
+    fn supports_prefetch(&self) -> bool {
+        false
+    }
+
     /// True if the coalescer tests loads for contention, for which the core counts resident warps.
     fn tests_contention(&self) -> bool {
         false
@@ -120,6 +125,11 @@ impl BypassConfig {
     /// True if several loads can be looked up per cycle.
     pub(super) fn gets_multiple_lookups(&self, l1: &L1Config) -> bool {
         self.supports_multiple_lookups() || !self.decides(l1)
+    }
+
+    /// True if the cache can have a prefetcher.
+    pub(super) fn gets_prefetches(&self, l1: &L1Config) -> bool {
+        self.supports_prefetch() || !self.decides(l1)
     }
 
     /// True if the scheme decides load by load.

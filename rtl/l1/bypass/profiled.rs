@@ -51,6 +51,10 @@ impl Scheme for ProfiledConfig {
         true
     }
 
+    fn supports_prefetch(&self) -> bool {
+        true
+    }
+
     fn profile(&self) -> Option<&ProfiledConfig> {
         Some(self)
     }

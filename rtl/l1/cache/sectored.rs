@@ -87,7 +87,7 @@ impl Cache {
     }
 
     /// Returns the MSHR entries that track these sectors in flight, each once.
-    fn entries_of(&self, line: u64, sectors: u8) -> [Option<u16>; SECTORS as usize] {
+    pub(super) fn entries_of(&self, line: u64, sectors: u8) -> [Option<u16>; SECTORS as usize] {
         let mut left = sectors;
         std::array::from_fn(|sector| {
             let sector = 1 << sector;
@@ -187,6 +187,9 @@ impl Cache {
         pending.deliver(slot, lanes, &data[0].0);
         if !self.schemes.is_empty() {
             self.schemes.on_lookup(at.edge(), request, (set, Some(way)), Outcome::Hit);
+        }
+        if self.prefetcher.is_some() {
+            self.train(at, request, (set, Some(way)), Outcome::Hit);
         }
         true
     }
@@ -322,8 +325,8 @@ impl Cache {
         }
     }
 
-    /// Sector version of `drop_line`: drops the present sectors of the line, and invalidates those in flight on
-    /// arrival.
+    /// Sector version of `drop_line`: drops the present sectors of the line, and invalidates those in flight
+    /// on arrival.
     pub(super) fn drop_sectors(
         &mut self,
         at: &impl AnyEdge,

@@ -203,7 +203,7 @@ impl Lsu {
             && next.sectors & taken == 0
             && l1d.load_extra(at, next, &self.miss_queue, &mut self.pending)
         {
-            let &LineAccess { space, line, lanes, sectors, pc, .. } = next;
+            let &LineAccess { space, line, lanes, sectors, pc, warp, .. } = next;
             taken |= sectors;
             l1d.stats.accesses += 1;
             l1d.stats.hits += 1;
@@ -216,6 +216,7 @@ impl Lsu {
                     space,
                     line,
                     pc,
+                    warp,
                     waiter: Waiter { slot, lanes },
                     queue_used: self.miss_queue.len(),
                     outcome: Outcome::Hit,
@@ -230,11 +231,11 @@ impl Lsu {
     #[inline(never)]
     fn show(&mut self, queue_used: u32, outcome: Outcome) {
         let (Some(watch), Some(head)) = (&mut self.observed.watch, self.queue.front()) else { return };
-        let &LineAccess { kind, space, uncached, line, slot, lanes, pc, .. } = head;
+        let &LineAccess { kind, space, uncached, line, slot, lanes, pc, warp, .. } = head;
         let (cache, waiter) = (CacheId::of(space), Waiter { slot, lanes });
         let updates = || self.caches[cache as usize].updates_on_store();
         watch.access = Some(match kind {
-            AccessKind::Load => Access::Load { cache, space, line, pc, waiter, queue_used, outcome },
+            AccessKind::Load => Access::Load { cache, space, line, pc, warp, waiter, queue_used, outcome },
             AccessKind::Store if uncached && space == MemorySpace::Global && updates() => {
                 Access::Atomic { line, waiter, queue_used, outcome }
             }

@@ -88,6 +88,7 @@ impl Lsu {
     pub(super) fn sharing_of(entry: &MissEntry) -> Sharing {
         match entry.kind {
             MissKind::Read if ticket::cache(entry.ticket) == CacheId::L1d => Sharing::Keeps,
+            MissKind::Prefetch => Sharing::Keeps,
             // Sectors of the line that arrived earlier may be stale by now. So this read must not list the
             // L1D as a supplier of the line.
             MissKind::Rest => Sharing::Takes,

@@ -15,6 +15,7 @@ impl Lsu {
             || self.head_may_turn(sent)
             || self.can_emit()
             || self.can_drain()
+            || self.is_prefetching()
             || io.has_reply(at)
             || io.has_recall(at)
             || io.has_forward(at)

@@ -41,7 +41,8 @@ impl Lsu {
                 let cache = ticket::cache(reply.ticket);
                 let (set, kept) = self.caches[cache as usize].fill(at, reply)?;
                 filled = Some((cache, set));
-                self.derived.ready |= 1 << cache as u8;
+                // A prefetch may have no waiters.
+                self.derived.ready |= u64::from(self.caches[cache as usize].has_ready()) << cache as u8;
                 if let Some(watch) = &mut self.observed.watch {
                     watch.fill = Some((cache, reply.line, reply.sectors, kept));
                 }
@@ -121,14 +122,14 @@ impl Lsu {
     fn send_queued(&mut self, req: &mut Tx<'_, Request>, at: &mut impl AnyEdge) {
         let Some(entry) = self.miss_queue.head() else { return };
         let partition = self.partition(entry.line);
-        let reads = matches!(entry.kind, MissKind::Read | MissKind::Rest);
+        let reads = matches!(entry.kind, MissKind::Read | MissKind::Rest | MissKind::Prefetch);
         let stamps = if reads { Stamps::from_send_tick(at.tick()) } else { Stamps::default() };
         if reads {
             self.observed.stages.miss_queue.count(in_cycles(at.tick() - entry.since, at));
         }
         req.push_with(at, |request| {
             request.kind = match entry.kind {
-                MissKind::Read | MissKind::Rest | MissKind::Notice => RequestKind::Read,
+                MissKind::Read | MissKind::Rest | MissKind::Prefetch | MissKind::Notice => RequestKind::Read,
                 MissKind::Write | MissKind::WriteBack => RequestKind::Write,
                 MissKind::Atomic => RequestKind::Atomic,
                 MissKind::Reduce => RequestKind::Reduce,
@@ -146,6 +147,11 @@ impl Lsu {
             request.stamps = stamps;
         });
         self.write_backs += u16::from(entry.kind == MissKind::WriteBack);
+        if entry.kind == MissKind::Prefetch
+            && let Some(prefetcher) = self.caches[CacheId::L1d as usize].prefetcher_mut()
+        {
+            prefetcher.send();
+        }
         self.miss_queue.pop();
         self.bypass_turn = self.derived.head_bypasses;
     }

@@ -216,6 +216,18 @@ fn slots_have_the_names_of_the_architecture() {
     let names = Slot::ALL.map(Slot::name);
     assert_eq!(
         names,
-        ["index", "tags", "bypass", "replacement", "throttle", "operands", "fetch", "queue", "l2", "tracker"]
+        [
+            "index",
+            "tags",
+            "bypass",
+            "replacement",
+            "prefetch",
+            "throttle",
+            "operands",
+            "fetch",
+            "queue",
+            "l2",
+            "tracker"
+        ]
     );
 }

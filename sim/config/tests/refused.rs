@@ -74,7 +74,7 @@ fn a_value_of_another_type_is_refused_with_the_legal_one() {
              is given in a table with its keys: l1.index = { kind = \"linear\", ... })",
             "--set:1:4: `l1` is 3, expected a table of sets, ways, line_bytes, mshr_entries, mshr_merges, miss_queue, \
              fail_order, fetch, lookups, store_hit, bypass, bypass_sectors, index, replacement, organisation, decoupled, \
-             dueling, mrpb",
+             dueling, mrpb, prefetch, prefetch_limits",
             "--set:1:9: `l1.ways` is 2.0, expected an integer",
         ]
     );
@@ -713,6 +713,7 @@ fn several_lookups_a_cycle_are_refused_where_something_else_takes_one() {
             "1 with an l1.replacement of kind ship: its table has a port for one use per cycle",
         ),
         ("l1.bypass.kind=pdp", "1 with an l1.bypass of kind pdp: the scheme observes one load per cycle"),
+        ("l1.prefetch.kind=stream", "1 with an l1.prefetch of kind stream: the prefetcher observes one load per cycle"),
     ] {
         assert_eq!(of_volta(&[set]), [format!("l1.lookups is 4, expected {legal}")]);
         assert!(
@@ -738,6 +739,54 @@ fn refused_on(machine: &str, sets: &[&str]) -> Vec<String> {
     let sets = sets.iter().map(|set| (*set).to_owned()).collect();
     let request = Request { machine: machine.to_owned(), sets, ..Request::default() };
     ResolvedMachine::new(&request).map_or_else(|error| error.lines(), |_| Vec::new())
+}
+
+#[test]
+fn a_prefetcher_is_refused_where_a_scheme_would_not_know_its_lines() {
+    for (sets, expected) in [
+        (
+            &["l1.organisation=decoupled"][..],
+            "l1.prefetch is stride, expected none with l1.organisation = \"decoupled\"; the plain organisation has all \
+             prefetchers: decoupled tags decide",
+        ),
+        (
+            &["l1.bypass.kind=pdp"],
+            "l1.prefetch is stride, expected none with an l1.bypass of kind pdp; the kinds none, all, contentious and \
+             profiled have all prefetchers: the bypass scheme keeps a state of each line",
+        ),
+        (&["l1.bypass.kind=streaming"], "l1.prefetch is stride, expected none with an l1.bypass of kind streaming; "),
+        (
+            &["throttle.kind=ccws"],
+            "l1.prefetch is stride, expected none with a throttle of kind ccws; the throttles none and dwt-cs go with \
+             all prefetchers: the throttle counts the lines",
+        ),
+        (
+            &["l1.prefetch_limits.mshr_share=32"],
+            "l1.prefetch_limits.mshr_share is 32, expected 1 to 31 with l1.mshr_entries = 32: ",
+        ),
+        (
+            &["l1.mshr_entries=1"],
+            "l1.prefetch_limits.mshr_share is 8, expected another l1.mshr_entries: 1 leaves none: ",
+        ),
+        (
+            &["l1.prefetch_limits.miss_queue_share=0"],
+            "l1.prefetch_limits.miss_queue_share is 0, expected 1 to 7 with l1.miss_queue = 8: ",
+        ),
+        (
+            &["l1.prefetch_limits.page_bytes=1024"],
+            "l1.prefetch_limits.page_bytes is 1024, expected a power of two from 4096 to 2097152: ",
+        ),
+        (&["l1.prefetch.degree=17"], "l1.prefetch.degree is 17, expected 1 to 16: one line is prefetched per cycle"),
+    ] {
+        let lines = refused_on("fermi", &[&["l1.prefetch.kind=stride"], sets].concat());
+        assert!(lines.len() == 1 && lines[0].contains(expected), "{sets:?}: {lines:?}");
+    }
+    for kind in ["none", "all", "contentious", "profiled"] {
+        let lines = refused_on("fermi", &["l1.prefetch.kind=stride", &format!("l1.bypass.kind={kind}")]);
+        assert_eq!(lines, [""; 0], "{kind}");
+    }
+    // Without a prefetcher, its limits are not used.
+    assert_eq!(refused_on("fermi", &["l1.mshr_entries=1", "l1.prefetch_limits.queue=0"]), [""; 0]);
 }
 
 /// Each violation is reported at the field that was given, since that field is at fault.

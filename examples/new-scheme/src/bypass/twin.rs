@@ -12,7 +12,7 @@ pub struct Keys {
     every: usize,
 }
 
-#[typetag::deserialize(name = "new-scheme")]
+#[typetag::deserialize(name = "new-bypass")]
 impl Scheme for Keys {
     fn twin(&self, _place: &CacheInfo) -> Option<Box<dyn Bypass>> {
         Some(Box::new(Misses { every: self.every, came_in: Vec::new() }))

@@ -1,0 +1,26 @@
+//! # Golden twin of the scheme, for `dram --check`
+//! Written from the idea of the scheme and independent of the hardware: the priority of a request is a list
+//! of what matters, the most important first.
+
+use golden::dram::policy::{ChannelInfo, Policy, Scheme, Waiting};
+use serde::Deserialize;
+
+/// Configuration keys of the scheme, the same as those of the hardware.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Keys {
+    reads_first: bool,
+}
+
+#[typetag::deserialize(name = "new-dram")]
+impl Scheme for Keys {
+    fn twin(&self, _channel: &ChannelInfo) -> Box<dyn Policy> {
+        Box::new(*self)
+    }
+}
+
+impl Policy for Keys {
+    fn priority(&self, _cycle: u64, request: &Waiting, is_hit: bool) -> Vec<u64> {
+        let is_first = if self.reads_first { !request.write } else { request.write };
+        vec![u64::from(is_first), u64::from(is_hit)]
+    }
+}

@@ -1,0 +1,33 @@
+//! # Set index by folding
+//! The index bits are the low bits of the line address, exclusive or the next `folds` groups of as many bits.
+
+pub mod twin;
+
+use rtl::config::Rules;
+use rtl::index::{Function, Shape};
+use serde::{Deserialize, Serialize};
+
+/// Configuration keys of the scheme in the `index` of a cache.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NewIndex {
+    /// Number of groups of upper bits.
+    pub folds: u32,
+}
+
+impl Default for NewIndex {
+    fn default() -> Self {
+        Self { folds: 1 }
+    }
+}
+
+#[typetag::serde(name = "new-index")]
+impl Function for NewIndex {
+    fn column(&self, k: u32, Shape { bits, .. }: Shape) -> u16 {
+        if k < bits * (1 + self.folds) { 1 << (k % bits) } else { 0 }
+    }
+
+    fn validate(&self, _sets: u32, _line_bytes: u32, rules: &mut Rules) {
+        rules.range("folds", u64::from(self.folds), 1..=8, "each adds an input to the gates of every index bit");
+    }
+}

@@ -1,0 +1,30 @@
+//! # Golden twin of the scheme, for `--check`
+//! Written from the idea of the scheme and independent of the hardware: it divides the line number into
+//! digits to the base of the number of sets, and adds them without carry.
+
+use golden::index::{By, Function, IndexScheme};
+use serde::Deserialize;
+
+/// Configuration keys of the scheme, the same as those of the hardware.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Keys {
+    folds: u64,
+}
+
+#[typetag::deserialize(name = "new-index")]
+impl IndexScheme for Keys {
+    fn function(&self, bits: u32) -> (Function, u32) {
+        (Function::By(By { bits, key: self.folds, set }), 64)
+    }
+}
+
+/// Returns the set of a line.
+fn set(line: u64, bits: u32, folds: u64) -> usize {
+    let sets = 1 << bits;
+    let (mut set, mut rest) = (0, line);
+    for _ in 0..=folds {
+        set ^= rest % sets;
+        rest /= sets;
+    }
+    set as usize
+}

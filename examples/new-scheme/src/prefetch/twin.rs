@@ -1,0 +1,25 @@
+//! # Golden twin of the scheme, for `--check`
+//! Written from the idea of the scheme and independent of the hardware: it returns the line that each load
+//! triggers, without a clock.
+
+use golden::l1::prefetch::{CacheInfo, Prefetcher, Scheme, Seen};
+use serde::Deserialize;
+
+/// Configuration keys of the scheme, the same as those of the hardware.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Keys {
+    ahead: i64,
+}
+
+#[typetag::deserialize(name = "new-prefetch")]
+impl Scheme for Keys {
+    fn twin(&self, _place: &CacheInfo) -> Option<Box<dyn Prefetcher>> {
+        Some(Box::new(*self))
+    }
+}
+
+impl Prefetcher for Keys {
+    fn on_access(&mut self, seen: &Seen) -> Option<Vec<i64>> {
+        seen.missed.then(|| vec![seen.line() + self.ahead])
+    }
+}

@@ -1,0 +1,61 @@
+//! # Golden twin of the scheme, for `--check`
+//! Written from the idea of the scheme and independent of the hardware: each line has the time of its last
+//! use. A line that enters as the least recently used one has a time before all others.
+
+use std::collections::BTreeMap;
+
+use golden::replacement::{InsertedLine, Replacement, Scheme};
+use serde::Deserialize;
+
+/// Configuration keys of the scheme, the same as those of the hardware.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Keys {
+    every: u64,
+}
+
+#[typetag::deserialize(name = "new-replacement")]
+impl Scheme for Keys {
+    fn twin(&self, _sets: usize, _ways: usize) -> Box<dyn Replacement> {
+        Box::new(Uses { every: self.every, ..Uses::default() })
+    }
+}
+
+/// Golden twin of the scheme.
+#[derive(Debug, Default)]
+struct Uses {
+    every: u64,
+    /// Number of lines inserted.
+    inserted: u64,
+    /// Number of uses and insertions of all lines.
+    now: i64,
+    last: BTreeMap<u64, i64>,
+}
+
+impl Replacement for Uses {
+    fn victim(&self, lines: &mut dyn Iterator<Item = u64>) -> Option<u64> {
+        lines.min_by_key(|line| self.last.get(line).copied())
+    }
+
+    fn on_hit(&mut self, line: u64) {
+        self.now += 1;
+        self.last.insert(line, self.now);
+    }
+
+    fn on_insert(&mut self, newcomer: InsertedLine, victim: Option<u64>, _stay: &[(u64, bool)]) {
+        victim.iter().for_each(|gone| {
+            self.last.remove(gone);
+        });
+        self.now += 1;
+        self.inserted += 1;
+        let is_front = self.inserted.is_multiple_of(self.every);
+        self.last.insert(newcomer.line, if is_front { self.now } else { -self.now });
+    }
+
+    fn on_invalidate(&mut self, line: u64) {
+        self.last.remove(&line);
+    }
+
+    fn forget_lines(&mut self) {
+        self.last.clear();
+    }
+}

@@ -1,0 +1,65 @@
+//! # Warps issue in turns
+//! In one turn the warps with even numbers may issue, in the next one those with odd numbers. A throttle
+//! changes no result, so it has no golden twin.
+
+use rtl::config::Rules;
+use rtl::kernel::{Describe, DescribeExt, FieldsExt, Logic};
+use rtl::throttle::{CorePlace, CycleState, Hooks, IssueLimit, Scheme};
+use serde::{Deserialize, Serialize};
+
+/// Configuration keys of the scheme in `throttle`.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NewThrottle {
+    /// Length of a turn [core cycles].
+    pub turn: u32,
+}
+
+impl Default for NewThrottle {
+    fn default() -> Self {
+        Self { turn: 100 }
+    }
+}
+
+#[typetag::serde(name = "new-throttle")]
+impl Scheme for NewThrottle {
+    fn core(&self, _place: &CorePlace<'_>) -> Option<Box<dyn Hooks>> {
+        Some(Box::new(Turns { turn: u64::from(self.turn), next: 0 }))
+    }
+
+    fn validate(&self, _num_sms: u32, rules: &mut Rules) {
+        rules.range("turn", u64::from(self.turn), 2..=10_000, "a warp needs some cycles in a row");
+    }
+}
+
+/// Hardware of the scheme.
+#[derive(Debug, Serialize, Deserialize)]
+struct Turns {
+    turn: u64,
+    /// Cycle for which the warps were admitted last.
+    next: u64,
+}
+
+#[typetag::serde(name = "new-throttle")]
+impl Hooks for Turns {
+    fn admit(&mut self, seen: &CycleState) -> IssueLimit {
+        const EVEN: u64 = 0x5555_5555_5555_5555;
+        self.next = seen.cycle + 1;
+        IssueLimit::Issue(if (self.next / self.turn).is_multiple_of(2) { EVEN } else { !EVEN })
+    }
+
+    /// The warps of a turn are admitted in the cycle before it.
+    fn due(&self) -> Option<u64> {
+        Some((self.next / self.turn + 1) * self.turn - 1)
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        let Self { turn, next } = self;
+        let width = u64::BITS - turn.leading_zeros();
+        to.part("new_throttle", |to| {
+            to.sized("cycle", next % turn, width);
+            to.flag("odd", !(next / turn).is_multiple_of(2));
+            to.logic("count", Logic::Counter { width });
+        });
+    }
+}

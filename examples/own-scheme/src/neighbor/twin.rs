@@ -1,0 +1,57 @@
+//! # Golden twin of the prefetching of neighbors
+//! Keeps a map from the hash of each instruction to its last line and its surplus of neighbors.
+
+use std::collections::BTreeMap;
+
+use golden::l1::prefetch::{CacheInfo, Prefetcher, Scheme, Seen};
+use serde::Deserialize;
+
+use crate::hash_by_division;
+
+/// Configuration keys of the scheme, the same as those of the hardware.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Keys {
+    bits: u32,
+}
+
+#[typetag::deserialize(name = "neighbor")]
+impl Scheme for Keys {
+    fn twin(&self, _place: &CacheInfo) -> Option<Box<dyn Prefetcher>> {
+        Some(Box::new(Instructions { bits: self.bits, known: BTreeMap::new() }))
+    }
+}
+
+/// Golden twin of the scheme.
+#[derive(Debug)]
+struct Instructions {
+    bits: u32,
+    /// Last line of each hash, and loads of neighbors minus loads of other lines, limited to the range 0 to
+    /// 3.
+    known: BTreeMap<u32, (i64, i64)>,
+}
+
+/// Returns the other line of an aligned pair.
+fn neighbor(line: i64) -> i64 {
+    if line % 2 == 0 { line + 1 } else { line - 1 }
+}
+
+impl Prefetcher for Instructions {
+    fn on_access(&mut self, seen: &Seen) -> Option<Vec<i64>> {
+        if !seen.load.first {
+            return None;
+        }
+        let line = seen.line();
+        let (last, surplus) = self.known.entry(hash_by_division(seen.load.pc, self.bits)).or_default();
+        if line == neighbor(*last) {
+            *surplus = (*surplus + 1).min(3);
+        } else if line != *last {
+            *surplus = (*surplus - 1).max(0);
+        }
+        *last = line;
+        (seen.missed && *surplus >= 2).then(|| vec![neighbor(line)])
+    }
+
+    fn clear(&mut self) {
+        self.known.clear();
+    }
+}

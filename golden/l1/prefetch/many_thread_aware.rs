@@ -1,0 +1,136 @@
+//! # Many-thread-aware prefetching
+//! Follows Lee et al. (MICRO 2010): strides by warp, promoted once three warps agree, and strides between
+//! warps. Tables are maps of histories; a slot of a table holds one instruction, or instruction and warp, at
+//! a time.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::{CacheInfo, Prefetcher, Scheme, Seen};
+
+/// Configuration of the prefetcher.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Config {
+    /// Number of slots of the table by warp.
+    pub warp_entries: u64,
+    /// Number of slots of the tables by instruction.
+    pub pc_entries: u64,
+    /// Number of lines per prefetch.
+    pub degree: i64,
+}
+
+#[typetag::deserialize(name = "many-thread-aware")]
+impl Scheme for Config {
+    fn twin(&self, place: &CacheInfo) -> Option<Box<dyn Prefetcher>> {
+        Some(Box::new(Tables {
+            config: *self,
+            page_lines: place.page_lines,
+            warps: BTreeMap::new(),
+            votes: BTreeMap::new(),
+            neighbors: BTreeMap::new(),
+        }))
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Tables {
+    config: Config,
+    page_lines: i64,
+    /// The last three different lines of an instruction and warp.
+    warps: BTreeMap<u64, ((u32, u8), Vec<i64>)>,
+    /// Stride of an instruction, and the number of times that a warp has found it.
+    votes: BTreeMap<u64, (u32, i64, usize)>,
+    /// Last warp and line of an instruction, and the distances to the line before, of neighbors only; a
+    /// distance that is none is 0.
+    neighbors: BTreeMap<u64, (u32, (u8, i64), Vec<i64>)>,
+}
+
+/// Returns the digits of a number to a base, added without carry.
+fn slot(mut number: u64, base: u64) -> u64 {
+    let mut slot = 0;
+    while number > 0 {
+        slot ^= number % base;
+        number /= base;
+    }
+    slot
+}
+
+impl Tables {
+    /// Returns the distance of two lines, or 0 if it is a page or more.
+    fn distance(&self, from: i64, to: i64) -> i64 {
+        if (to - from).abs() < self.page_lines { to - from } else { 0 }
+    }
+
+    /// Returns the stride between warps of an instruction, if the last three distances are equal.
+    fn between(&mut self, pc: u32, warp: u8, line: i64) -> Option<i64> {
+        let slot = slot(pc.into(), self.config.pc_entries);
+        let known = self.neighbors.get(&slot).filter(|(owner, ..)| *owner == pc).cloned();
+        let mut distances = Vec::new();
+        if let Some((_, (last_warp, last_line), before)) = known {
+            distances = before;
+            if warp == last_warp + 1 {
+                distances.push(self.distance(last_line, line));
+            }
+        }
+        distances.drain(..distances.len().saturating_sub(3));
+        let stride = match distances[..] {
+            [one, two, three] if one == two && two == three && one != 0 => Some(one),
+            _ => None,
+        };
+        self.neighbors.insert(slot, (pc, (warp, line), distances));
+        stride
+    }
+
+    /// Returns the stride of a warp if its last two distances are equal, with true if the one before them
+    /// differs.
+    fn within(&mut self, pc: u32, warp: u8, line: i64) -> Option<(i64, bool)> {
+        let slot = slot(u64::from(pc) * 64 + u64::from(warp), self.config.warp_entries);
+        let (owner, lines) = self.warps.entry(slot).or_insert_with(|| ((pc, warp), Vec::new()));
+        if *owner != (pc, warp) {
+            *owner = (pc, warp);
+            lines.clear();
+        }
+        if lines.last() == Some(&line) {
+            return None;
+        }
+        lines.push(line);
+        lines.drain(..lines.len().saturating_sub(4));
+        let lines = lines.clone();
+        let distances: Vec<_> = lines.windows(2).map(|pair| self.distance(pair[0], pair[1])).collect();
+        match distances[..] {
+            [.., one, two, three] if two == three && three != 0 => Some((three, one != two)),
+            [two, three] if two == three && three != 0 => Some((three, true)),
+            _ => None,
+        }
+    }
+}
+
+impl Prefetcher for Tables {
+    fn on_access(&mut self, seen: &Seen) -> Option<Vec<i64>> {
+        if !seen.load.first {
+            return None;
+        }
+        let (pc, warp, line) = (seen.load.pc, seen.load.warp, seen.line());
+        let between = self.between(pc, warp, line);
+        let slot = slot(pc.into(), self.config.pc_entries);
+        let (owner, promoted, votes) = self.votes.get(&slot).copied().unwrap_or_default();
+        let stride = if owner == pc && votes >= 3 {
+            promoted
+        } else {
+            let within = self.within(pc, warp, line);
+            if let Some((stride, true)) = within {
+                let agrees = (owner, promoted) == (pc, stride) && votes > 0;
+                self.votes.insert(slot, (pc, stride, if agrees { votes + 1 } else { 1 }));
+            }
+            between.or(within.map(|(stride, _)| stride))?
+        };
+        Some((1..=self.config.degree).map(|times| line + times * stride).collect())
+    }
+
+    fn clear(&mut self) {
+        self.warps.clear();
+        self.votes.clear();
+        self.neighbors.clear();
+    }
+}

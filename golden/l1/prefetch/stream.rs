@@ -1,0 +1,114 @@
+//! # Stream prefetching
+//! Follows streams as Srinath et al. describe them (HPCA 2007, section 2.1). The streams are a list from the
+//! least to the most recently used one. A stream is its misses until it has a direction, then a region, which
+//! the third miss already moves. It ends where its region leaves the page of a load.
+
+use serde::Deserialize;
+
+use super::{CacheInfo, Prefetcher, Scheme, Seen};
+
+/// Configuration of the prefetcher.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Config {
+    /// Number of streams.
+    pub streams: usize,
+    /// Training window in lines, to both sides of the first miss.
+    pub window: i64,
+    /// Prefetch distance in lines.
+    pub distance: i64,
+    /// Prefetch degree.
+    pub degree: i64,
+}
+
+#[typetag::deserialize(name = "stream")]
+impl Scheme for Config {
+    fn twin(&self, place: &CacheInfo) -> Option<Box<dyn Prefetcher>> {
+        Some(Box::new(Streams { config: *self, page_lines: place.page_lines, streams: Vec::new() }))
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Stream {
+    /// Misses so far: one, or two that differ.
+    Training(Vec<i64>),
+    /// Monitored region: first line, number of further lines and direction.
+    Monitoring { from: i64, length: i64, direction: i64 },
+}
+
+impl Stream {
+    fn monitors(&self, line: i64) -> bool {
+        match self {
+            Self::Training(_) => false,
+            Self::Monitoring { from, length, direction } => (0..=*length).contains(&((line - from) * direction)),
+        }
+    }
+
+    fn trains(&self, line: i64, window: i64) -> bool {
+        matches!(self, Self::Training(misses) if (line - misses[0]).abs() <= window)
+    }
+
+    /// Returns the stream after a further miss.
+    fn train(self, line: i64) -> Self {
+        let Self::Training(misses) = self else { return self };
+        match misses[..] {
+            [first] if line != first => Self::Training(vec![first, line]),
+            [first, second] if line != second => {
+                let direction = (second - first).signum();
+                match (line - second).signum() == direction {
+                    true => Self::Monitoring { from: first, length: (line - first) * direction, direction },
+                    false => Self::Training(vec![line]),
+                }
+            }
+            _ => Self::Training(misses),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Streams {
+    config: Config,
+    page_lines: i64,
+    /// Streams, the most recently used one last.
+    streams: Vec<Stream>,
+}
+
+impl Streams {
+    /// Takes the most recently used stream that satisfies a condition out of the list.
+    fn take(&mut self, is_meant: impl Fn(&Stream) -> bool) -> Option<Stream> {
+        let place = self.streams.iter().rposition(is_meant)?;
+        Some(self.streams.remove(place))
+    }
+}
+
+impl Prefetcher for Streams {
+    fn on_access(&mut self, seen: &Seen) -> Option<Vec<i64>> {
+        let (Config { streams, window, distance, degree }, line) = (self.config, seen.line());
+        let monitoring = self.take(|stream| stream.monitors(line));
+        if monitoring.is_none() && !seen.missed {
+            return None;
+        }
+        let trained = monitoring.or_else(|| Some(self.take(|stream| stream.trains(line, window))?.train(line)));
+        match trained.unwrap_or_else(|| Stream::Training(vec![line])) {
+            Stream::Monitoring { from, length, direction } => {
+                let end = from + length * direction;
+                let new = end + degree * direction;
+                let page = |line: i64| line.div_euclid(self.page_lines);
+                if page(new) == page(line) {
+                    let length = (length + degree).min(distance);
+                    self.streams.push(Stream::Monitoring { from: new - length * direction, length, direction });
+                }
+                Some((1..=degree).map(|ahead| end + ahead * direction).collect())
+            }
+            training => {
+                self.streams.push(training);
+                let surplus = self.streams.len().saturating_sub(streams);
+                self.streams.drain(..surplus);
+                None
+            }
+        }
+    }
+
+    fn clear(&mut self) {
+        self.streams.clear();
+    }
+}

@@ -1,0 +1,31 @@
+//! Step 4 of an LSU cycle, ahead of the head of the access queue: the prefetcher of the L1D uses the port to
+//! the tags if no request is at the head.
+
+use super::super::cache::CacheId;
+use super::super::watch::PrefetchLookup;
+use super::Lsu;
+use crate::kernel::AnyEdge;
+
+impl Lsu {
+    /// Looks up the oldest queued prefetch, unless a request is at the head. Then the next line of the
+    /// prefetcher enters the queue; it can be looked up in the next cycle.
+    #[inline(never)]
+    pub(super) fn prefetch(&mut self, has_head: bool, at: &impl AnyEdge) {
+        let l1d = &mut self.caches[CacheId::L1d as usize];
+        let queue_used = self.miss_queue.len();
+        let queued = l1d.prefetcher().map_or(0, |prefetcher| prefetcher.queued());
+        let looked_up = if has_head { None } else { l1d.prefetch(at, &mut self.miss_queue) };
+        let enqueued = l1d.advance_prefetcher(at);
+        if let Some(watch) = &mut self.observed.watch {
+            watch.prefetch = looked_up.map(|(line, outcome)| PrefetchLookup { line, queue_used, queued, outcome });
+            watch.enqueued = enqueued;
+        }
+    }
+
+    /// True if the prefetcher has a line to look up or to return.
+    #[inline(always)]
+    pub(super) fn is_prefetching(&self) -> bool {
+        self.constants.prefetches
+            && self.caches[CacheId::L1d as usize].prefetcher().is_some_and(|prefetcher| prefetcher.is_busy())
+    }
+}

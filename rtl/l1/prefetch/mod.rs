@@ -1,0 +1,343 @@
+//! # Prefetching into the L1D
+//! Fetches lines before a load requests them. Each prefetcher is one file here: its configuration, its state
+//! and its hooks. The unit around it ([`unit`]) queues the lines, looks them up and sends their reads.
+//!
+//! | kind        | prefetches                                            | source                             |
+//! |-------------|-------------------------------------------------------|------------------------------------|
+//! | `none`      | nothing                                               |                                    |
+//! | `next-line` | the lines after a miss or a first use                 | Smith, ACM Computing Surveys 1982  |
+//! | `stride`    | lines at the stride of an instruction and warp        | Chen and Baer, IEEE ToC 1995       |
+//! | `stream`    | lines ahead of accesses that run in one direction     | Srinath et al., HPCA 2007          |
+//! | `many-thread-aware` | lines at strides within warps and between them | Lee et al., MICRO 2010             |
+//!
+//! | hook        | when                                                                                |
+//! |-------------|-------------------------------------------------------------------------------------|
+//! | `on_fill`   | step 1 of an LSU cycle: a line or sectors of one have arrived                        |
+//! | `next`      | ahead of step 4, once per cycle: returns a line to prefetch                          |
+//! | `on_access` | step 4: the L1D has accepted a load; up to `l1.lookups` times per cycle              |
+//! | `clear`     | the kernel has ended                                                                |
+//! | `record`, `describe` | for digests; for waveforms and area counts                                 |
+//!
+//! A line that `next` returns enters the prefetch queue. Its head is looked up in a cycle in which no request
+//! waits at the tags, so that no prefetch delays an access of its cycle. A prefetch is dropped if its line is
+//! present or in flight, if its line and the line that triggered it lie on different pages, or if the queue
+//! is full. Otherwise it waits for a way, an MSHR entry and room in the miss queue. `l1.prefetch_limits`
+//! states its share of the entries of both.
+//!
+//! A prefetched line takes a way when its read is sent, as that of a miss does. A load that requests the line
+//! in flight merges with it.
+
+automod::dir!(pub "l1/prefetch");
+
+use std::fmt::Debug;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::Arc;
+
+use derive::watched;
+use serde::{Deserialize, Serialize};
+
+use self::unit::Prefetcher;
+use super::config::{L1Config, Organisation};
+use crate::choice::Choice;
+use crate::config::Rules;
+use crate::kernel::{Counted, Describe, DescribeExt, Edge, FieldsExt, Logic, Reason};
+
+/// L1D that a prefetcher is instantiated for.
+#[derive(Clone, Copy, Debug)]
+pub struct PrefetchPlace<'a> {
+    /// Hierarchical path of the cache: `sm3.l1`.
+    pub path: &'a str,
+    /// Width of a line address in bits.
+    pub line_bits: u32,
+    /// Width of a program counter in bits.
+    pub pc_bits: u32,
+    /// log2 of the lines per page, which no prefetch leaves.
+    pub page_bits: u32,
+}
+
+/// Configuration of a prefetcher: its keys in `l1.prefetch`, next to `kind`.
+#[typetag::serde(tag = "kind")]
+pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
+    /// Creates the hardware of the prefetcher; `None` if it prefetches nothing.
+    fn hardware(&self, place: &PrefetchPlace<'_>) -> Option<Box<dyn Hooks>>;
+
+    /// Checks the keys of the prefetcher.
+    fn validate(&self, _rules: &mut Rules) {}
+
+    /// True if the hardware can observe several loads per cycle, of which all but the first hit.
+    fn supports_multiple_lookups(&self) -> bool {
+        false
+    }
+}
+
+/// Prefetcher that a configuration selects.
+pub type PrefetchConfig = Choice<dyn Scheme>;
+
+impl<S: Scheme + 'static> From<S> for PrefetchConfig {
+    fn from(scheme: S) -> Self {
+        Self::new(Arc::new(scheme))
+    }
+}
+
+impl PrefetchConfig {
+    /// True if a prefetcher is selected, with legal keys.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        let mut rules = Rules::default();
+        Scheme::validate(&**self, &mut rules);
+        rules.is_kept() && self.hardware(&PrefetchPlace { path: "", line_bits: 25, pc_bits: 8, page_bits: 9 }).is_some()
+    }
+
+    /// Checks the keys of the prefetcher, and that it fits the cache.
+    pub(super) fn validate(&self, l1: &L1Config, rules: &mut Rules) {
+        rules.group("prefetch", |rules| Scheme::validate(&**self, rules));
+        if !self.is_on() {
+            return;
+        }
+        let kind = self.typetag_name();
+        rules.expect(
+            l1.organisation == Organisation::Plain,
+            "prefetch",
+            kind,
+            "none with l1.organisation = \"decoupled\"; the plain organisation has all prefetchers",
+            "decoupled tags decide by the loads of a line whether it gets data",
+        );
+        rules.expect(
+            l1.bypass.gets_prefetches(l1),
+            "prefetch",
+            kind,
+            &format!(
+                "none with an l1.bypass of kind {}; the kinds none, all, contentious and profiled have all prefetchers",
+                l1.bypass.typetag_name()
+            ),
+            "the bypass scheme keeps a state of each line, which only loads update",
+        );
+        rules.group("prefetch_limits", |rules| l1.prefetch_limits.validate(l1, rules));
+    }
+
+    /// Creates the prefetcher of an L1D and the unit around it; `None` if none is selected.
+    pub(super) fn unit(&self, place: &PrefetchPlace<'_>, l1: &L1Config, slots: u32) -> Option<Box<Prefetcher>> {
+        let hooks = self.hardware(place)?;
+        Some(Box::new(Prefetcher::new(Watched::of(self.typetag_name(), hooks), place, l1, slots)))
+    }
+}
+
+/// Limits of prefetches; without effect if no prefetcher is selected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PrefetchLimits {
+    /// Number of lines that can wait for their lookup.
+    pub queue: u32,
+    /// Number of MSHR entries for prefetches in flight that no load has merged with.
+    pub mshr_share: u32,
+    /// Number of miss-queue entries for the reads of prefetches.
+    pub miss_queue_share: u32,
+    /// Size in bytes of the aligned page that a prefetch may not leave.
+    pub page_bytes: u32,
+}
+
+impl PrefetchLimits {
+    /// Returns log2 of the lines per page.
+    #[must_use]
+    pub fn page_bits(&self, line_bytes: u32) -> u32 {
+        self.page_bytes.max(1).ilog2().saturating_sub(line_bytes.ilog2())
+    }
+
+    fn validate(&self, l1: &L1Config, rules: &mut Rules) {
+        let &Self { queue, mshr_share, miss_queue_share, page_bytes } = self;
+        rules.range("queue", queue.into(), 1..=64, "a line waits here until no request is at the tags");
+        let mut share = |name, share: u32, whole_name, whole: u32, why| {
+            let legal = match whole {
+                0 | 1 => format!("another {whole_name}: {whole} leaves none"),
+                _ => format!("1 to {} with {whole_name} = {whole}", whole - 1),
+            };
+            rules.expect((1..whole).contains(&share), name, share, &legal, why);
+        };
+        let why = "a prefetch needs an entry, and one must be left for loads";
+        share("mshr_share", mshr_share, "l1.mshr_entries", l1.mshr_entries, why);
+        share("miss_queue_share", miss_queue_share, "l1.miss_queue", l1.miss_queue, why);
+        rules.power_of_two("page_bytes", page_bytes.into(), 4096..=1 << 21, "the page is a bit field of the address");
+    }
+}
+
+/// Load that the L1D has accepted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DemandLoad {
+    /// Line address.
+    pub line: u64,
+    /// Program counter of the instruction.
+    pub pc: u32,
+    /// Warp slot.
+    pub warp: u8,
+    /// True for the first line request of a warp instruction that the L1D accepts.
+    pub is_first: bool,
+    /// True if the load has missed: the line, or a sector of it, was neither present nor in flight.
+    pub missed: bool,
+    /// True if the load is the first one to use a prefetched line, present or in flight.
+    pub uses_prefetch: bool,
+}
+
+/// Line to prefetch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Line to prefetch; a number below 0 wraps around.
+    pub line: u64,
+    /// Line whose access caused the prefetch. Both must lie on one page.
+    pub trigger: u64,
+}
+
+/// Hooks that the L1D calls in a prefetcher.
+#[watched("l1.prefetch")]
+#[typetag::serde]
+pub trait Hooks: Debug + Send {
+    /// Reports a load that the L1D has accepted.
+    fn on_access(&mut self, at: &Edge<'_>, load: &DemandLoad);
+
+    /// Reports that a line, or sectors of one, have arrived; `_prefetched` is true if a prefetch requested
+    /// the line and no load has used it yet.
+    fn on_fill(&mut self, _at: &Edge<'_>, _line: u64, _prefetched: bool) {}
+
+    /// Returns a line to prefetch, at most one per cycle. After `None`, the hook is not called again before
+    /// one of the hooks above.
+    fn next(&mut self, at: &Edge<'_>) -> Option<Target>;
+
+    /// Clears the state at the end of a kernel.
+    fn clear(&mut self) {}
+
+    /// Starts to keep digests of the array contents.
+    fn record(&mut self) {}
+
+    /// Adds registers, arrays and logic to the hardware description.
+    fn describe(&self, to: &mut dyn Describe);
+}
+
+/// Reason why a prefetch was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Reason)]
+pub enum DropReason {
+    /// The line, or a sector of it, was present.
+    Present,
+    /// The line was in flight.
+    InFlight,
+    /// The line and the line that triggered the prefetch lie on different pages.
+    OtherPage,
+    /// The prefetch queue was full.
+    QueueFull,
+    /// The kernel ended before the line was looked up.
+    KernelEnd,
+}
+
+/// Number of reasons for a drop.
+const DROPS: usize = DropReason::ALL.len();
+
+/// Counters of the prefetches of an L1D. Every prefetch sent is useful, late or useless once the kernel has
+/// ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, Counted)]
+pub struct PrefetchStats {
+    /// Prefetches sent to memory.
+    pub issued: u64,
+    /// Prefetched lines that a load hit, counted once per line.
+    pub useful: u64,
+    /// Prefetched lines that a load requested while they were in flight, counted once per line.
+    pub late: u64,
+    /// Prefetched lines that no load used before their way got another line or the kernel ended.
+    pub useless: u64,
+    /// Prefetches dropped, by reason.
+    #[counted(by = DropReason)]
+    pub dropped: [u64; DROPS],
+}
+
+/// Lines at a constant distance from each other, returned one per cycle. Most prefetchers use it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    trigger: u64,
+    line: u64,
+    step: i64,
+    left: u32,
+}
+
+impl Run {
+    /// Starts a run of `count` lines: `first`, and each `step` lines after the one before it.
+    #[must_use]
+    pub fn new(trigger: u64, first: u64, step: i64, count: u32) -> Self {
+        Self { trigger, line: first, step, left: count }
+    }
+
+    /// Returns the next line of the run, if there is one.
+    pub fn next(&mut self) -> Option<Target> {
+        self.left = self.left.checked_sub(1)?;
+        let line = self.line;
+        self.line = line.wrapping_add_signed(self.step);
+        Some(Target { line, trigger: self.trigger })
+    }
+
+    /// Adds the registers and the adder to the hardware description. `step_bits` is the width of the step in
+    /// two's complement, `most` the greatest number of lines.
+    pub fn describe(&self, place: &RunShape, to: &mut dyn Describe) {
+        let Self { trigger, line, step, left } = self;
+        let &RunShape { line_bits, step_bits, most } = place;
+        to.part("run", |to| {
+            to.sized("trigger", *trigger, line_bits);
+            to.sized("line", low_bits(*line, line_bits), line_bits);
+            to.sized("step", low_bits(*step as u64, step_bits), step_bits);
+            to.sized("left", u64::from(*left), count_bits(most));
+            to.logic("next", Logic::Adder { width: line_bits });
+            to.logic("count", Logic::Counter { width: count_bits(most) });
+        });
+    }
+}
+
+/// Widths of a [`Run`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunShape {
+    /// Width of a line address in bits.
+    pub line_bits: u32,
+    /// Width of the step in bits, in two's complement.
+    pub step_bits: u32,
+    /// Greatest number of lines of a run.
+    pub most: u32,
+}
+
+/// Returns the lowest bits of a value.
+#[must_use]
+pub(super) fn low_bits(value: u64, bits: u32) -> u64 {
+    value & (u64::MAX >> (u64::BITS - bits))
+}
+
+/// Returns the width of a counter from 0 to `most`.
+#[must_use]
+pub(super) fn count_bits(most: u32) -> u32 {
+    u32::BITS - most.leading_zeros()
+}
+
+/// Bench shared by the tests of the prefetchers.
+#[cfg(test)]
+mod bench {
+    use super::*;
+    use crate::kernel::Wake;
+
+    /// Prefetcher of a machine with 64 lines per page.
+    pub struct Bench {
+        hooks: Box<dyn Hooks>,
+        wake: Wake,
+        cycle: u64,
+    }
+
+    impl Bench {
+        pub fn new(config: impl Scheme) -> Self {
+            let place = PrefetchPlace { path: "l1", line_bits: 25, pc_bits: 8, page_bits: 6 };
+            let hooks = config.hardware(&place).expect("it prefetches");
+            Self { hooks, wake: Wake::new(&[1]), cycle: 0 }
+        }
+
+        /// Returns the lines that a load triggers, one per cycle.
+        pub fn access(&mut self, load: DemandLoad) -> Vec<u64> {
+            self.cycle += 1;
+            self.hooks.on_access(&Edge::new(self.cycle, self.cycle, &mut self.wake), &load);
+            let next = || {
+                self.cycle += 1;
+                self.hooks.next(&Edge::new(self.cycle, self.cycle, &mut self.wake)).map(|target| target.line)
+            };
+            std::iter::from_fn(next).collect()
+        }
+    }
+}

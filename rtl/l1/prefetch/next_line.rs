@@ -1,0 +1,122 @@
+//! # Next-line prefetching
+//! Prefetches the lines that follow the line of a load (Smith, "Cache memories", ACM Computing Surveys 14(3),
+//! 1982, section 2.1). `trigger` selects the loads: all of them, those that miss, or those that miss or use a
+//! prefetched line for the first time (tagged prefetching). A load that triggers while lines of an earlier
+//! one are left replaces them.
+//!
+//! Part of `rtl/l1/cache.rs`.
+//! Bench: its own tests and `tb/l1/prefetch.rs`.
+
+use serde::{Deserialize, Serialize};
+
+use super::{DemandLoad, Hooks, PrefetchPlace, Run, RunShape, Scheme, Target};
+use crate::config::Rules;
+use crate::kernel::{Describe, DescribeExt, Edge, Logic};
+
+/// Loads that trigger a prefetch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PrefetchTrigger {
+    /// All loads.
+    Always,
+    /// Loads that miss.
+    Miss,
+    /// Loads that miss or use a prefetched line for the first time.
+    Tagged,
+}
+
+/// Configuration of next-line prefetching.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NextLineConfig {
+    /// Number of lines prefetched per triggering load.
+    pub degree: u32,
+    /// Loads that trigger a prefetch.
+    pub trigger: PrefetchTrigger,
+}
+
+impl Default for NextLineConfig {
+    fn default() -> Self {
+        Self { degree: 1, trigger: PrefetchTrigger::Tagged }
+    }
+}
+
+#[typetag::serde(name = "next-line")]
+impl Scheme for NextLineConfig {
+    fn hardware(&self, place: &PrefetchPlace<'_>) -> Option<Box<dyn Hooks>> {
+        let shape = RunShape { line_bits: place.line_bits, step_bits: 2, most: self.degree };
+        Some(Box::new(NextLine { config: *self, run: Run::default(), shape }))
+    }
+
+    fn validate(&self, rules: &mut Rules) {
+        rules.range("degree", u64::from(self.degree), 1..=16, "one line is prefetched per cycle");
+    }
+
+    fn supports_multiple_lookups(&self) -> bool {
+        true
+    }
+}
+
+/// Hardware of the next-line prefetcher.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct NextLine {
+    config: NextLineConfig,
+    run: Run,
+    shape: RunShape,
+}
+
+#[typetag::serde]
+impl Hooks for NextLine {
+    fn on_access(&mut self, _at: &Edge<'_>, load: &DemandLoad) {
+        let triggers = match self.config.trigger {
+            PrefetchTrigger::Always => true,
+            PrefetchTrigger::Miss => load.missed,
+            PrefetchTrigger::Tagged => load.missed || load.uses_prefetch,
+        };
+        if triggers {
+            self.run = Run::new(load.line, load.line.wrapping_add(1), 1, self.config.degree);
+        }
+    }
+
+    fn next(&mut self, _at: &Edge<'_>) -> Option<Target> {
+        self.run.next()
+    }
+
+    fn clear(&mut self) {
+        self.run = Run::default();
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        let Self { config: _, run, shape } = self;
+        to.part("next_line", |to| {
+            run.describe(shape, to);
+            to.logic("follows", Logic::Adder { width: shape.line_bits });
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bench::Bench;
+    use super::*;
+
+    fn lines(trigger: PrefetchTrigger, degree: u32, load: DemandLoad) -> Vec<u64> {
+        Bench::new(NextLineConfig { degree, trigger }).access(load)
+    }
+
+    #[test]
+    fn the_trigger_selects_the_loads() {
+        let hit = DemandLoad { line: 7, ..DemandLoad::default() };
+        let loads = [hit, DemandLoad { uses_prefetch: true, ..hit }, DemandLoad { missed: true, ..hit }];
+        let counts = |trigger| loads.map(|load| lines(trigger, 1, load).len());
+        assert_eq!(counts(PrefetchTrigger::Always), [1, 1, 1]);
+        assert_eq!(counts(PrefetchTrigger::Miss), [0, 0, 1]);
+        assert_eq!(counts(PrefetchTrigger::Tagged), [0, 1, 1]);
+    }
+
+    #[test]
+    fn as_many_lines_follow_as_the_degree_says() {
+        let miss = DemandLoad { line: 7, missed: true, ..DemandLoad::default() };
+        assert_eq!(lines(PrefetchTrigger::Miss, 3, miss), [8, 9, 10]);
+    }
+}

@@ -1,0 +1,22 @@
+//! # No prefetching
+//! Lines enter the L1D only by loads.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Hooks, PrefetchPlace, Scheme};
+
+/// Configuration without a prefetcher; it has no keys.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoPrefetcher {}
+
+#[typetag::serde(name = "none")]
+impl Scheme for NoPrefetcher {
+    fn hardware(&self, _place: &PrefetchPlace<'_>) -> Option<Box<dyn Hooks>> {
+        None
+    }
+
+    fn supports_multiple_lookups(&self) -> bool {
+        true
+    }
+}

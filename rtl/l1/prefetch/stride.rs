@@ -1,0 +1,253 @@
+//! # Stride prefetching by instruction and warp
+//! A table holds the last line and the stride of each load instruction in each warp. Once a stride has
+//! repeated often enough, the lines at the next multiples of it are prefetched. The table is the reference
+//! prediction table of Chen and Baer ("Effective hardware-based data prefetching for high-performance
+//! processors", IEEE Transactions on Computers 44(5), 1995), with a counter for its states. Entries by warp
+//! keep interleaved warps from hiding the strides (Lee et al., "Many-thread aware prefetching mechanisms for
+//! GPGPU applications", MICRO 2010).
+//!
+//! | port        | dir | payload | contract                                                            |
+//! |-------------|-----|---------|---------------------------------------------------------------------|
+//! | `on_access` | in  | load    | reads and writes one entry, for the first request of an instruction |
+//! | `next`      | out | target  | one line of the run that the last trained load started              |
+//!
+//! Addresses are lines. A load of the same line as before tells nothing about the stride and changes nothing.
+//! A distance of a page or more is no stride, since no prefetch could use it.
+//!
+//! Part of `rtl/l1/cache.rs`.
+//! Bench: its own tests and `tb/l1/prefetch.rs`.
+
+use serde::{Deserialize, Serialize};
+
+use super::{DemandLoad, Hooks, PrefetchPlace, Run, RunShape, Scheme, Target, count_bits, low_bits};
+use crate::config::Rules;
+use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Logic, Payload, Storage};
+
+/// Width of a warp slot in bits.
+const WARP_BITS: u32 = 6;
+
+/// Configuration of stride prefetching.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StrideConfig {
+    /// Number of entries of the table.
+    pub entries: u32,
+    /// Number of times that a stride must repeat before its lines are prefetched.
+    pub confidence: u32,
+    /// Number of lines prefetched per load.
+    pub degree: u32,
+}
+
+impl Default for StrideConfig {
+    fn default() -> Self {
+        Self { entries: 256, confidence: 1, degree: 1 }
+    }
+}
+
+#[typetag::serde(name = "stride")]
+impl Scheme for StrideConfig {
+    fn hardware(&self, place: &PrefetchPlace<'_>) -> Option<Box<dyn Hooks>> {
+        Some(Box::new(Stride::new(self, place)))
+    }
+
+    fn validate(&self, rules: &mut Rules) {
+        rules.power_of_two("entries", u64::from(self.entries), 2..=4096, "an entry is selected by bits of a hash");
+        rules.range("confidence", u64::from(self.confidence), 1..=7, "the counter has 3 bits");
+        rules.range("degree", u64::from(self.degree), 1..=16, "one line is prefetched per cycle");
+    }
+
+    fn supports_multiple_lookups(&self) -> bool {
+        true
+    }
+}
+
+/// Entry of the table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = EntryShape)]
+struct Entry {
+    valid: bool,
+    /// Program counter of the instruction.
+    #[payload(width = shape.pc_bits)]
+    pc: u32,
+    /// Warp slot.
+    #[payload(width = WARP_BITS)]
+    warp: u8,
+    /// Line of the last load.
+    #[payload(width = shape.line_bits)]
+    line: u64,
+    /// Distance of the last two lines, in two's complement; 0 if none is known.
+    #[payload(width = shape.stride_bits)]
+    stride: u64,
+    /// Number of times that the stride has repeated, up to the configured one.
+    #[payload(width = shape.count_bits)]
+    count: u8,
+}
+
+/// Widths of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct EntryShape {
+    pc_bits: u32,
+    line_bits: u32,
+    stride_bits: u32,
+    count_bits: u32,
+}
+
+/// Hardware of the stride prefetcher.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Stride {
+    config: StrideConfig,
+    table: Array<Entry>,
+    run: Run,
+    shape: EntryShape,
+}
+
+impl Stride {
+    fn new(config: &StrideConfig, place: &PrefetchPlace<'_>) -> Self {
+        let &PrefetchPlace { path, line_bits, pc_bits, page_bits } = place;
+        let shape =
+            EntryShape { pc_bits, line_bits, stride_bits: page_bits + 1, count_bits: count_bits(config.confidence) };
+        let spec = ArraySpec {
+            path: format!("{path}.prefetch.stride.table"),
+            storage: Storage::Sram,
+            rows: config.entries,
+            columns: 1,
+            reads: 1,
+            writes: 1,
+            collide: Collide::New,
+        };
+        Self { config: *config, table: Array::new(spec, shape), run: Run::default(), shape }
+    }
+
+    /// Returns the row of an instruction and warp: the exclusive or of all pieces of both.
+    fn row(&self, load: &DemandLoad) -> u32 {
+        let bits = self.config.entries.ilog2();
+        let key = u64::from(load.pc) << WARP_BITS | u64::from(load.warp);
+        (0..u64::BITS).step_by(bits as usize).fold(0, |row, shift| row ^ low_bits(key >> shift, bits)) as u32
+    }
+
+    /// Returns the distance from one line to another, if it is shorter than a page.
+    fn distance(&self, from: u64, to: u64) -> Option<i64> {
+        let distance = to as i64 - from as i64;
+        (distance.unsigned_abs() < 1 << (self.shape.stride_bits - 1)).then_some(distance)
+    }
+}
+
+#[typetag::serde]
+impl Hooks for Stride {
+    fn on_access(&mut self, at: &Edge<'_>, load: &DemandLoad) {
+        if !load.is_first {
+            return;
+        }
+        let &DemandLoad { line, pc, warp, .. } = load;
+        let row = self.row(load);
+        let old = *self.table.read_cell(at, row, 0);
+        if !old.valid || (old.pc, old.warp) != (pc, warp) {
+            return self.table.write(at, row, 0, Entry { valid: true, pc, warp, line, ..Entry::default() });
+        }
+        if line == old.line {
+            return;
+        }
+        let distance = self.distance(old.line, line);
+        let stride = distance.map_or(0, |distance| low_bits(distance as u64, self.shape.stride_bits));
+        let repeats = distance.is_some() && stride == old.stride;
+        let count = if repeats { (old.count + 1).min(self.config.confidence as u8) } else { 0 };
+        self.table.write(at, row, 0, Entry { line, stride, count, ..old });
+        if let Some(distance) = distance.filter(|_| u32::from(count) == self.config.confidence) {
+            self.run = Run::new(line, line.wrapping_add_signed(distance), distance, self.config.degree);
+        }
+    }
+
+    fn next(&mut self, _at: &Edge<'_>) -> Option<Target> {
+        self.run.next()
+    }
+
+    fn clear(&mut self) {
+        self.table.clear_with(|_, _| Entry::default());
+        self.run = Run::default();
+    }
+
+    fn record(&mut self) {
+        self.table.record();
+    }
+
+    fn describe(&self, to: &mut dyn Describe) {
+        let Self { config: StrideConfig { entries, confidence: _, degree }, table, run, shape } = self;
+        let &EntryShape { pc_bits, line_bits, stride_bits, count_bits } = shape;
+        to.part("stride", |to| {
+            to.array("table", table);
+            run.describe(&RunShape { line_bits, step_bits: stride_bits, most: *degree }, to);
+            let index_bits = entries.ilog2();
+            for _ in 0..index_bits {
+                to.logic("row", Logic::XorTree { fan_in: (pc_bits + WARP_BITS).div_ceil(index_bits) });
+            }
+            to.logic("is_known", Logic::Comparator { width: pc_bits + WARP_BITS, count: 1 });
+            to.logic("distance", Logic::Adder { width: line_bits });
+            to.logic("repeats", Logic::Comparator { width: stride_bits, count: 1 });
+            to.logic("count", Logic::Counter { width: count_bits });
+            to.logic("first", Logic::Adder { width: line_bits });
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bench::Bench;
+    use super::*;
+
+    fn load(pc: u32, warp: u8, line: u64) -> DemandLoad {
+        DemandLoad { line, pc, warp, is_first: true, ..DemandLoad::default() }
+    }
+
+    fn bench(confidence: u32, degree: u32) -> Bench {
+        Bench::new(StrideConfig { entries: 16, confidence, degree })
+    }
+
+    #[test]
+    fn a_stride_that_repeats_is_followed_in_both_directions() {
+        let mut bench = bench(1, 2);
+        let lines = [1000, 1003, 1006, 1009].map(|line| bench.access(load(5, 2, line)));
+        assert_eq!(lines, [vec![], vec![], vec![1009, 1012], vec![1012, 1015]]);
+        let lines = [1005, 1001, 997].map(|line| bench.access(load(5, 2, line)));
+        assert_eq!(lines, [vec![], vec![997, 993], vec![993, 989]]);
+    }
+
+    #[test]
+    fn the_confidence_says_how_often_a_stride_must_repeat() {
+        let mut bench = bench(3, 1);
+        let counts: Vec<_> = (0..6).map(|i| bench.access(load(5, 2, 100 + 2 * i)).len()).collect();
+        assert_eq!(counts, [0, 0, 0, 0, 1, 1]);
+    }
+
+    #[test]
+    fn warps_and_instructions_have_strides_of_their_own() {
+        let mut bench = bench(1, 1);
+        for line in [100, 110] {
+            assert!(bench.access(load(5, 2, line)).is_empty());
+            assert!(bench.access(load(5, 3, 2 * line)).is_empty());
+        }
+        assert_eq!(bench.access(load(5, 2, 120)), [130]);
+        assert_eq!(bench.access(load(5, 3, 240)), [260]);
+        // Both rows are selected by the same hash, so one instruction replaces the other.
+        assert!(bench.access(load(20, 2, 9)).is_empty());
+        assert!(bench.access(load(5, 2, 130)).is_empty());
+    }
+
+    #[test]
+    fn repeats_of_a_line_and_distances_of_a_page_are_no_strides() {
+        let mut bench = bench(1, 1);
+        let lines = [100, 101, 101, 102].map(|line| bench.access(load(5, 2, line)));
+        assert_eq!(lines, [vec![], vec![], vec![], vec![103]]);
+        for line in [102 + 64, 102 + 128, 102 + 192, 102 + 193] {
+            assert!(bench.access(load(5, 2, line)).is_empty(), "{line}");
+        }
+        assert_eq!(bench.access(load(5, 2, 102 + 194)), [102 + 195]);
+    }
+
+    #[test]
+    fn further_requests_of_an_instruction_train_nothing() {
+        let mut bench = bench(1, 1);
+        for line in 0..20 {
+            assert!(bench.access(DemandLoad { is_first: false, ..load(5, 2, line) }).is_empty());
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! # Prefetch unit of the L1D
+//! Queues the lines that a prefetcher returns, counts the resources that prefetches hold, and finds out
+//! whether prefetched lines are used. The cache looks the head of the queue up and sends its read.
+//!
+//! | port       | dir | payload      | contract                                                          |
+//! |------------|-----|--------------|-------------------------------------------------------------------|
+//! | `take`     | in  | row          | the pending table has allocated a row for an instruction          |
+//! | `fill`     | in  | set, way     | a line has arrived                                                |
+//! | `advance`  | in  |              | once per cycle: the prefetcher's next line enters the queue        |
+//! | `head`     | out | line         | oldest line of the queue; `drop_head` and `issue` remove it        |
+//! | `access`   | in  | `DemandLoad` | loads that the L1D has accepted, up to `l1.lookups` per cycle      |
+//! | `claim`    | in  | set, way     | a miss or a prefetch takes a way                                  |
+//! | `send`     | in  |              | the read of a prefetch leaves the miss queue                      |
+//!
+//! A line is unused from its prefetch until a load hits it or merges with it. A line that a store or a recall
+//! drops stays marked until its way gets another line, and is then counted as useless.
+//!
+//! Part of `rtl/l1/cache.rs`.
+//! Bench: `tb/l1/prefetch.rs`.
+
+use serde::{Deserialize, Serialize};
+
+use super::{DemandLoad, DropReason, Hooks, PrefetchLimits, PrefetchPlace, PrefetchStats, Target, count_bits};
+use crate::cells::fifo::Fifo;
+use crate::kernel::{
+    AnyEdge, Array, ArraySpec, Collide, Counted, Describe, DescribeExt, FieldsExt, Logic, Payload, Storage,
+};
+use crate::l1::config::L1Config;
+
+/// Line in the prefetch queue. The payload shape is the width of a line address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+#[payload(shape = u32)]
+struct QueuedLine(#[payload(name = "line", width = *shape)] u64);
+
+/// Flag of a line: true if a prefetch brought it and no load has used it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
+struct Unused(#[payload(name = "unused")] bool);
+
+/// Destination of a line that the prefetcher has returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Enqueued {
+    /// The line has entered the queue.
+    Queued(u64),
+    /// The queue was full.
+    QueueFull(u64),
+    /// The line lies on another page than its trigger.
+    OtherPage,
+}
+
+/// Outcome of the head of the queue at the tags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PrefetchOutcome {
+    /// The read was sent; with the evicted line, and true if it was modified.
+    Issued(Option<(u64, bool)>),
+    /// The line was present.
+    Present,
+    /// The line was in flight.
+    InFlight,
+    /// The line waits for a way, an MSHR entry or room in the miss queue.
+    Waits,
+}
+
+/// Prefetch unit of an L1D.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Prefetcher {
+    hooks: Box<dyn Hooks>,
+    limits: PrefetchLimits,
+    queue: Fifo<QueuedLine>,
+    /// One flag per line of the cache.
+    unused: Array<Unused>,
+    /// MSHR entries of prefetches that no load has merged with.
+    in_flight: u32,
+    /// Reads of prefetches in the miss queue.
+    queued: u32,
+    /// Rows of the pending table whose instruction has had no request accepted, one bit per row.
+    fresh: u64,
+    /// True if `next` may return a line; keeps the LSU awake.
+    armed: bool,
+    lookups: u32,
+    slots: u32,
+    line_bits: u32,
+    page_bits: u32,
+    /// Counters; they model no hardware.
+    pub stats: PrefetchStats,
+}
+
+impl Prefetcher {
+    /// Creates the unit of the L1D at `place` around a prefetcher. The pending table has `slots` rows.
+    pub(super) fn new(hooks: Box<dyn Hooks>, place: &PrefetchPlace<'_>, l1: &L1Config, slots: u32) -> Self {
+        let &L1Config { sets, ways, lookups, prefetch_limits: limits, .. } = l1;
+        let spec = ArraySpec {
+            path: format!("{}.prefetch.unused", place.path),
+            storage: Storage::Flops,
+            rows: sets,
+            columns: ways,
+            // A fill reads the flag of its line; an access reads and clears that of its line or of its
+            // victim.
+            reads: 1 + lookups,
+            writes: lookups,
+            collide: Collide::New,
+        };
+        Self {
+            hooks,
+            limits,
+            queue: Fifo::new(limits.queue, place.line_bits),
+            unused: Array::new(spec, ()).by_cell(),
+            in_flight: 0,
+            queued: 0,
+            fresh: 0,
+            armed: false,
+            lookups,
+            slots,
+            line_bits: place.line_bits,
+            page_bits: place.page_bits,
+            stats: PrefetchStats::default(),
+        }
+    }
+
+    /// True if a line waits in the queue or the prefetcher may return one.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        self.armed || !self.queue.is_empty()
+    }
+
+    /// Records that an instruction has been given a row of the pending table.
+    pub fn take(&mut self, slot: u8) {
+        self.fresh |= 1 << slot;
+    }
+
+    /// Reports the arrival of a line at a position. `is_waited` is false if no load waits for it.
+    pub fn fill(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), line: u64, is_waited: bool) {
+        self.in_flight -= u32::from(!is_waited);
+        let prefetched = self.unused.read_cell(at, set, way).0;
+        self.hooks.on_fill(at.edge(), line, prefetched);
+        self.armed = true;
+    }
+
+    /// Lets the next line of the prefetcher, if there is one, enter the queue.
+    pub fn advance(&mut self, at: &impl AnyEdge) -> Option<Enqueued> {
+        if !self.armed {
+            return None;
+        }
+        let Some(Target { line, trigger }) = self.hooks.next(at.edge()) else {
+            self.armed = false;
+            return None;
+        };
+        Some(if line >> self.page_bits != trigger >> self.page_bits {
+            self.count_drop(DropReason::OtherPage);
+            Enqueued::OtherPage
+        } else if self.queue.has_room() {
+            self.queue.push(QueuedLine(line));
+            Enqueued::Queued(line)
+        } else {
+            self.count_drop(DropReason::QueueFull);
+            Enqueued::QueueFull(line)
+        })
+    }
+
+    /// Returns the oldest line of the queue.
+    #[must_use]
+    pub fn head(&self) -> Option<u64> {
+        self.queue.front().map(|queued| queued.0)
+    }
+
+    /// True if a prefetch may take an MSHR entry and a miss-queue entry within its share of each.
+    #[must_use]
+    pub fn has_share(&self) -> bool {
+        self.in_flight < self.limits.mshr_share && self.queued < self.limits.miss_queue_share
+    }
+
+    /// Returns the number of reads of prefetches in the miss queue.
+    #[must_use]
+    pub fn queued(&self) -> u32 {
+        self.queued
+    }
+
+    /// Drops the head of the queue.
+    pub fn drop_head(&mut self, reason: DropReason) {
+        self.queue.drop_front();
+        self.count_drop(reason);
+    }
+
+    /// Removes the head of the queue, whose read is sent.
+    pub fn issue(&mut self) {
+        self.queue.drop_front();
+        self.in_flight += 1;
+        self.queued += 1;
+        self.stats.issued += 1;
+    }
+
+    /// Reports that the read of a prefetch has left the miss queue.
+    pub fn send(&mut self) {
+        self.queued -= 1;
+    }
+
+    /// Reports that a miss or, if `prefetches`, a prefetch takes a way.
+    pub fn claim(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), prefetches: bool) {
+        let was_unused = self.unused.read_cell(at, set, way).0;
+        self.stats.useless += u64::from(was_unused);
+        if was_unused != prefetches {
+            self.unused.write(at, set, way, Unused(prefetches));
+        }
+    }
+
+    /// Reports an accepted load of the row `slot`. `place` is the way that served it or will serve it, unless
+    /// the load has missed. `is_late` is true if the load is the first one to merge with a prefetch in
+    /// flight.
+    pub fn access(&mut self, at: &impl AnyEdge, slot: u8, place: Option<(u32, u32)>, is_late: bool, load: DemandLoad) {
+        let uses_prefetch = place.is_some_and(|(set, way)| {
+            let is_unused = self.unused.read_cell(at, set, way).0;
+            if is_unused {
+                self.unused.write(at, set, way, Unused(false));
+            }
+            is_unused
+        });
+        self.stats.late += u64::from(uses_prefetch && is_late);
+        self.stats.useful += u64::from(uses_prefetch && !is_late);
+        self.in_flight -= u32::from(is_late);
+        let is_first = self.fresh >> slot & 1 != 0;
+        self.fresh &= !(1 << slot);
+        self.hooks.on_access(at.edge(), &DemandLoad { is_first, uses_prefetch, ..load });
+        self.armed = true;
+    }
+
+    /// Clears the queue and the prefetcher at the end of a kernel, when nothing is in flight. All lines leave
+    /// the cache.
+    pub fn clear(&mut self) {
+        while !self.queue.is_empty() {
+            self.drop_head(DropReason::KernelEnd);
+        }
+        let sets = 0..self.unused.spec().rows;
+        self.stats.useless += sets.flat_map(|set| self.unused.row(set)).map(|flag| u64::from(flag.0)).sum::<u64>();
+        self.unused.clear_with(|_, _| Unused::default());
+        self.hooks.clear();
+        self.armed = false;
+    }
+
+    /// Starts to keep digests of the array contents.
+    pub fn record(&mut self) {
+        self.unused.record();
+        self.hooks.record();
+    }
+
+    /// Adds queue, counters, flags and prefetcher to the hardware description.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self {
+            hooks,
+            limits: PrefetchLimits { mshr_share, miss_queue_share, .. },
+            queue,
+            unused,
+            in_flight,
+            queued,
+            fresh,
+            armed,
+            lookups,
+            slots,
+            line_bits,
+            page_bits,
+            stats,
+        } = self;
+        to.part("prefetch", |to| {
+            to.part("queue", |to| queue.describe(to));
+            to.array("unused", unused);
+            to.sized("in_flight", u64::from(*in_flight), count_bits(*mshr_share));
+            to.sized("queued", u64::from(*queued), count_bits(*miss_queue_share));
+            to.sized("fresh", *fresh, *slots);
+            to.flag("armed", *armed);
+            for (name, share) in [("mshr_share", mshr_share), ("miss_queue_share", miss_queue_share)] {
+                let width = count_bits(*share);
+                to.logic(name, Logic::Counter { width });
+                to.logic(name, Logic::Less { width, count: 1 });
+            }
+            to.logic("same_page", Logic::Comparator { width: line_bits.saturating_sub(*page_bits), count: 1 });
+            to.logic("fresh", Logic::Mux { ways: *slots, width: *lookups });
+            hooks.describe(to);
+            stats.describe(&(), to);
+        });
+    }
+
+    fn count_drop(&mut self, reason: DropReason) {
+        self.stats.dropped[reason as usize] += 1;
+    }
+}
