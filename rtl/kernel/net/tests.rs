@@ -165,7 +165,7 @@ impl Ring {
             let name = ("gone", Some(number as u32));
             net.link(from.at(i, |p| &mut p.gone), office.at(0, |p| &mut p.gone), name, spec, &());
         }
-        net.finish((office, 0));
+        net.finish([(office, 0)]);
         net.record();
         Self { net, stations, office }
     }
@@ -296,7 +296,7 @@ fn whoever_slow_ways_lead_to_is_ahead() {
         let spec = LinkSpec { depth: 4, latency: 50, credit: 10 };
         net.link(stations.at(i, |p| &mut p.gone), office.at(0, |p| &mut p.gone), ("gone", None), spec, &());
     }
-    net.finish((stations, 0));
+    net.finish([(stations, 0)]);
     // Beats take 50 ticks and credits 10: the window is the mean, 30, and the office runs 20 ticks ahead.
     assert_eq!(net.pace_of(net.id(stations, 0)), Some((30, 0)));
     assert_eq!(net.pace_of(net.id(office, 0)), Some((30, 20)));
@@ -313,9 +313,9 @@ fn nobody_runs_beyond_what_tells_the_end_of_a_run() {
             net.link(stations.at(i, |p| &mut p.gone), office.at(0, |p| &mut p.gone), ("gone", None), spec, &());
         }
         if heard(office, stations) {
-            net.finish((office, 0))
+            net.finish([(office, 0)])
         } else {
-            net.finish((stations, 1))
+            net.finish([(stations, 1)])
         }
         net.pace_of(net.id(stations, 1)).map(|(window, _)| window)
     };
@@ -346,7 +346,7 @@ fn a_saved_state_goes_on_and_that_of_another_netlist_is_refused() {
 
     let mut small: Net<Wires, Roles> = Net::new(&Clocks::of_periods(&PERIODS), 2);
     let office = small.add(0, [(vec![("office", None)], Office::default())]);
-    small.finish((office, 0));
+    small.finish([(office, 0)]);
     assert!(!small.adopt(serde_json::from_str(&saved).unwrap()));
 }
 
