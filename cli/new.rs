@@ -210,7 +210,7 @@ fn write_all(part: &Path, name: &str, sources: &Sources) -> Result<(), Report> {
         let path = part.join(renamed(path, name));
         let mut text = renamed(text, name);
         if path.ends_with("Cargo.toml") {
-            for package in ["golden", "rtl", "sim", "cli"] {
+            for package in ["cli", "golden", "rtl", "sim", "tb"] {
                 text = text.replace(&format!("{{ path = \"../../{package}\" }}"), &sources.dependency(package));
             }
             // The crate may be inside the folder of another workspace.
