@@ -61,10 +61,6 @@ impl<P: Packet + 'static> Network<'_, P> {
     }
 }
 
-fn settle_network<P: Packet + 'static>(nodes: &mut [Box<BlockWithPorts<Node<P>>>], cycle: u64) {
-    nodes.iter_mut().for_each(|node| node.settle(cycle));
-}
-
 impl Machine {
     fn cores_mut(&mut self) -> &mut [Box<BlockWithPorts<SmCore>>] {
         self.net.all_mut(self.kinds.cores)
@@ -219,24 +215,7 @@ impl Machine {
     /// Charges the cycles that sleeping blocks have not counted yet to the statistics; `tick` is the tick of
     /// the last edge.
     pub fn settle(&mut self, tick: u64) {
-        let cycle = |domain: u8| tick / u64::from(self.clocks.period(usize::from(domain))) + 1;
-        let (core, xbar, l2, dram) = (cycle(super::CORE), cycle(super::XBAR), cycle(super::L2), cycle(super::DRAM));
-        self.cores_mut().iter_mut().for_each(|c| c.settle(core));
-        for lsu in self.lsus_mut() {
-            lsu.settle(core);
-        }
-        settle_network(self.net.all_mut(self.kinds.requests), xbar);
-        settle_network(self.net.all_mut(self.kinds.replies), xbar);
-        if let Some(recalls) = self.kinds.recalls {
-            settle_network(self.net.all_mut(recalls.wishes), xbar);
-            settle_network(self.net.all_mut(recalls.answers), xbar);
-        }
-        if let Some(tracking) = self.kinds.tracking {
-            settle_network(self.net.all_mut(tracking.forwards), xbar);
-            settle_network(self.net.all_mut(tracking.answers), xbar);
-        }
-        self.banks_mut().iter_mut().for_each(|bank| bank.settle(l2));
-        self.drams_mut().iter_mut().for_each(|channel| channel.settle(dram));
+        self.net.settle(tick);
     }
 
     /// Replaces all of memory by the memory of a trace, in which each word encodes its address.
@@ -405,14 +384,7 @@ impl Machine {
     /// True if nothing is in flight, including writebacks.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.is_kernel_done()
-            && self.request_network().is_idle()
-            && self.reply_network().is_idle()
-            && self.recall_networks().is_none_or(|(out, back)| out.is_idle() && back.is_idle())
-            && self.is_tracking_idle()
-            && self.banks().iter().all(|block| block.is_idle())
-            && self.drams().iter().all(|block| block.is_idle())
-            && self.net.is_quiet()
+        self.net.is_idle()
     }
 
     /// Ends a kernel, whose last core cycle is `cycle`. The L1s invalidate all lines, because stores of other

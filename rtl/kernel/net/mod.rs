@@ -410,9 +410,22 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
     }
 
     /// True if no link holds a beat.
-    #[must_use]
-    pub fn is_quiet(&self) -> bool {
+    fn is_quiet(&self) -> bool {
         (0..L::COUNT).all(|pool| self.board.links.any(pool).is_empty())
+    }
+
+    /// True if nothing is in flight, neither in a block nor on a link.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.board.kinds.iter().all(K::is_idle) && self.is_quiet()
+    }
+
+    /// Charges the cycles that blocks have slept and not counted yet, up to `tick`, that of the last edge.
+    pub fn settle(&mut self, tick: u64) {
+        for (kind, shown) in self.board.kinds.iter_mut().zip(&self.shown) {
+            let domain = shown.places.first().map_or(0, |place| usize::from(place.domain));
+            kind.settle(tick / u64::from(self.periods[domain]) + 1);
+        }
     }
 
     /// Returns the kind of a block, and its number within the kind.

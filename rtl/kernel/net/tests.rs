@@ -32,6 +32,8 @@ struct Station {
     passed: u32,
     /// Number of forwarded tokens after which the station calls the host.
     calls_at: Option<u32>,
+    /// Cycle up to which the station was settled last.
+    settled_to: u64,
 }
 
 #[derive(Default, derive::Ports)]
@@ -51,7 +53,7 @@ impl Block for Station {
         unreachable!("evaluated as a unit")
     }
     fn describe(&self, to: &mut dyn Describe) {
-        let Self { number, held, passed, calls_at: _ } = self;
+        let Self { number, held, passed, calls_at: _, settled_to: _ } = self;
         to.bits("number", *number);
         to.flag("busy", held.is_some());
         to.bits("hops", held.map_or(0, |(_, hops)| hops));
@@ -93,6 +95,14 @@ impl Unit<Wires> for Station {
     fn calls(&self) -> bool {
         self.calls_at.is_some_and(|many| self.passed >= many)
     }
+
+    fn is_idle(&self) -> bool {
+        self.held.is_none()
+    }
+
+    fn settle(&mut self, cycle: u64) {
+        self.settled_to = cycle;
+    }
 }
 
 /// Block that collects the reports of dropped tokens.
@@ -121,6 +131,10 @@ impl Block for Office {
 }
 
 impl Unit<Wires> for Office {
+    fn is_idle(&self) -> bool {
+        true
+    }
+
     fn edge(&mut self, ports: &OfficePorts, wires: &mut Wires, at: &mut impl AnyEdge) -> Sleep {
         let mut gone = wires.gone.rx_bank(&ports.gone);
         for end in 0..gone.len() {
@@ -220,6 +234,32 @@ fn islands_that_meet_do_what_blocks_do_in_step() {
             assert_eq!(ring.outcome(&sim), expected, "{delays:?}, {tokens} tokens");
         }
     }
+}
+
+/// A token is held by a station or on a link until it is dropped.
+#[test]
+fn a_netlist_is_idle_when_no_block_and_no_link_holds_anything() {
+    let mut ring = Ring::new([20, 20], 1);
+    let mut sim = ring.simulator(Mode::default());
+    let (mut on_links, mut in_stations) = (0, 0);
+    assert!(!ring.net.is_idle());
+    while ring.dropped_tokens().is_empty() && sim.step(&mut ring.net).is_some() {
+        let is_held = ring.stations.iter().flat_map(|&kind| ring.net.all(kind)).any(|station| station.held.is_some());
+        if ring.dropped_tokens().is_empty() {
+            assert!(!ring.net.is_idle(), "tick {}", sim.tick());
+            *(if is_held { &mut in_stations } else { &mut on_links }) += 1;
+        }
+    }
+    assert!(on_links > 0 && in_stations > 0, "{on_links}, {in_stations}");
+    assert!(ring.net.is_idle());
+}
+
+#[test]
+fn blocks_settle_up_to_the_cycle_of_their_own_clock() {
+    let mut ring = Ring::new([20, 20], 1);
+    ring.net.settle(36);
+    let settled = |kind| ring.net.all(kind).iter().map(|station| station.settled_to).collect::<Vec<_>>();
+    assert_eq!(ring.stations.map(settled), [vec![36 / 7 + 1; STATIONS / 2], vec![36 / 5 + 1; STATIONS / 2]]);
 }
 
 #[test]
