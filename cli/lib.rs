@@ -1,4 +1,4 @@
-//! # The command `warpsieve`
+//! # The command line of `warpsieve`
 //! Prints results to stdout or a named file, and everything else to stderr. Exit status:
 //!
 //! | code | meaning                                                                      |
@@ -47,6 +47,7 @@ mod waves;
 
 use std::process::ExitCode;
 
+use ::soak::Soak;
 use clap::Parser;
 use miette::Report;
 
@@ -84,16 +85,11 @@ impl Exit {
     }
 }
 
-/// Runs the command of this process.
+/// Runs the command of this process. `designs` are added to the built-in ones, for binaries with schemes of
+/// their own; the schemes themselves need no registration beyond being linked. `soaks` returns the soaks of
+/// the hardware (`tb::soak::soaks`), to which the command adds those of its readers.
 #[must_use]
-pub fn main() -> ExitCode {
-    main_with(&[])
-}
-
-/// Runs the command with the given designs in addition to the built-in ones, for binaries that add schemes
-/// of their own. The schemes themselves need no registration beyond being linked.
-#[must_use]
-pub fn main_with(designs: &'static [Builtin]) -> ExitCode {
+pub fn main_with(designs: &'static [Builtin], soaks: fn() -> Vec<Soak>) -> ExitCode {
     add_designs(designs);
     // Usage errors, help and version end the process here, with the exit status of the table above.
     let mut arguments = Arguments::try_parse().unwrap_or_else(|error| output::end_usage(&error));
@@ -104,7 +100,7 @@ pub fn main_with(designs: &'static [Builtin]) -> ExitCode {
     let dispatched = || {
         interrupt::listen()?;
         find_launches(&mut arguments.command)?;
-        dispatch(&arguments.command)
+        dispatch(&arguments.command, soaks)
     };
     match crash::catch_panic(dispatched) {
         Ok(Ok(exit)) => ExitCode::from(exit.status()),
@@ -128,7 +124,7 @@ fn find_launches(command: &mut Command) -> Result<(), Report> {
     })
 }
 
-fn dispatch(command: &Command) -> Result<Exit, Report> {
+fn dispatch(command: &Command, soaks: fn() -> Vec<Soak>) -> Result<Exit, Report> {
     match command {
         Command::Run(arguments) => run::run(arguments),
         Command::Replay(arguments) => run::replay(arguments),
@@ -141,7 +137,7 @@ fn dispatch(command: &Command) -> Result<Exit, Report> {
         Command::Reproduce(arguments) => reproduce::reproduce(arguments),
         Command::List(arguments) => list::list(arguments),
         Command::Config(arguments) => config::config(arguments),
-        Command::Soak(arguments) => soak::soak(arguments),
+        Command::Soak(arguments) => soak::soak(arguments, soaks),
         Command::Ptx(arguments) => ptx::ptx(arguments),
         Command::Trace(arguments) => trace::trace(arguments),
         Command::Dram(arguments) => dram::dram(arguments),

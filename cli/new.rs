@@ -342,7 +342,7 @@ fn write_all(part: &Path, name: &str, template: &Template, sources: &Sources) ->
         let path = part.join(template.renamed(path, name));
         let mut text = template.renamed(&text, name);
         if path.ends_with("Cargo.toml") {
-            for package in ["golden", "rtl", "sim", "cli"] {
+            for package in ["cli", "golden", "rtl", "sim", "tb"] {
                 text = text.replace(&format!("{{ path = \"../../{package}\" }}"), &sources.dependency(package));
             }
             // The crate may be inside the folder of another workspace.

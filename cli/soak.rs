@@ -14,17 +14,18 @@ use miette::{IntoDiagnostic, Report, WrapErr, miette};
 use super::args::SoakArguments;
 use super::output::{self, columns, format_count, format_thousands};
 use super::{Exit, interrupt};
+use ::soak::coverage::collect;
+use ::soak::{CaseStart, FailedCase, Limits, ShrunkCase, Soak, Tally};
 use papers::progress::progress_line;
 use progress_file::{ProgressFile, Seeds, SoakProgress};
-use tb::kit::coverage::collect;
-use tb::soak::{CaseStart, FailedCase, Limits, ShrunkCase, Soak, Tally};
 use warpsieve::config::suggestion;
 use warpsieve::kernels::kernels_folder;
 
 /// Time limit for reducing a failing case.
 const SHRINK: Duration = Duration::from_secs(120);
 
-pub(super) fn soak(arguments: &SoakArguments) -> Result<Exit, Report> {
+pub(super) fn soak(arguments: &SoakArguments, hardware: fn() -> Vec<Soak>) -> Result<Exit, Report> {
+    let soaks = || with_readers(hardware());
     let SoakArguments { name, list, replay, totals, .. } = arguments;
     if !totals.is_empty() {
         output::print(&table(totals)?)?;
@@ -35,22 +36,20 @@ pub(super) fn soak(arguments: &SoakArguments) -> Result<Exit, Report> {
         output::print(&columns(&["NAME", "WHAT IS VARIED AND CHECKED"], &rows))?;
         return Ok(Exit::Done);
     }
-    let named = name.as_deref().map(of_name).transpose()?;
+    let named = name.as_deref().map(|name| find(name, soaks())).transpose()?;
     match named {
-        Some(soak) if replay.is_empty() => run(&soak, arguments),
-        named => again(named.as_ref(), replay),
+        Some(soak) if replay.is_empty() => run(&soak, arguments, &soaks),
+        named => again(named.as_ref(), replay, &soaks),
     }
 }
 
-/// Returns the soak tests of the library and those of the readers that only this command links.
-pub fn soaks() -> Vec<Soak> {
-    let mut soaks = tb::soak::soaks();
-    soaks.extend(inputs::inputs().iter().map(Soak::of_input));
+/// Adds the soaks of all readers: those of the library, and those of this command.
+fn with_readers(mut soaks: Vec<Soak>) -> Vec<Soak> {
+    soaks.extend(::soak::inputs().iter().chain(inputs::inputs()).map(Soak::of_input));
     soaks
 }
 
-fn of_name(name: &str) -> Result<Soak, Report> {
-    let mut soaks = soaks();
+fn find(name: &str, mut soaks: Vec<Soak>) -> Result<Soak, Report> {
     let names: Vec<_> = soaks.iter().map(|soak| soak.name).collect();
     let at = names.iter().position(|&other| other == name);
     let at =
@@ -65,11 +64,11 @@ struct State {
     tally: Tally,
 }
 
-fn run(soak: &Soak, arguments: &SoakArguments) -> Result<Exit, Report> {
+fn run(soak: &Soak, arguments: &SoakArguments, soaks: &dyn Fn() -> Vec<Soak>) -> Result<Exit, Report> {
     let SoakArguments { count, seconds, seed, keep, found, coverage, .. } = arguments;
     let crosses = coverage.then(|| soak.crosses());
     if crosses.as_ref().is_some_and(Vec::is_empty) {
-        return Err(cannot_tell(soak));
+        return Err(cannot_tell(soak, soaks()));
     }
     let kernels = kernels_folder()?;
     let keeper = keep.as_deref().map(|path| ProgressFile::open(path, soak.name)).transpose()?;
@@ -149,8 +148,8 @@ fn run(soak: &Soak, arguments: &SoakArguments) -> Result<Exit, Report> {
     Ok(exit)
 }
 
-fn cannot_tell(soak: &Soak) -> Report {
-    let tell = soaks().into_iter().filter(|soak| !soak.crosses().is_empty());
+fn cannot_tell(soak: &Soak, soaks: Vec<Soak>) -> Report {
+    let tell = soaks.into_iter().filter(|soak| !soak.crosses().is_empty());
     let tell: Vec<_> = tell.map(|soak| format!("`{}`", soak.name)).collect();
     miette!("soak test `{}` has no coverage, expected one of {}", soak.name, tell.join(", "))
 }
@@ -184,7 +183,7 @@ fn fails(soak: &Soak, failed: &FailedCase, folder: &Path) -> Result<(), Report> 
 }
 
 /// Reruns saved cases.
-fn again(soak: Option<&Soak>, files: &[PathBuf]) -> Result<Exit, Report> {
+fn again(soak: Option<&Soak>, files: &[PathBuf], soaks: &dyn Fn() -> Vec<Soak>) -> Result<Exit, Report> {
     let kernels = kernels_folder()?;
     let mut exit = Exit::Done;
     for path in files {
@@ -195,7 +194,7 @@ fn again(soak: Option<&Soak>, files: &[PathBuf]) -> Result<Exit, Report> {
                     "{shown}: the name has no soak test, expected one such as ptx-17.ptx, or the test before `--replay`"
                 )
             })?;
-            of_name(name)
+            find(name, soaks())
         };
         let mine;
         let soak = match soak {

@@ -16,6 +16,7 @@ use super::output::{self, folded_within, format_count, format_thousands};
 use warpsieve::config::ResolvedMachine;
 use warpsieve::estimate::{Energy, Unit};
 use warpsieve::run::{Counters, Evictions, NO_EVICTIONS, Outcome, RunReport, Verdict, ratio};
+use warpsieve::statistics::of_run;
 
 /// Number of stall reasons printed; the statistics have all.
 const REASONS_SHOWN: usize = 4;
@@ -86,6 +87,13 @@ impl Summary<'_> {
         rows.extend(evictions(self.report));
         rows.push(("DRAM", dram(&totals.dram)));
         rows.push(("stalls", stalls(counters)));
+        for (group, name, count) in of_run(self.resolved, self.report, None).in_summary() {
+            let cell = format!("{} {name}", format_thousands(count));
+            match rows.last_mut().filter(|(label, _)| *label == group) {
+                Some((_, cells)) => cells.push(cell),
+                None => rows.push((group, vec![cell])),
+            }
+        }
         rows
     }
 

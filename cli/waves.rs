@@ -9,7 +9,7 @@ use miette::{IntoDiagnostic, Report, WrapErr};
 use super::args::{FollowArguments, WavesArguments, WavesCommand};
 use super::files::Files;
 use super::{Exit, interrupt, output};
-use tb::l2::figure2;
+use papers::candel2018::replacements;
 use warpsieve::crash;
 use warpsieve::readers::{Life, Readback, Sighting, Subject, follow, sightings};
 
@@ -33,7 +33,7 @@ fn write_figure2(folder: &Path) -> Result<Exit, Report> {
     flows.iter().for_each(|(path, _)| files.writes_wave("a waveform", path));
     files.check()?;
     for (path, frc_entries) in flows {
-        output::print_written(false, figure2::waveform(frc_entries, &path).into_diagnostic()?)?;
+        output::print_written(false, replacements::waveform(frc_entries, &path).into_diagnostic()?)?;
     }
     Ok(Exit::Done)
 }

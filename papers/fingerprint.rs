@@ -22,7 +22,9 @@ pub fn places(root: &Path) -> io::Result<Vec<PathBuf>> {
     for folder in folders.iter().map(fs::DirEntry::path) {
         // Crates that depend on this one cannot affect its results, and neither can separate workspaces.
         let manifest = fs::read_to_string(folder.join("Cargo.toml"));
-        let is_other = |text: &str| text.contains("papers.workspace") || text.lines().any(|line| line == "[workspace]");
+        let depends =
+            |text: &str| ["papers.workspace", "warpsieve-cli.workspace"].iter().any(|name| text.contains(name));
+        let is_other = |text: &str| depends(text) || text.lines().any(|line| line == "[workspace]");
         if manifest.is_ok_and(|text| !is_other(&text)) {
             places.push(folder);
         }

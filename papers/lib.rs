@@ -9,7 +9,7 @@ mod anssari2012;
 mod apart;
 mod area;
 mod beyond;
-mod candel2018;
+pub mod candel2018;
 pub mod chart;
 mod counted;
 pub mod curve;

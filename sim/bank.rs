@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rtl::kernel::{Block, BlockId, Blocks, Chan, Clocks, Describe, DescribeExt, Mode, Simulator, Sleep, link};
-use rtl::l2::{L2Bank, L2Io, RecallIo, RecallShape};
+use rtl::l2::{BankPlace, L2Bank, L2Config, L2Io, RecallIo, RecallShape};
 use rtl::machine::MachineConfig;
 use rtl::noc::interleave::Interleave;
 use waves::atomic_file::AtomicFile;
@@ -18,7 +18,7 @@ use waves::scope::Glob;
 pub use rtl::dram::message::{DramReply, DramRequest, DramShape};
 pub use rtl::kernel::{Edge, Rx, RxBank, Tx, TxBank};
 pub use rtl::l2::{Invalidate, InvalidateAck};
-pub use rtl::noc::packet::{Reply, Request, RequestKind};
+pub use rtl::noc::packet::{PacketShape, Reply, Request, RequestKind};
 
 use crate::readers::{ChangedBlocks, WaveError, WaveSpec, Waveform};
 
@@ -57,24 +57,18 @@ struct WiredBank {
 }
 
 impl WiredBank {
-    fn new(config: &MachineConfig, partition: u32) -> Self {
-        let place = config.bank_place(partition);
-        let packets = config.packets();
-        let bursts = config.bursts();
-        let recalls = RecallShape {
-            line_bits: packets.line_bits,
-            sm_bits: packets.sm_bits,
-            partition_bits: packets.partition_bits,
-            leaver_bits: u16::BITS,
-        };
-        let channels = 0..config.channels_per_partition;
+    /// `replies` is the shape of the replies to the SMs, and `bursts` that of the messages to and from DRAM.
+    fn new(config: &L2Config, place: BankPlace, replies: PacketShape, bursts: DramShape) -> Self {
+        let PacketShape { line_bits, sm_bits, partition_bits, .. } = replies;
+        let recalls = RecallShape { line_bits, sm_bits, partition_bits, leaver_bits: u16::BITS };
+        let channels = 0..place.channels.num_partitions;
         let to_dram = |i| link(&format!("l2.dram_req{i}"), DEPTH, &PERIODS, BANK, DRIVER, bursts);
         let from_dram = |i| link(&format!("l2.dram_rsp{i}"), DEPTH, &PERIODS, DRIVER, BANK, bursts);
         Self {
-            bank: L2Bank::new("l2", &config.l2, place),
+            bank: L2Bank::new("l2", config, place),
             recalls: place.coherent_l1s > 0,
             req: link("l2.req", DEPTH, &PERIODS, DRIVER, BANK, place.packets),
-            rsp: link("l2.rsp", DEPTH, &PERIODS, BANK, DRIVER, packets),
+            rsp: link("l2.rsp", DEPTH, &PERIODS, BANK, DRIVER, replies),
             dram_req: channels.clone().map(to_dram).collect(),
             dram_rsp: channels.map(from_dram).collect(),
             inv: link("l2.inv", DEPTH, &PERIODS, BANK, DRIVER, recalls),
@@ -162,9 +156,27 @@ impl BankAlone {
     /// does not.
     #[must_use]
     pub fn new(config: &MachineConfig, partition: u32) -> Self {
-        let mut wired = WiredBank::new(config, partition);
+        let wired = WiredBank::new(&config.l2, config.bank_place(partition), config.packets(), config.bursts());
+        Self::of(wired, config.interleave(config.l1.line_bytes), partition)
+    }
+
+    /// Creates an empty bank at a place that no machine needs to have, with lines as long as those of the L1s.
+    ///
+    /// # Panics
+    /// Panics if the configuration breaks a rule.
+    #[must_use]
+    pub fn at_place(config: &L2Config, place: BankPlace) -> Self {
+        let bursts = DramShape {
+            burst_bits: place.local_bits() + place.bursts().ilog2(),
+            acknowledges: config.acknowledges(),
+            requester_bits: place.requester_bits,
+        };
+        Self::of(WiredBank::new(config, place, place.packets, bursts), place.interleave, place.partition)
+    }
+
+    fn of(mut wired: WiredBank, lines: Interleave, partition: u32) -> Self {
         let sim = Simulator::new(&PERIODS, &DrivenBank(&mut wired, nobody), Mode::default());
-        Self { wired, lines: config.interleave(config.l1.line_bytes), partition, sim, wave: None }
+        Self { wired, lines, partition, sim, wave: None }
     }
 
     /// Writes a waveform of the signals that the globs select, from the next cycle on. The extension of the

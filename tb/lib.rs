@@ -5,8 +5,7 @@
 //! | module     | holds                                                                    |
 //! |------------|--------------------------------------------------------------------------|
 //! | [`kit`]    | environment of a device under test: sources, sinks, stalls, cycle tables |
-//! | [`soak`]   | long random checks, run by name                                          |
-//! | [`l2`]     | L2 bank, with the waveform of candel2018 Figure 2                        |
+//! | [`soak`]   | soaks of the hardware, run by name                                       |
 //! | [`litmus`] | litmus tests: small racing programs with all outcomes they may have      |
 
 mod dram;
@@ -14,7 +13,7 @@ mod dram;
 mod index;
 pub mod kit;
 mod l1;
-pub mod l2;
+mod l2;
 pub mod litmus;
 mod noc;
 mod replacement;

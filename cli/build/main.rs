@@ -1,6 +1,5 @@
 //! Collects data that would otherwise be listed by hand: the headers of the hardware sources, and the
-//! commit of the build. Tests that need Slurm, Chromium or nvcc are ignored where these
-//! programs are missing.
+//! commit of the build.
 
 mod headers;
 mod version;
@@ -11,23 +10,7 @@ use std::{env, fs};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let root = Path::new("..");
-    println!("cargo::rustc-check-cfg=cfg(has_slurm)");
-    println!("cargo::rustc-check-cfg=cfg(has_chromium)");
-    let has = |tool: &str| ["/usr/sbin", "/usr/bin"].iter().any(|folder| Path::new(folder).join(tool).exists());
-    if ["slurmctld", "slurmd", "munged", "sbatch"].iter().all(|tool| has(tool)) {
-        println!("cargo::rustc-cfg=has_slurm");
-    }
-    if has("chromium") {
-        println!("cargo::rustc-cfg=has_chromium");
-    }
-    println!("cargo::rustc-check-cfg=cfg(has_nvcc)");
-    println!("cargo::rerun-if-env-changed=NVCC");
-    println!("cargo::rerun-if-env-changed=PATH");
-    let folders = env::var_os("PATH").unwrap_or_default();
-    if env::var_os("NVCC").is_some() || env::split_paths(&folders).any(|folder| folder.join("nvcc").exists()) {
-        println!("cargo::rustc-cfg=has_nvcc");
-    }
-    for place in ["build", "../rtl", "/usr/sbin", "/usr/bin"] {
+    for place in ["build", "../rtl"] {
         println!("cargo::rerun-if-changed={place}");
     }
     version::tell();

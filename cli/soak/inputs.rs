@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use ::area::{Node, Technology};
+use ::soak::input::{Input, Refusal, Sample, Samples, in_words, with_excerpt, without_excerpt};
 use papers::measured::{RunMeasurement, WorkloadFile};
 use papers::store::{decode_entry, encode_entry};
-use tb::soak::input::{Input, Refusal, Sample, Samples, in_words, with_excerpt, without_excerpt};
 use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::estimate::{Activity, Energy};
 use warpsieve::run::{RunOptions, RunReport};
@@ -134,7 +134,7 @@ fn read_kept_run(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
 
 #[cfg(test)]
 mod tests {
-    use tb::soak::input::ExtraChecks;
+    use ::soak::input::ExtraChecks;
 
     use super::*;
 

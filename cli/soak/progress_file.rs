@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
+use ::soak::Tally;
 use miette::{IntoDiagnostic, Report, WrapErr, miette};
 use papers::store::FINGERPRINT;
 use serde::{Deserialize, Serialize, de};
-use tb::soak::Tally;
 use waves::atomic_file::AtomicFile;
 
 /// Shortest interval between two writes of the file.

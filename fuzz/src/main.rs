@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use tb::soak::input::Input;
+use soak::input::Input;
 use warpsieve::kernels::kernels_folder;
 
 /// Reader under test, with the file names that select how it parses the bytes.
@@ -17,7 +17,7 @@ struct Target {
 }
 
 static TARGET: LazyLock<Target> = LazyLock::new(|| {
-    let inputs: Vec<_> = tb::soak::inputs().iter().chain(warpsieve_cli::soak::inputs::inputs()).collect();
+    let inputs: Vec<_> = soak::inputs().iter().chain(warpsieve_cli::soak::inputs::inputs()).collect();
     let names: Vec<_> = inputs.iter().map(|input| input.name).collect();
     let wanted = std::env::var("READER").unwrap_or_default();
     let Some(input) = inputs.iter().find(|input| input.name == wanted) else {

@@ -56,6 +56,20 @@ pub struct Packet {
 }
 
 impl Shape {
+    /// Returns the smallest shape of a kind that has a router for each site; `None` if there is no such kind.
+    #[must_use]
+    pub fn of_kind(kind: &str, sites: usize) -> Option<Self> {
+        match kind {
+            "mesh" => {
+                // As many columns as the smallest square that holds all sites.
+                let columns = (1..).find(|side| side * side >= sites)?;
+                Some(Self::Mesh { columns, rows: sites.div_ceil(columns) })
+            }
+            "ring" => Some(Self::Ring(sites)),
+            _ => None,
+        }
+    }
+
     fn routers(self) -> usize {
         match self {
             Self::Mesh { columns, rows } => columns * rows,

@@ -5,11 +5,11 @@ use std::fs;
 use miette::{Context, IntoDiagnostic};
 
 use super::MACHINE;
+use super::replacements::{Replacement, Times, replacements};
 use crate::judge::ComparisonRow;
 use crate::page::{Page, comma_separated};
 use crate::runs::{Point, resolve_config};
 use crate::{FigureError, Session};
-use tb::l2::figure2::{Replacement, Times, replacements};
 use waves::atomic_file::Scratch;
 
 /// Cycle that the text states, or that follows from the stated cycles.
@@ -89,8 +89,9 @@ fn measured(desk: &Session) -> Result<Times, FigureError> {
 
 pub(in super::super) fn fig2(desk: &Session) -> Result<Page, FigureError> {
     let stated = Times::OF_THE_FIGURE;
-    let (conventional, conventional_cycles) = replacements(0, stated);
-    let (with_frc, frc_cycles) = replacements(2, stated);
+    let play = |entries, times| replacements(entries, times).into_diagnostic().wrap_err("the bank cannot run");
+    let (conventional, conventional_cycles) = play(0, stated)?;
+    let (with_frc, frc_cycles) = play(2, stated)?;
     let flows = [("conventional", &CONVENTIONAL[..], conventional), ("FRC", &WITH_FRC[..], with_frc)];
     let (mut rows, mut cells) = (Vec::new(), Vec::new());
     for (flow, known, found) in &flows {
@@ -133,8 +134,8 @@ pub(in super::super) fn fig2(desk: &Session) -> Result<Page, FigureError> {
          On `{MACHINE}`, with a set of one way and a thread that follows a chain of addresses, a look-up takes {look_up} cycles, an eviction\n\
          {evict} (recalled from the L1, and acknowledged by the memory) and a fetch {fetch}. Three replacements by these:\n\
          ```text\n{}\n{}```",
-        replacements(0, ours).1,
-        replacements(2, ours).1
+        play(0, ours)?.1,
+        play(2, ours)?.1
     ));
     Ok(page)
 }

@@ -7,6 +7,7 @@ mod fig5;
 mod fig6;
 mod fig7;
 mod mshrs;
+pub mod replacements;
 
 use crate::chart::Chart;
 use crate::judge::{ComparisonRow, median, number};

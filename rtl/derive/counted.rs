@@ -27,6 +27,7 @@ struct OfField {
     having: Option<Expr>,
     each: Option<Expr>,
     nsight: Option<String>,
+    is_in_summary: bool,
     is_skipped: bool,
 }
 
@@ -83,6 +84,7 @@ impl OfField {
                     "having" => found.having = Some(meta.value()?.parse()?),
                     "each" => found.each = Some(meta.value()?.parse()?),
                     "nsight" => found.nsight = Some(text(&meta)?),
+                    "summary" => found.is_in_summary = true,
                     "skip" => found.is_skipped = true,
                     _ => return Err(meta.error("unknown key; the doc comment of the derive lists all keys")),
                 }
@@ -176,7 +178,8 @@ fn listed(field: &Field, of: &OfField) -> Result<TokenStream> {
     let key = of.key.clone().unwrap_or_else(|| name.to_string());
     let unit = of.unit.as_ref().map(|unit| quote!(.in_unit(::rtl::kernel::Quantity::#unit)));
     let nsight = of.nsight.as_ref().map(|metric| quote!(.nsight(#metric)));
-    let key = quote!(&::rtl::kernel::Key::new(#key, #about) #unit #nsight);
+    let summary = of.is_in_summary.then(|| quote!(.in_summary()));
+    let key = quote!(&::rtl::kernel::Key::new(#key, #about) #unit #nsight #summary);
     let present = of.only.as_ref().map_or_else(|| quote!(true), |condition| quote!(#condition));
     let list = match (held(&field.ty), &of.by) {
         (Holds::Count, None) if of.only.is_none() => {

@@ -46,6 +46,7 @@ use syn::{DeriveInput, ItemTrait, LitStr, parse_macro_input};
 /// | `having = EXPR`      | `has` of a group                                                                |
 /// | `each = CONDITION`   | with `by`: null if the condition on `has` and `reason` is false                 |
 /// | `nsight = "..."`     | metric of Nsight Compute that counts the same events                            |
+/// | `summary`            | shown in the summary of a run, in a row of its outermost group                  |
 /// | `skip`               | added, but never listed                                                         |
 #[proc_macro_derive(Counted, attributes(counted))]
 pub fn counted(input: TokenStream) -> TokenStream {

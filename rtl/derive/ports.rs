@@ -112,6 +112,12 @@ pub fn kinds(input: &DeriveInput) -> Result<TokenStream> {
             fn record(&mut self) {
                 match self { #(Self::#variants(of) => of.record(),)* }
             }
+            fn is_idle(&self) -> bool {
+                match self { #(Self::#variants(of) => of.is_idle(),)* }
+            }
+            fn settle(&mut self, cycle: u64) {
+                match self { #(Self::#variants(of) => of.settle(cycle),)* }
+            }
             fn caller(&self) -> ::std::option::Option<usize> {
                 match self { #(Self::#variants(of) => of.caller(),)* }
             }

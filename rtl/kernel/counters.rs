@@ -58,13 +58,15 @@ pub struct Key {
     pub unit: Quantity,
     /// Metric of Nsight Compute that counts the same events.
     pub nsight: Option<&'static str>,
+    /// True if the summary of a run shows the counter.
+    pub is_in_summary: bool,
 }
 
 impl Key {
     /// Creates the key of a count of events.
     #[must_use]
     pub const fn new(name: &'static str, about: &'static str) -> Self {
-        Self { name, about, unit: Quantity::Events, nsight: None }
+        Self { name, about, unit: Quantity::Events, nsight: None, is_in_summary: false }
     }
 
     /// Creates the key of a group, a name or a ratio, which has no unit.
@@ -83,6 +85,12 @@ impl Key {
     #[must_use]
     pub const fn nsight(self, metric: &'static str) -> Self {
         Self { nsight: Some(metric), ..self }
+    }
+
+    /// Returns the key of a counter that the summary of a run shows.
+    #[must_use]
+    pub const fn in_summary(self) -> Self {
+        Self { is_in_summary: true, ..self }
     }
 }
 
@@ -358,6 +366,7 @@ mod tests {
         /// Hits.
         hits: u64,
         /// Misses.
+        #[counted(summary)]
         misses: u64,
         /// Sectors.
         #[counted(bytes, only(has.sectors))]
@@ -376,6 +385,20 @@ mod tests {
         /// Counter that is never listed.
         #[counted(skip)]
         hidden: u64,
+    }
+
+    /// Reader that collects the names of the counters in the summary.
+    #[derive(Default)]
+    struct InSummary(Vec<&'static str>);
+
+    impl CounterReader for InSummary {
+        fn enter(&mut self, _: &Key, _: ScopeKind) -> bool {
+            true
+        }
+        fn leave(&mut self) {}
+        fn counter(&mut self, key: &Key, _: Value<'_>) {
+            self.0.extend(key.is_in_summary.then_some(key.name));
+        }
     }
 
     /// Reader that formats one line per call: key, unit and value.
@@ -430,6 +453,13 @@ mod tests {
             (paths.names.as_slice(), paths.values),
             (&names.map(str::to_owned)[..], vec![1, 2, 3, 4, 3, 5, 6, 9])
         );
+    }
+
+    #[test]
+    fn only_counters_that_are_declared_for_it_are_in_the_summary() {
+        let mut found = InSummary::default();
+        STATS.list(&Has::default(), &mut found);
+        assert_eq!(found.0, ["misses"]);
     }
 
     #[test]

@@ -14,9 +14,9 @@ use crate::kernel::{Clocks, MAX_DOMAINS, MAX_PER_KIND};
 use crate::l1::config::{CacheConfig, L1Config, LsuConfig, MAX_WAYS as L1_MAX_WAYS, Organisation};
 use crate::l1::dueling::Leaders;
 use crate::l2::config::L2Config;
-use crate::noc::config::{NocConfig, XbarConfig};
+use crate::noc::config::XbarConfig;
 use crate::noc::interleave::{Channels, Hash, Interleave};
-use crate::noc::topology::Topology;
+use crate::noc::topology::{NocConfig, Topology};
 use crate::noc::xbar::MAX_PORTS;
 use crate::sm::SmConfig;
 use crate::throttle::{L1Place, ThrottleConfig};
@@ -287,7 +287,7 @@ impl MachineConfig {
         rules.expect(
             domains <= MAX_DOMAINS,
             "kind",
-            if matches!(self.noc, NocConfig::Mesh(_)) { "mesh" } else { "ring" },
+            self.noc.name(),
             &format!("crossbar with num_sms = {sms} and num_partitions = {partitions}"),
             "each SM and each partition has a router per network, and the simulator supports 8 x 128 blocks in total",
         );

@@ -61,10 +61,6 @@ impl<P: Packet + 'static> Network<'_, P> {
     }
 }
 
-fn settle_network<P: Packet + 'static>(nodes: &mut [Box<BlockWithPorts<Node<P>>>], cycle: u64) {
-    nodes.iter_mut().for_each(|node| node.settle(cycle));
-}
-
 impl Machine {
     fn cores_mut(&mut self) -> &mut [Box<BlockWithPorts<SmCore>>] {
         self.net.all_mut(self.kinds.cores)
@@ -171,7 +167,7 @@ impl Machine {
         // Store hits in the L1 are stores to local memory. Stores to global memory are counted at the L2,
         // even if they update an L1 copy.
         let local = self.lsus().iter().map(|lsu| lsu.stats().store_hits).sum::<u64>();
-        banks + cores + local + self.dispatcher().progress().0
+        banks + cores + local + self.dispatchers().iter().map(|block| block.progress().0).sum::<u64>()
     }
 
     /// Returns the number of warps per scheduler that a throttle found best for a kernel.
@@ -180,10 +176,14 @@ impl Machine {
         self.net.all(self.kinds.hub?)[0].0.limit_of(key)
     }
 
-    /// Returns the CTA dispatcher.
+    /// Returns the CTA dispatcher, the first if there are several.
     #[must_use]
     pub fn dispatcher(&self) -> &BlockWithPorts<Dispatcher> {
-        &self.net.all(self.kinds.dispatcher)[0]
+        &self.dispatchers()[0]
+    }
+
+    pub(super) fn dispatchers(&self) -> &[Box<BlockWithPorts<Dispatcher>>] {
+        self.net.all(self.kinds.dispatchers)
     }
 
     /// Returns the actions of a sharing tracker bank since the previous call, if observed.
@@ -215,24 +215,7 @@ impl Machine {
     /// Charges the cycles that sleeping blocks have not counted yet to the statistics; `tick` is the tick of
     /// the last edge.
     pub fn settle(&mut self, tick: u64) {
-        let cycle = |domain: u8| tick / u64::from(self.clocks.period(usize::from(domain))) + 1;
-        let (core, xbar, l2, dram) = (cycle(super::CORE), cycle(super::XBAR), cycle(super::L2), cycle(super::DRAM));
-        self.cores_mut().iter_mut().for_each(|c| c.settle(core));
-        for lsu in self.lsus_mut() {
-            lsu.settle(core);
-        }
-        settle_network(self.net.all_mut(self.kinds.requests), xbar);
-        settle_network(self.net.all_mut(self.kinds.replies), xbar);
-        if let Some(recalls) = self.kinds.recalls {
-            settle_network(self.net.all_mut(recalls.wishes), xbar);
-            settle_network(self.net.all_mut(recalls.answers), xbar);
-        }
-        if let Some(tracking) = self.kinds.tracking {
-            settle_network(self.net.all_mut(tracking.forwards), xbar);
-            settle_network(self.net.all_mut(tracking.answers), xbar);
-        }
-        self.banks_mut().iter_mut().for_each(|bank| bank.settle(l2));
-        self.drams_mut().iter_mut().for_each(|channel| channel.settle(dram));
+        self.net.settle(tick);
     }
 
     /// Replaces all of memory by the memory of a trace, in which each word encodes its address.
@@ -337,13 +320,22 @@ impl Machine {
     /// # Errors
     /// If not even one CTA fits into an SM.
     pub fn load(&mut self, image: &Arc<KernelImage>) -> Result<(), LaunchError> {
+        self.load_on(0, image)
+    }
+
+    /// Loads a kernel into one of the dispatchers, and into the cores that it launches on.
+    ///
+    /// # Errors
+    /// If not even one CTA fits into an SM.
+    pub fn load_on(&mut self, dispatcher: usize, image: &Arc<KernelImage>) -> Result<(), LaunchError> {
         let per_sm = occupancy(&self.config.sm, image)?;
-        for core in self.cores_mut() {
+        let sms = self.sms_of(dispatcher);
+        for core in &mut self.cores_mut()[sms.clone()] {
             core.load(Arc::clone(image))?;
         }
         let shared = u64::from(per_sm) * image.shared_footprint();
         let ways = self.config.l1_ways(shared);
-        for lsu in self.net.all_mut(self.kinds.lsus) {
+        for lsu in &mut self.net.all_mut(self.kinds.lsus)[sms] {
             lsu.count_loads(image.counted_instructions());
             if !self.config.sm.shared.carve_outs.is_empty() {
                 lsu.set_ways(ways);
@@ -353,8 +345,14 @@ impl Machine {
             self.net.all_mut(hub)[0].0.load(image.key());
         }
         self.net.answer();
-        self.net.all_mut(self.kinds.dispatcher)[0].load(image.grid(), per_sm);
+        self.net.all_mut(self.kinds.dispatchers)[dispatcher].load(image.grid(), per_sm);
         Ok(())
+    }
+
+    /// Returns the SMs that a dispatcher launches on: each dispatcher has as many, in order.
+    fn sms_of(&self, dispatcher: usize) -> Range<usize> {
+        let each = self.cores().len() / self.dispatchers().len();
+        dispatcher * each..(dispatcher + 1) * each
     }
 
     /// Attaches a running kernel to a machine restored from a saved state, which does not contain the kernel.
@@ -381,7 +379,7 @@ impl Machine {
     /// True if the kernel has finished: all CTAs have ended and every store is acknowledged.
     #[must_use]
     pub fn is_kernel_done(&self) -> bool {
-        self.dispatcher().is_done()
+        self.dispatchers().iter().all(|block| block.is_done())
             && self.cores().iter().all(|block| block.is_idle())
             && self.lsus().iter().all(|block| block.is_idle())
     }
@@ -389,14 +387,7 @@ impl Machine {
     /// True if nothing is in flight, including writebacks.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.is_kernel_done()
-            && self.request_network().is_idle()
-            && self.reply_network().is_idle()
-            && self.recall_networks().is_none_or(|(out, back)| out.is_idle() && back.is_idle())
-            && self.is_tracking_idle()
-            && self.banks().iter().all(|block| block.is_idle())
-            && self.drams().iter().all(|block| block.is_idle())
-            && self.net.is_quiet()
+        self.net.is_idle()
     }
 
     /// Ends a kernel, whose last core cycle is `cycle`. The L1s invalidate all lines, because stores of other

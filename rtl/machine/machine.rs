@@ -63,10 +63,10 @@ impl Machine {
         Self { config: config.clone(), clocks, net, kinds }
     }
 
-    /// Wakes the blocks that start a kernel: the dispatcher and all cores. The throttle periods of a core
+    /// Wakes the blocks that start a kernel: the dispatchers and all cores. The throttle periods of a core
     /// start with the kernel, even if the core has no warps.
     pub fn rouse(&self, sim: &mut Simulator) {
-        sim.wake(self.net.id(self.kinds.dispatcher, 0));
+        (0..self.dispatchers().len()).for_each(|i| sim.wake(self.net.id(self.kinds.dispatchers, i)));
         (0..self.cores().len()).for_each(|sm| sim.wake(self.net.id(self.kinds.cores, sm)));
     }
 
@@ -123,7 +123,8 @@ impl Machine {
     /// there are any.
     #[must_use]
     pub fn outstanding_ctas(&self) -> u64 {
-        outstanding_ctas(self.dispatcher(), self.dispatcher().ports(), self.net.links())
+        let links = self.net.links();
+        self.dispatchers().iter().map(|dispatcher| outstanding_ctas(dispatcher, dispatcher.ports(), links)).sum()
     }
 
     /// True if the netlist can be cut into islands.
@@ -135,8 +136,8 @@ impl Machine {
     /// Splits the machine into islands until [`Self::rejoin`], if it can be cut. The machine has no blocks
     /// meanwhile.
     pub fn separate(&mut self, sim: &mut Simulator) -> Option<MachineIslands> {
-        let dispatcher = self.kinds.dispatcher;
-        Some(MachineIslands { islands: self.net.separate(sim)?, dispatcher })
+        let dispatchers = (self.kinds.dispatchers, self.dispatchers().len());
+        Some(MachineIslands { islands: self.net.separate(sim)?, dispatchers })
     }
 
     /// Reassembles the machine, after synchronization points at which all islands have reached the same tick.
@@ -153,7 +154,8 @@ fn outstanding_ctas(dispatcher: &Dispatcher, ports: &DispatcherPorts, links: &Wi
 /// Machine split into islands, each of which can run on its own thread.
 pub struct MachineIslands {
     islands: Islands<Wires, Roles>,
-    dispatcher: Family<Dispatcher>,
+    /// Dispatchers, and their number.
+    dispatchers: (Family<Dispatcher>, usize),
 }
 
 impl MachineIslands {
@@ -186,7 +188,9 @@ impl MachineIslands {
     /// due, or the kernel may end.
     #[must_use]
     pub fn plan_round(&self, end: &mut u64, stop: bool) -> bool {
-        self.islands.plan_round(end, stop || self.islands.read_block(self.dispatcher, 0, outstanding_ctas) == 0)
+        let (dispatchers, count) = self.dispatchers;
+        let outstanding = |block| self.islands.read_block(dispatchers, block, outstanding_ctas);
+        self.islands.plan_round(end, stop || (0..count).map(outstanding).sum::<u64>() == 0)
     }
 }
 

@@ -82,6 +82,10 @@ impl Unit<Wires> for Dispatcher {
     fn calls(&self) -> bool {
         self.is_done()
     }
+
+    fn is_idle(&self) -> bool {
+        self.is_done()
+    }
 }
 
 impl Unit<Wires> for SmCore {
@@ -102,6 +106,14 @@ impl Unit<Wires> for SmCore {
 
     fn record(&mut self) {
         SmCore::record(self);
+    }
+
+    fn is_idle(&self) -> bool {
+        SmCore::is_idle(self)
+    }
+
+    fn settle(&mut self, cycle: u64) {
+        SmCore::settle(self, cycle);
     }
 }
 
@@ -146,6 +158,14 @@ impl Unit<Wires> for Lsu {
 
     fn record(&mut self) {
         Lsu::record(self);
+    }
+
+    fn is_idle(&self) -> bool {
+        Lsu::is_idle(self)
+    }
+
+    fn settle(&mut self, cycle: u64) {
+        Lsu::settle(self, cycle);
     }
 }
 
@@ -195,6 +215,14 @@ where
         let pool: &mut Pool<P> = wires.pool();
         self.eval_any(XbarIo { ends: pool.ends(&ports.from, &ports.to) }, at)
     }
+
+    fn is_idle(&self) -> bool {
+        Self::is_idle(self)
+    }
+
+    fn settle(&mut self, cycle: u64) {
+        Self::settle(self, cycle);
+    }
 }
 
 impl Unit<Wires> for L2Bank {
@@ -211,6 +239,14 @@ impl Unit<Wires> for L2Bank {
 
     fn record(&mut self) {
         L2Bank::record(self);
+    }
+
+    fn is_idle(&self) -> bool {
+        L2Bank::is_idle(self)
+    }
+
+    fn settle(&mut self, cycle: u64) {
+        L2Bank::settle(self, cycle);
     }
 }
 
@@ -236,6 +272,14 @@ impl Unit<Wires> for DramChannel {
     fn record(&mut self) {
         DramChannel::record(self);
     }
+
+    fn is_idle(&self) -> bool {
+        DramChannel::is_idle(self)
+    }
+
+    fn settle(&mut self, cycle: u64) {
+        DramChannel::settle(self, cycle);
+    }
 }
 
 impl Unit<Wires> for Tracker {
@@ -250,6 +294,10 @@ impl Unit<Wires> for Tracker {
     fn record(&mut self) {
         Tracker::record(self);
     }
+
+    fn is_idle(&self) -> bool {
+        Tracker::is_idle(self)
+    }
 }
 
 impl Unit<Wires> for Dueling {
@@ -257,6 +305,10 @@ impl Unit<Wires> for Dueling {
         at.with_edge(|at| {
             self.eval(DuelingIo { seen: wires.seen.rx_bank(&ports.seen), mode: wires.modes.tx_bank(&ports.mode) }, at)
         })
+    }
+
+    fn is_idle(&self) -> bool {
+        true
     }
 }
 
@@ -284,5 +336,9 @@ impl Unit<Wires> for Coordinator {
     fn edge(&mut self, ports: &HubPorts, wires: &mut Wires, at: &mut impl AnyEdge) -> Sleep {
         let io = HubIo { reports: wires.reports.rx_bank(&ports.reports), orders: wires.orders.tx_bank(&ports.orders) };
         at.with_edge(|at| self.eval(io, at))
+    }
+
+    fn is_idle(&self) -> bool {
+        true
     }
 }

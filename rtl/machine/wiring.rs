@@ -63,7 +63,7 @@ pub(super) type MachineNet = Net<Wires, Roles>;
 pub(super) struct Kinds {
     pub cores: Family<SmCore>,
     pub lsus: Family<Lsu>,
-    pub dispatcher: Family<Dispatcher>,
+    pub dispatchers: Family<Dispatcher>,
     pub requests: Family<Node<Request>>,
     pub replies: Family<Node<Reply>>,
     pub banks: Family<L2Bank>,
@@ -107,7 +107,8 @@ pub(super) fn wire(config: &MachineConfig, clocks: &Clocks) -> (MachineNet, Kind
     link_dueling(&mut net, &kinds, &links);
     link_recalls(&mut net, &kinds, &links);
     link_forwards(&mut net, &kinds, &links);
-    net.finish((kinds.dispatcher, 0));
+    let dispatchers = net.all(kinds.dispatchers).len();
+    net.finish((0..dispatchers).map(|i| (kinds.dispatchers, i)));
     (net, kinds)
 }
 
@@ -132,7 +133,7 @@ fn add_blocks(net: &mut MachineNet, links: &Links<'_>) -> Kinds {
     Kinds {
         cores: net.add(CORE, (0..sms).map(|i| (in_sm(i, "core"), new_core(config, i)))),
         lsus: net.add(CORE, (0..sms).map(|i| (in_sm(i, "l1"), new_lsu(config, i)))),
-        dispatcher: net.add(CORE, [(root_path("dispatcher"), Dispatcher::new("dispatcher", sms))]),
+        dispatchers: net.add(CORE, [(root_path("dispatcher"), Dispatcher::new("dispatcher", sms))]),
         hub: hub.map(|hub| net.add(CORE, [(root_path("coordinator"), Coordinator(hub))])),
         duel: config
             .has_duel()
@@ -208,14 +209,14 @@ const CHANNELS: [&str; 4] = ["vc0_from", "vc1_from", "vc2_from", "vc3_from"];
 
 /// Links the SMs to the dispatcher, their cores to their LSUs, and the LSUs to the networks.
 fn link_sms(net: &mut MachineNet, kinds: &Kinds, links: &Links<'_>) {
-    let &Kinds { cores, lsus, dispatcher, requests, replies, .. } = kinds;
+    let &Kinds { cores, lsus, dispatchers, requests, replies, .. } = kinds;
     let (lsu, access) = (&links.config.lsu, new_access(links.config));
     let (there, back) = (links.delayed_link(lsu.request_latency, 1), links.delayed_link(lsu.reply_latency, 1));
     let (to_sm, from_sm) = (links.net_to_sm(), links.sm_to_net());
     for i in 0..links.config.num_sms as usize {
         let number = Some(i as u32);
-        net.link(dispatcher.at(0, |p| &mut p.launch), cores.at(i, |p| &mut p.launch), ("launch", None), to_sm, &());
-        net.link(cores.at(i, |p| &mut p.done), dispatcher.at(0, |p| &mut p.done), ("done", number), from_sm, &());
+        net.link(dispatchers.at(0, |p| &mut p.launch), cores.at(i, |p| &mut p.launch), ("launch", None), to_sm, &());
+        net.link(cores.at(i, |p| &mut p.done), dispatchers.at(0, |p| &mut p.done), ("done", number), from_sm, &());
         net.link(cores.at(i, |p| &mut p.mem), lsus.at(i, |p| &mut p.core_req), ("core_req", None), there, &access);
         net.link(lsus.at(i, |p| &mut p.core_rsp), cores.at(i, |p| &mut p.wb), ("wb", None), back, &access);
         let (request, reply) = (("inject", number), ("mem_rsp", None));

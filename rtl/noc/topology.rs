@@ -1,5 +1,6 @@
 //! # Topology
-//! Defines the links between the routers of a mesh or ring, and the route of each packet. Every SM and every
+//! Defines the kinds of networks, and for networks of routers the links between them and the route of each
+//! packet. Every SM and every
 //! memory partition is a site with a router of its own. Partitions are distributed evenly among the SMs.
 //!
 //! Mesh: rows of equal length. A packet first goes along its row to the column of its destination, then along
@@ -15,7 +16,82 @@
 //!
 //! All packets from one site to another use the same links and channels, and therefore keep their order.
 
-use super::config::NocConfig;
+use serde::{Deserialize, Serialize};
+
+use crate::config::Rules;
+
+/// Topology of the networks. Each direction and kind of message has a network of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum NocConfig {
+    /// One crossbar: every input reaches every output in one step.
+    Crossbar(CrossbarConfig),
+    /// Mesh of routers, one for each SM and each partition; packets use XY routing: along their row first.
+    Mesh(RoutedConfig),
+    /// Ring of routers with links in both directions; packets take the shorter direction.
+    Ring(RoutedConfig),
+}
+
+/// Parameters of a crossbar in addition to those of all networks: none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CrossbarConfig {}
+
+/// Parameters of a network of routers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RoutedConfig {
+    /// Number of virtual channels per link between routers, each with a buffer of its own.
+    pub virtual_channels: u32,
+    /// Latency from router to router in cycles of the network's clock.
+    pub hop_latency: u32,
+}
+
+impl Default for RoutedConfig {
+    fn default() -> Self {
+        Self { virtual_channels: 2, hop_latency: 1 }
+    }
+}
+
+impl NocConfig {
+    /// Constructors of all networks of routers.
+    pub const ROUTED: [fn(RoutedConfig) -> Self; 2] = [Self::Mesh, Self::Ring];
+
+    /// Returns the name of the kind.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Crossbar(_) => "crossbar",
+            Self::Mesh(_) => "mesh",
+            Self::Ring(_) => "ring",
+        }
+    }
+
+    /// Parameters of a network of routers; `None` for crossbars.
+    #[must_use]
+    pub fn as_routed(&self) -> Option<&RoutedConfig> {
+        match self {
+            Self::Crossbar(_) => None,
+            Self::Mesh(routed) | Self::Ring(routed) => Some(routed),
+        }
+    }
+
+    /// Checks all fields.
+    pub fn validate(&self, rules: &mut Rules) {
+        let Some(RoutedConfig { virtual_channels, hop_latency }) = self.as_routed() else { return };
+        rules.range(
+            "virtual_channels",
+            (*virtual_channels).into(),
+            1..=4,
+            "the arbiter of a router has at most 64 inputs",
+        );
+        let crosses = !matches!(self, Self::Ring(_)) || virtual_channels.is_multiple_of(2);
+        let why =
+            "packets of a ring switch to the other half of the channels, so that no cycle of waiting packets forms";
+        rules.expect(crosses, "virtual_channels", virtual_channels, "2 or 4 in a ring", why);
+        rules.range("hop_latency", (*hop_latency).into(), 1..=64, "a registered link takes one cycle");
+    }
+}
 
 /// Routers and their connections.
 #[derive(Clone, Copy, Debug)]
@@ -123,14 +199,13 @@ impl Topology {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::noc::config::RoutedConfig;
     use std::collections::{BTreeMap, BTreeSet};
 
     /// Small and large machines, with full and with partially filled rows.
     const SITES: [(u32, u32); 7] = [(1, 1), (1, 2), (2, 1), (15, 6), (16, 8), (13, 7), (80, 32)];
 
     fn each(mut check: impl FnMut(Topology, usize)) {
-        for kind in [NocConfig::Mesh, NocConfig::Ring] {
+        for kind in NocConfig::ROUTED {
             for (sms, partitions) in SITES {
                 for virtual_channels in [2, 4] {
                     let noc = kind(RoutedConfig { virtual_channels, hop_latency: 1 });
@@ -218,5 +293,31 @@ mod tests {
             }
             assert!(waits_for.is_empty(), "{topology:?}: {:?}", waits_for.keys().next());
         });
+    }
+
+    fn refusals(noc: NocConfig) -> Vec<String> {
+        let mut rules = Rules::default();
+        noc.validate(&mut rules);
+        rules.into_violations().iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_ring_of_one_channel_is_refused() {
+        let one = RoutedConfig { virtual_channels: 1, ..RoutedConfig::default() };
+        assert_eq!(refusals(NocConfig::Mesh(one)), [""; 0]);
+        assert_eq!(
+            refusals(NocConfig::Ring(one)),
+            ["virtual_channels is 1, expected 2 or 4 in a ring: packets of a ring switch to the other half of the \
+                 channels, so that no cycle of waiting packets forms"]
+        );
+        assert_eq!(refusals(NocConfig::Ring(RoutedConfig::default())), [""; 0]);
+    }
+
+    #[test]
+    fn kinds_have_the_names_by_which_a_configuration_selects_them() {
+        for kind in NocConfig::ROUTED {
+            let noc = kind(RoutedConfig::default());
+            assert_eq!(serde_json::to_value(noc).unwrap()["kind"], noc.name());
+        }
     }
 }

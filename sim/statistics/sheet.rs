@@ -58,6 +58,19 @@ impl StatisticsTable {
         }
     }
 
+    /// Returns the counters that are declared for the summary of a run: outermost group, path in that group,
+    /// and value. Counters of single units are omitted.
+    #[must_use]
+    pub fn in_summary(&self) -> Vec<(&'static str, String, u64)> {
+        let mut found = Vec::new();
+        for (group, node) in &self.root {
+            if let Node::Group(members) = node {
+                find_in_summary(group.name, members, "", &mut found);
+            }
+        }
+        found
+    }
+
     /// Returns the dictionary: every key once, with its meaning. A group with the same keys as an earlier one
     /// refers to that one.
     #[must_use]
@@ -65,6 +78,21 @@ impl StatisticsTable {
         let (mut entries, mut groups) = (Vec::new(), Vec::new());
         list(&self.root, "", &mut entries, &mut groups);
         entries
+    }
+}
+
+fn find_in_summary(
+    group: &'static str,
+    members: &[(Key, Node)],
+    path: &str,
+    found: &mut Vec<(&'static str, String, u64)>,
+) {
+    for (key, node) in members {
+        match node {
+            Node::Count(count) if key.is_in_summary => found.push((group, format!("{path}{}", key.name), *count)),
+            Node::Group(inside) => find_in_summary(group, inside, &format!("{path}{}.", key.name), found),
+            _ => {}
+        }
     }
 }
 
@@ -167,5 +195,33 @@ impl Serialize for Node {
             }
             Self::Group(members) => group(members, to),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_has_the_declared_counters_of_groups_and_not_those_of_units() {
+        let (shown, hidden, group) = (Key::new("a", "").in_summary(), Key::new("b", ""), Key::plain("l2", ""));
+        let mut sheet = StatisticsTable::new(false);
+        let list = |sheet: &mut StatisticsTable| {
+            sheet.counter(&shown, Value::Count(3));
+            sheet.counter(&hidden, Value::Count(4));
+            sheet.enter(&Key::plain("frc", ""), ScopeKind::Group);
+            sheet.counter(&shown, Value::Count(5));
+            sheet.counter(&shown, Value::Absent);
+            sheet.leave();
+        };
+        sheet.enter(&group, ScopeKind::Group);
+        list(&mut sheet);
+        sheet.leave();
+        sheet.enter(&Key::plain("units", ""), ScopeKind::Group);
+        sheet.enter(&group, ScopeKind::List);
+        sheet.enter(&group, ScopeKind::Element);
+        list(&mut sheet);
+        (0..3).for_each(|_| sheet.leave());
+        assert_eq!(sheet.in_summary(), [("l2", "a".to_owned(), 3), ("l2", "frc.a".to_owned(), 5)]);
     }
 }

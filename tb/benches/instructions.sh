@@ -18,7 +18,7 @@ case $launch in
 esac
 root=$(cd "$(dirname "$0")/../.." && pwd)
 if [[ -z ${BIN:-} ]]; then
-    cargo build --quiet --release --locked --manifest-path "$root/Cargo.toml" -p warpsieve-cli --bin warpsieve
+    cargo build --quiet --release --locked --manifest-path "$root/Cargo.toml" -p warpsieve-command --bin warpsieve
 fi
 warpsieve=${BIN:-${CARGO_TARGET_DIR:-$root/target}/release/warpsieve}
 

@@ -15,7 +15,7 @@ case ${1:-} in
     ;;
 esac
 if [[ -z ${BIN:-} ]]; then
-    cargo build --quiet --release --locked -p warpsieve-cli --bin warpsieve
+    cargo build --quiet --release --locked -p warpsieve-command --bin warpsieve
     BIN=${CARGO_TARGET_DIR:-target}/release/warpsieve
 fi
 export BIN

@@ -14,7 +14,6 @@
 
 mod around;
 mod bench;
-pub mod coverage;
 mod listed;
 mod random;
 mod sink;
@@ -22,6 +21,7 @@ mod source;
 mod table;
 mod waves;
 
+pub use ::soak::coverage;
 pub use around::DeviceLinks;
 pub use bench::{Bench, run, run_in_all_modes};
 pub use hdl::{Random, is_thorough, sampled};

@@ -4,17 +4,12 @@
 //!
 //! In the figure, C's fetch starts at 90, without a lookup. Here it starts at 100, after C has missed.
 
-use std::path::{Path, PathBuf};
-
 use super::l1s::L1s;
 use super::memory::Memory;
 use super::{LIMIT, ONE_CLOCK, Rig, place, read, small_config, transient};
-use crate::kit::{Bench, CycleTable, Sink, Source, Stall, run_in_all_modes};
-use rtl::kernel::{Clocks, Mode, Simulator};
+use crate::kit::{CycleTable, Sink, Source, Stall, assert_table, run_in_all_modes};
 use rtl::l2::{BankPlace, FrcConfig, L2Config, TransientConfig, VictimBind};
 use rtl::noc::packet::Request;
-use warpsieve::readers::{ChangedBlocks, WaveError, WaveSpec, Waveform};
-use waves::scope::Window;
 
 /// Cycle of the bench that corresponds to cycle 0 of the figure. Line A was fetched long before.
 const START: u64 = 1000;
@@ -40,19 +35,17 @@ fn name(line: u64) -> &'static str {
 }
 
 /// Latencies of the steps of a replacement in cycles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Times {
-    /// Latency of a lookup.
-    pub look_up: u32,
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    look_up: u32,
     /// Latency of recalling and evicting a line.
-    pub evict: u64,
-    /// Latency of fetching a line.
-    pub fetch: u64,
+    evict: u64,
+    fetch: u64,
 }
 
 impl Times {
     /// Latencies of the figure, the only ones that fit the cycles stated in the text.
-    pub const OF_THE_FIGURE: Self = Self { look_up: 10, evict: 80, fetch: 110 };
+    const OF_THE_FIGURE: Self = Self { look_up: 10, evict: 80, fetch: 110 };
 }
 
 /// Creates a bench whose bank accepts reads in the given cycles, after a read of A long before.
@@ -101,218 +94,104 @@ fn play(config: &L2Config, times: Times, reads: &[(u64, u64)]) -> (Rig, CycleTab
     (rig, table)
 }
 
-/// Times of one replacement of the figure, in cycles of the figure.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Replacement {
-    /// Cycle in which the replacement begins: recall of the victim, or fetch of the line if there is an FRC.
-    pub attended: u64,
-    /// Cycle in which the request is served.
-    pub complete: u64,
-    /// Cycle in which the victim's eviction is complete, which also frees its FRC entry.
-    pub gone: u64,
+#[test]
+fn the_conventional_flow_serialises_three_replacements_as_in_figure_2a() {
+    // A remains readable until its way is reassigned to B.
+    let (rig, table) = play(&config(0), Times::OF_THE_FIGURE, &[(0, B), (79, A), (90, C), (240, D)]);
+    assert_table(
+        &table,
+        "cycle  request  recall  gone  fetch  served
+         0      B        .       .     .      .
+         10     .        A       .     .      .
+         79     A        .       .     .      .
+         89     .        .       .     .      A
+         90     C        .       A     B      .
+         200    .        .       .     .      B
+         210    .        B       .     .      .
+         240    D        .       .     .      .
+         290    .        .       B     C      .
+         400    .        .       .     .      C
+         410    .        C       .     .      .
+         490    .        .       C     D      .
+         600    .        .       .     .      D",
+    );
+    // B's fetch leaves 80 cycles after its miss, C's 190 and D's 240. A's fetch was not delayed.
+    let stats = rig.bank.stats();
+    assert_eq!((stats.miss_delay, stats.fetches), (80 + 190 + 240, 4));
+    // B reserves the way at once, C and D only when the line before them has arrived. Each also waits for
+    // an eviction.
+    assert_eq!((stats.delays.way, stats.delays.eviction), (110 + 160, 80 + 80 + 80));
 }
 
-/// Returns the three replacements of the figure for a given number of FRC entries and given latencies, with a
-/// table of all events.
-pub fn replacements(frc_entries: u32, times: Times) -> ([Replacement; 3], CycleTable) {
-    let (rig, table) = play(&config(frc_entries), times, &READS);
-    let since = |cycle: u64| cycle - START;
-    let old = [A, B, C];
-    let times = [B, C, D].map(|line| {
-        let served = rig.sink.received().iter().find(|(_, reply)| reply.line / 6 == line);
-        let gone_line = old[(line - B) as usize];
-        let recall = rig.l1s.taken().iter().position(|(_, message)| message.line / 6 == gone_line);
-        let recalled = recall.map_or(START, |at| rig.l1s.taken()[at].0 - 1);
-        let fetched = rig.memory.taken().iter().find(|(_, fetch)| fetch.burst == line);
-        Replacement {
-            attended: since(fetched.map_or(START, |(cycle, _)| cycle - 1).min(recalled)),
-            complete: since(served.map_or(START, |(cycle, _)| cycle - 2)),
-            gone: since(recall.map_or(START, |at| rig.l1s.answered()[at].0 + 1)),
-        }
-    });
-    (times, table)
+#[test]
+fn the_frc_overlaps_them_as_in_figure_2b() {
+    // A remains readable in its way until B takes the way at 120, and in the FRC until its eviction
+    // completes at 200.
+    let (rig, table) = play(&config(2), Times::OF_THE_FIGURE, &[(0, B), (90, C), (109, A), (189, A), (240, D)]);
+    assert_table(
+        &table,
+        "cycle  request  recall  gone  fetch  served
+         0      B        .       .     .      .
+         10     .        .       .     B      .
+         90     C        .       .     .      .
+         100    .        .       .     C      .
+         109    A        .       .     .      .
+         119    .        .       .     .      A
+         120    .        A       .     .      B
+         189    A        .       .     .      .
+         199    .        .       .     .      A
+         200    .        .       A     .      .
+         210    .        B       .     .      C
+         240    D        .       .     .      .
+         250    .        .       .     D      .
+         290    .        .       B     .      .
+         360    .        C       .     .      D
+         440    .        .       C     .      .",
+    );
+    let stats = rig.bank.stats();
+    assert_eq!((stats.miss_delay, stats.misses, stats.frc.misses, stats.frc.swaps), (0, 4, 4, 4));
 }
 
-/// Writes the figure as a waveform with its save files, and returns all paths. The waveform shows the bank,
-/// its only way, and `frc_entries` FRC entries. Cycle 0 of the figure is at 1000 ns, with 1 ns per cycle.
-///
-/// # Errors
-/// If a file cannot be written.
-pub fn waveform(frc_entries: u32, path: &Path) -> Result<Vec<PathBuf>, WaveError> {
-    let mut rig = bench(&config(frc_entries), Times::OF_THE_FIGURE, &READS);
-    let clocks = Clocks::of_periods(&ONE_CLOCK);
-    let globs =
-        ["l2", "l2.tags[0]", "l2.frc.entry[*]"].map(|glob| glob.parse().unwrap_or_else(|e| unreachable!("{e}")));
-    let shown = if frc_entries > 0 { &globs[..] } else { &globs[..2] };
-    let window = Window::new(Some(START), None).unwrap_or(Window::ALL);
-    let spec = WaveSpec { globs: shown, window, ..WaveSpec::of(&clocks, 0) };
-    let mut wave = Waveform::create(path, &rig, spec)?;
-    let (mut changed, mut sim) = (ChangedBlocks::none(&rig), Simulator::new(&rig.periods(), &rig, Mode::default()));
-    while let Some(tick) = sim.step(&mut rig) {
-        changed.take(&mut sim);
-        wave.sample(tick, &changed, &rig)?;
-    }
-    let recorded = wave.finish(sim.tick())?;
-    Ok(recorded.map(|recorded| recorded.save_all()).transpose()?.unwrap_or_default())
+#[test]
+fn with_a_single_entry_c_is_replaced_the_conventional_way_and_b_waits_for_its_way() {
+    let (rig, table) = play(&config(1), Times::OF_THE_FIGURE, &[(0, B), (90, C), (240, D)]);
+    assert_table(
+        &table,
+        "cycle  request  recall  gone  fetch  served
+         0      B        .       .     .      .
+         10     .        .       .     B      .
+         90     C        .       .     .      .
+         100    .        A       .     .      .
+         120    .        .       .     .      B
+         180    .        .       A     C      .
+         240    D        .       .     .      .
+         290    .        C       .     .      C
+         300    .        B       .     .      .
+         370    .        .       C     .      .
+         380    .        .       B     D      .
+         490    .        .       .     .      D",
+    );
+    let stats = rig.bank.stats();
+    assert_eq!((stats.misses, stats.frc.misses, stats.put_down), (4, 2, 1));
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::kit::assert_table;
-
-    #[test]
-    fn the_conventional_flow_serialises_three_replacements_as_in_figure_2a() {
-        // A remains readable until its way is reassigned to B.
-        let (rig, table) = play(&config(0), Times::OF_THE_FIGURE, &[(0, B), (79, A), (90, C), (240, D)]);
-        assert_table(
-            &table,
-            "cycle  request  recall  gone  fetch  served
-             0      B        .       .     .      .
-             10     .        A       .     .      .
-             79     A        .       .     .      .
-             89     .        .       .     .      A
-             90     C        .       A     B      .
-             200    .        .       .     .      B
-             210    .        B       .     .      .
-             240    D        .       .     .      .
-             290    .        .       B     C      .
-             400    .        .       .     .      C
-             410    .        C       .     .      .
-             490    .        .       C     D      .
-             600    .        .       .     .      D",
-        );
-        // B's fetch leaves 80 cycles after its miss, C's 190 and D's 240. A's fetch was not delayed.
-        let stats = rig.bank.stats();
-        assert_eq!((stats.miss_delay, stats.fetches), (80 + 190 + 240, 4));
-        // B reserves the way at once, C and D only when the line before them has arrived. Each also waits for
-        // an eviction.
-        assert_eq!((stats.delays.way, stats.delays.eviction), (110 + 160, 80 + 80 + 80));
-    }
-
-    #[test]
-    fn the_frc_overlaps_them_as_in_figure_2b() {
-        // A remains readable in its way until B takes the way at 120, and in the FRC until its eviction
-        // completes at 200.
-        let (rig, table) = play(&config(2), Times::OF_THE_FIGURE, &[(0, B), (90, C), (109, A), (189, A), (240, D)]);
-        assert_table(
-            &table,
-            "cycle  request  recall  gone  fetch  served
-             0      B        .       .     .      .
-             10     .        .       .     B      .
-             90     C        .       .     .      .
-             100    .        .       .     C      .
-             109    A        .       .     .      .
-             119    .        .       .     .      A
-             120    .        A       .     .      B
-             189    A        .       .     .      .
-             199    .        .       .     .      A
-             200    .        .       A     .      .
-             210    .        B       .     .      C
-             240    D        .       .     .      .
-             250    .        .       .     D      .
-             290    .        .       B     .      .
-             360    .        C       .     .      D
-             440    .        .       C     .      .",
-        );
-        let stats = rig.bank.stats();
-        assert_eq!((stats.miss_delay, stats.misses, stats.frc.misses, stats.frc.swaps), (0, 4, 4, 4));
-    }
-
-    #[test]
-    fn with_a_single_entry_c_is_replaced_the_conventional_way_and_b_waits_for_its_way() {
-        let (rig, table) = play(&config(1), Times::OF_THE_FIGURE, &[(0, B), (90, C), (240, D)]);
-        assert_table(
-            &table,
-            "cycle  request  recall  gone  fetch  served
-             0      B        .       .     .      .
-             10     .        .       .     B      .
-             90     C        .       .     .      .
-             100    .        A       .     .      .
-             120    .        .       .     .      B
-             180    .        .       A     C      .
-             240    D        .       .     .      .
-             290    .        C       .     .      C
-             300    .        B       .     .      .
-             370    .        .       C     .      .
-             380    .        .       B     D      .
-             490    .        .       .     .      D",
-        );
-        let stats = rig.bank.stats();
-        assert_eq!((stats.misses, stats.frc.misses, stats.put_down), (4, 2, 1));
-    }
-
-    #[test]
-    fn a_line_that_may_not_be_read_on_its_way_out_is_fetched_again() {
-        let config = L2Config { flow: TransientConfig { serve_transient: false, ..flow(0) }.into(), ..config(0) };
-        let (rig, table) = play(&config, Times::OF_THE_FIGURE, &[(0, B), (79, A)]);
-        // At 89 A is being recalled. The read waits until A is evicted, and then until a way is free for a
-        // new fetch.
-        assert_table(
-            &table,
-            "cycle  request  recall  gone  fetch  served
-             0      B        .       .     .      .
-             10     .        A       .     .      .
-             79     A        .       .     .      .
-             90     .        .       A     B      .
-             200    .        .       .     .      B
-             210    .        B       .     .      .
-             290    .        .       B     A      .
-             400    .        .       .     .      A",
-        );
-        assert_eq!((rig.bank.stats().put_down, rig.bank.stats().misses), (1, 3));
-    }
-
-    #[test]
-    fn the_waveform_shows_the_states_of_the_way_and_of_the_entries_in_the_cycles_of_the_figure() {
-        let folder = tempfile::tempdir().unwrap();
-        let states = |frc_entries, signal: &str| {
-            let path = folder.path().join("figure.vcd");
-            waveform(frc_entries, &path).unwrap();
-            let text = std::fs::read_to_string(&path).unwrap();
-            changes(&text, signal)
-        };
-        // Encodings of the way: RESERVED 1, VALID 2, T_INV 4. Encodings of an FRC entry: FREE 0, FETCH 1,
-        // VICT_INV 3.
-        let way = [
-            (1000, 2),
-            (1010, 4),
-            (1090, 1),
-            (1200, 2),
-            (1210, 4),
-            (1290, 1),
-            (1400, 2),
-            (1410, 4),
-            (1490, 1),
-            (1600, 2),
-        ];
-        assert_eq!(states(0, "machine.l2.tags[0].state"), way);
-        assert_eq!(states(2, "machine.l2.tags[0].state"), [(1000, 2)]);
-        let entry = [(1000, 0), (1010, 1), (1120, 3), (1200, 0), (1250, 1), (1360, 3), (1440, 0)];
-        assert_eq!(states(2, "machine.l2.frc.entry[0].state"), entry);
-    }
-
-    /// Returns the changes of a signal in a VCD: time in ns and new value.
-    fn changes(vcd: &str, signal: &str) -> Vec<(u64, u64)> {
-        let (mut scope, mut code, mut time, mut found) = (Vec::new(), None, 0, Vec::new());
-        for line in vcd.lines() {
-            match *line.split_whitespace().collect::<Vec<_>>() {
-                ["$scope", _, name, "$end"] => scope.push(name),
-                ["$upscope", "$end"] => drop(scope.pop()),
-                ["$var", _, _, id, name, ..] if format!("{}.{name}", scope.join(".")) == signal => code = Some(id),
-                [tick] if tick.starts_with('#') => time = tick[1..].parse::<u64>().unwrap() / 1000,
-                [value, id] if Some(id) == code => found.push((time, u64::from_str_radix(&value[1..], 2).unwrap())),
-                _ => {}
-            }
-        }
-        found
-    }
-
-    #[test]
-    fn the_three_replacements_are_attended_to_and_complete_as_the_text_says() {
-        let at = |attended, complete, gone| Replacement { attended, complete, gone };
-        let replacements = |frc_entries| replacements(frc_entries, Times::OF_THE_FIGURE);
-        assert_eq!(replacements(0).0, [at(10, 200, 90), at(210, 400, 290), at(410, 600, 490)]);
-        assert_eq!(replacements(2).0, [at(10, 120, 200), at(100, 210, 290), at(250, 360, 440)]);
-    }
+#[test]
+fn a_line_that_may_not_be_read_on_its_way_out_is_fetched_again() {
+    let config = L2Config { flow: TransientConfig { serve_transient: false, ..flow(0) }.into(), ..config(0) };
+    let (rig, table) = play(&config, Times::OF_THE_FIGURE, &[(0, B), (79, A)]);
+    // At 89 A is being recalled. The read waits until A is evicted, and then until a way is free for a
+    // new fetch.
+    assert_table(
+        &table,
+        "cycle  request  recall  gone  fetch  served
+         0      B        .       .     .      .
+         10     .        A       .     .      .
+         79     A        .       .     .      .
+         90     .        .       A     B      .
+         200    .        .       .     .      B
+         210    .        B       .     .      .
+         290    .        .       B     A      .
+         400    .        .       .     .      A",
+    );
+    assert_eq!((rig.bank.stats().put_down, rig.bank.stats().misses), (1, 3));
 }

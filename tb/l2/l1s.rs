@@ -33,6 +33,7 @@ impl L1s {
     }
 
     /// Returns every acknowledgment sent, with its cycle.
+    #[cfg(test)]
     pub fn answered(&self) -> &Monitor<InvalidateAck> {
         &self.answered
     }

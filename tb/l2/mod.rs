@@ -31,7 +31,8 @@ mod atomics;
 mod bypass;
 #[cfg(test)]
 mod contents;
-pub mod figure2;
+#[cfg(test)]
+mod figure2;
 mod flat;
 pub(crate) mod frc;
 mod l1s;
@@ -72,6 +73,7 @@ use rtl::replacement::lru::Lru;
 /// Ticks after which a run counts as hung.
 const LIMIT: u64 = 50_000_000;
 /// Periods for benches in which bank, SM side and DRAM share one clock.
+#[cfg(test)]
 const ONE_CLOCK: [u32; 3] = [1, 1, 1];
 /// Clock periods of bank, SM side and DRAM in the Fermi machine.
 const FERMI_CLOCKS: [u32; 3] = [66, 66, 50];
@@ -91,6 +93,7 @@ fn fermi_place() -> BankPlace {
     place(128, 64)
 }
 
+#[cfg(test)]
 fn place(line_bytes: u32, burst_bytes: u32) -> BankPlace {
     split_place(line_bytes, line_bytes, burst_bytes)
 }

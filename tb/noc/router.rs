@@ -14,10 +14,10 @@
 
 use crate::kit::{Bench, Sink, Source, link};
 use rtl::kernel::{Block, BlockId, Blocks, Chan, Describe, DescribeExt, Edge, Ends, Sleep, digest_of};
-use rtl::noc::config::{NocConfig, RoutedConfig, XbarConfig};
+use rtl::noc::config::XbarConfig;
 use rtl::noc::packet::{PacketShape, Request};
 use rtl::noc::router::{Router, RouterPlace};
-use rtl::noc::topology::Topology;
+use rtl::noc::topology::{NocConfig, RoutedConfig, Topology};
 use rtl::noc::xbar::{OutputStats, XbarIo};
 
 const SHAPE: PacketShape =
@@ -197,6 +197,12 @@ mod tests {
     const MESH: fn(RoutedConfig) -> NocConfig = NocConfig::Mesh;
     const RING: fn(RoutedConfig) -> NocConfig = NocConfig::Ring;
 
+    fn is_legal(noc: NocConfig) -> bool {
+        let mut rules = rtl::config::Rules::default();
+        noc.validate(&mut rules);
+        rules.into_violations().is_empty()
+    }
+
     fn flits_of(packet: &Request) -> usize {
         packet.bytes().div_ceil(32) as usize
     }
@@ -204,15 +210,7 @@ mod tests {
     /// Builds the golden twin of the network.
     fn twin(config: &Config, sites: Sites) -> flits::Network {
         let topology = Topology::new(&config.noc, sites.sms, sites.partitions).unwrap();
-        let all = topology.routers();
-        let shape = match config.noc {
-            NocConfig::Ring(_) => flits::Shape::Ring(all),
-            _ => {
-                // The mesh has as many columns as the smallest square that holds all sites.
-                let columns = (1..).find(|side| side * side >= (sites.sms + sites.partitions) as usize).unwrap();
-                flits::Shape::Mesh { columns, rows: all / columns }
-            }
-        };
+        let shape = flits::Shape::of_kind(config.noc.name(), (sites.sms + sites.partitions) as usize).unwrap();
         let [inputs, outputs] = ends(&topology, sites);
         flits::Network {
             shape,
@@ -258,12 +256,11 @@ mod tests {
     fn random_traffic_arrives_when_the_flits_of_the_twin_do() {
         for_each_seed(24, |seed| {
             let mut random = Random::new(seed);
-            let (kind, channels) = if seed % 2 == 0 {
-                (MESH, [1, 2, 4][random.below(3) as usize])
-            } else {
-                (RING, [2, 4][random.below(2) as usize])
-            };
-            let noc = kind(RoutedConfig { virtual_channels: channels, hop_latency: 1 + random.below(3) as u32 });
+            let kind = NocConfig::ROUTED[seed as usize % NocConfig::ROUTED.len()];
+            let of = |virtual_channels, hop_latency| kind(RoutedConfig { virtual_channels, hop_latency });
+            let channels: Vec<u32> = [1, 2, 4].into_iter().filter(|channels| is_legal(of(*channels, 1))).collect();
+            let channels = channels[random.below(channels.len() as u64) as usize];
+            let noc = of(channels, 1 + random.below(3) as u32);
             let config = Config { noc, xbar: XbarConfig { flit_bytes: 32, buffer_flits: 5 + random.below(8) as u32 } };
             let sites = Sites {
                 sms: 1 + random.below(16) as u32,

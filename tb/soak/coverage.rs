@@ -1,6 +1,6 @@
 //! # Functional coverage of the soaks
 //! A soak that can observe its cases declares its coverage as crosses. `soak NAME --coverage` prints how
-//! often each point was hit. The tests here run each of these soaks until every point is reached.
+//! often each point was hit. The tests of this module run each of these soaks until every point is reached.
 //!
 //! | soak        | coverage                                                                         |
 //! |-------------|----------------------------------------------------------------------------------|
@@ -13,87 +13,64 @@
 //! | `xbar`      | packets of every length behind a packet of the same input or another input       |
 //! | `dram`      | pairs of commands at their least distance; changed streams, legal and illegal    |
 
-use super::{Soak, coalescer, dram, frc, l1, sm, throttle, tracker, xbar};
-use crate::kit::coverage::Cross;
+use std::path::Path;
 
-impl Soak {
-    /// Returns the coverage that the soak's cases must reach; empty if the soak collects none.
-    #[must_use]
-    pub fn crosses(&self) -> Vec<Cross> {
-        match self.name {
-            "coalescer" => coalescer::crosses(),
-            "l1" => l1::crosses(),
-            "frc" => frc::crosses(),
-            "tracker" => tracker::crosses(),
-            "sm" => sm::crosses(),
-            "throttle" => throttle::crosses(),
-            "xbar" => xbar::crosses(),
-            "dram" => dram::crosses(),
-            _ => Vec::new(),
-        }
-    }
+use super::soaks;
+use ::soak::Limits;
+use ::soak::coverage::collect;
+
+/// Runs `count` cases of a soak, which must reach every point of its coverage.
+fn reaches_all(name: &str, count: u64) {
+    let soak = soaks().into_iter().find(|soak| soak.name == name).unwrap();
+    let limits = Limits { count: Some(count), time: None };
+    let (ended, coverage) = collect(soak.crosses(), || soak.run(Path::new(""), 1.., limits, &mut |_| ()));
+    assert!(ended.is_ok(), "{}", ended.unwrap_err().wrong);
+    coverage.assert_complete();
 }
 
-#[cfg(test)]
-mod tests {
-    use std::path::Path;
+#[test]
+fn random_l1ds_reach_every_status_beside_every_arrival_under_every_scheme() {
+    reaches_all("l1", 32);
+}
 
-    use super::super::{Limits, soaks};
-    use crate::kit::coverage::collect;
+#[test]
+fn random_programs_reach_every_race_under_a_tracker() {
+    reaches_all("tracker", 30);
+}
 
-    /// Runs `count` cases of a soak, which must reach every point of its coverage.
-    fn reaches_all(name: &str, count: u64) {
-        let soak = soaks().into_iter().find(|soak| soak.name == name).unwrap();
-        let limits = Limits { count: Some(count), time: None };
-        let (ended, coverage) = collect(soak.crosses(), || soak.run(Path::new(""), 1.., limits, &mut |_| ()));
-        assert!(ended.is_ok(), "{}", ended.unwrap_err().wrong);
-        coverage.assert_complete();
-    }
+#[test]
+fn random_banks_reach_every_counter_with_an_frc_of_every_size_and_without() {
+    reaches_all("frc", 120);
+}
 
-    #[test]
-    fn random_l1ds_reach_every_status_beside_every_arrival_under_every_scheme() {
-        reaches_all("l1", 32);
-    }
+#[test]
+fn random_controllers_reach_every_pair_of_commands_at_its_least_distance() {
+    reaches_all("dram", 120);
+}
 
-    #[test]
-    fn random_programs_reach_every_race_under_a_tracker() {
-        reaches_all("tracker", 30);
-    }
+#[test]
+fn random_accesses_are_of_every_kind_and_width_to_few_lines_and_many() {
+    reaches_all("coalescer", 6);
+}
 
-    #[test]
-    fn random_banks_reach_every_counter_with_an_frc_of_every_size_and_without() {
-        reaches_all("frc", 120);
-    }
+#[test]
+fn random_kernels_reach_every_reason_under_every_policy() {
+    reaches_all("sm", 12);
+}
 
-    #[test]
-    fn random_controllers_reach_every_pair_of_commands_at_its_least_distance() {
-        reaches_all("dram", 120);
-    }
+#[test]
+fn random_warps_and_counts_reach_every_part_of_the_throttles() {
+    reaches_all("throttle", 8);
+}
 
-    #[test]
-    fn random_accesses_are_of_every_kind_and_width_to_few_lines_and_many() {
-        reaches_all("coalescer", 6);
-    }
+#[test]
+fn random_traffic_has_every_length_behind_the_same_input_and_another() {
+    reaches_all("xbar", 10);
+}
 
-    #[test]
-    fn random_kernels_reach_every_reason_under_every_policy() {
-        reaches_all("sm", 12);
-    }
-
-    #[test]
-    fn random_warps_and_counts_reach_every_part_of_the_throttles() {
-        reaches_all("throttle", 8);
-    }
-
-    #[test]
-    fn random_traffic_has_every_length_behind_the_same_input_and_another() {
-        reaches_all("xbar", 10);
-    }
-
-    #[test]
-    fn every_exclusion_is_about_points_that_are_left() {
-        for soak in soaks() {
-            soak.crosses().iter().for_each(|cross| assert_eq!(cross.check(), Ok(())));
-        }
+#[test]
+fn every_exclusion_is_about_points_that_are_left() {
+    for soak in soaks() {
+        soak.crosses().iter().for_each(|cross| assert_eq!(cross.check(), Ok(())));
     }
 }

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use rtl::cells::line::SECTOR_BYTES;
 use rtl::kernel::Mode;
+use rtl::noc::topology::{NocConfig, RoutedConfig};
 
 use serde::{Deserialize, Serialize};
 
@@ -383,7 +384,7 @@ impl Draw {
     fn l2(&mut self, l2_line_bytes: u32) {
         self.range("xbar.buffer_flits", 5, 64);
         if self.random.percent(40) {
-            self.one_of("noc.kind", &["mesh", "ring"]);
+            self.one_of("noc.kind", &NocConfig::ROUTED.map(|kind| kind(RoutedConfig::default()).name()));
             if self.sets.last().is_some_and(|set| set.starts_with("noc.kind=")) {
                 self.one_of("noc.virtual_channels", &[2, 4]);
                 self.range("noc.hop_latency", 1, 6);

@@ -1,369 +1,38 @@
-//! # Soaks: randomized checks of unlimited duration
-//! A soak draws one case after another and runs each with every available check. It ends when it reaches a
-//! number of cases or a time limit, or when a case fails. A case depends only on its own seed, so `soak NAME
-//! --seed S --count 1` repeats the case of seed `S` alone.
-//!
-//! | module     | holds                                                               |
-//! |------------|---------------------------------------------------------------------|
-//! | [`input`]  | inputs of the command-line tool: source of the samples, and readers |
-//! | `damage`   | cases of a thousand damaged samples of an input                     |
-//! | `mutate`   | mutations that damage a sample                                      |
-//! | `readers`  | inputs of the library                                               |
-//! | `shrink`   | search for a smaller case that fails in the same way                |
-//! | `file`     | cases as TOML                                                       |
-//! | `of_seed`  | cases that a seed and a number of steps determine                   |
-//! | the others | one kind of case each                                               |
+//! # Soaks of the hardware
+//! Each module draws one kind of case and runs it in the testbench of a block or on whole machines. The crate
+//! `soak` repeats, shrinks and replays the cases.
 
 mod coalescer;
+#[cfg(test)]
 mod coverage;
-mod damage;
 mod dram;
-mod file;
 mod frc;
 mod hdl;
-pub mod input;
 mod l1;
 mod litmus;
 mod machines;
-mod mutate;
-mod readers;
-mod seeded;
-mod shrink;
 mod sm;
 mod throttle;
 mod tracker;
 mod xbar;
 
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
-use std::{fmt, fs, io};
+use ::soak::{Case, ShrunkCase, Soak, Work, file, shrink};
 
-use crate::soak::seeded::of_seed;
-use crate::soak::shrink::Search;
-use input::Input;
-use warpsieve::crash;
-
-pub use readers::inputs;
-
-/// Number of cases if no limit is given.
-const DEFAULT_COUNT: u64 = 100;
-
-/// Function that draws the case of a seed. Its first argument is the folder of the kernels.
-type Draw = Box<dyn Fn(&Path, u64) -> Box<dyn Case> + Send + Sync>;
-/// Function that parses a case from the path and contents of a file. Its first argument is the folder of the
-/// kernels.
-type ParseCase = Box<dyn Fn(&Path, &Path, &[u8]) -> Result<Box<dyn Case>, String> + Send + Sync>;
-
-/// Kind of cases, with a generator.
-pub struct Soak {
-    /// Name of the soak on the command line.
-    pub name: &'static str,
-    /// Description of what the soak varies and checks.
-    pub about: &'static str,
-    draw: Draw,
-    reread: ParseCase,
-}
-
-/// Single case of a soak.
-trait Case: Send {
-    /// Returns the command that repeats the case.
-    fn reproduce(&self) -> String;
-    /// Runs the case. The error describes the failure.
-    fn run(&self) -> Result<Work, String>;
-    /// Searches for a smaller case with the same failure, as a file; `None` if this case does not fail again.
-    fn shrink(&self, search: &Search) -> Option<ShrunkCase>;
-}
-
-/// Amount of work of a case: runs, core cycles and warp instructions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Work {
-    runs: u64,
-    cycles: u64,
-    warp_instructions: u64,
-}
-
-/// Total work of all cases so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Number of cases that passed.
-    pub cases: u64,
-    /// Number of runs in these cases.
-    pub runs: u64,
-    /// Number of core cycles simulated.
-    pub cycles: u64,
-    /// Number of warp instructions executed.
-    pub warp_instructions: u64,
-}
-
-impl Tally {
-    /// Returns the sum of two tallies.
-    #[must_use]
-    pub fn plus(self, other: Self) -> Self {
-        self.with(other, u64::saturating_add)
-    }
-
-    /// Returns the work done since the tally `before`.
-    #[must_use]
-    pub fn minus(self, before: Self) -> Self {
-        self.with(before, u64::saturating_sub)
-    }
-
-    fn with(self, other: Self, by: fn(u64, u64) -> u64) -> Self {
-        Self {
-            cases: by(self.cases, other.cases),
-            runs: by(self.runs, other.runs),
-            cycles: by(self.cycles, other.cycles),
-            warp_instructions: by(self.warp_instructions, other.warp_instructions),
-        }
-    }
-}
-
-/// Limits of a soak. Without any limit it ends after 100 cases.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Limits {
-    /// Maximum number of cases.
-    pub count: Option<u64>,
-    /// Time after which no new case starts.
-    pub time: Option<Duration>,
-}
-
-/// Notification that a case starts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CaseStart {
-    /// Seed of the case.
-    pub seed: u64,
-    /// Work done before the case.
-    pub tally: Tally,
-}
-
-/// Case that failed.
-pub struct FailedCase {
-    /// Seed of the case.
-    pub seed: u64,
-    /// Command that repeats the case.
-    pub reproduce: String,
-    /// Work done before the case.
-    pub tally: Tally,
-    /// Description of the failure.
-    pub wrong: String,
-    case: Box<dyn Case>,
-}
-
-/// Small failing case, suitable to be kept as a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ShrunkCase {
-    /// File ending, without the dot.
-    pub ending: String,
-    /// Contents of the file.
-    pub bytes: Vec<u8>,
-    /// Description of how much smaller the case is.
-    pub shrunk: String,
-}
-
-/// Returns the soaks of this crate.
+/// Returns the soaks of the hardware.
 #[must_use]
 pub fn soaks() -> Vec<Soak> {
-    let mut soaks = vec![
-        Soak {
-            name: "machines",
-            about: machines::ABOUT,
-            draw: Box::new(machines::draw),
-            reread: Box::new(machines::reread),
-        },
-        Soak {
-            name: "litmus",
-            about: litmus::ABOUT,
-            draw: Box::new(|_, seed| litmus::draw(seed)),
-            reread: Box::new(|_, _, text| litmus::reread(text)),
-        },
-        of_seed("coalescer", coalescer::ABOUT, coalescer::ACCESSES, coalescer::run),
-        of_seed("l1", l1::ABOUT, l1::INSTRUCTIONS, l1::run),
-        of_seed("frc", frc::ABOUT, frc::REQUESTS, frc::run),
-        of_seed("tracker", tracker::ABOUT, tracker::ACCESSES, tracker::run),
-        of_seed("sm", sm::ABOUT, sm::STATEMENTS, sm::run),
-        of_seed("throttle", throttle::ABOUT, throttle::STEPS, throttle::run),
-        of_seed("xbar", xbar::ABOUT, xbar::PACKETS, xbar::run),
-        of_seed("dram", dram::ABOUT, dram::REQUESTS, dram::run_case),
-        of_seed("hdl", hdl::ABOUT, hdl::CYCLES, hdl::run),
-    ];
-    soaks.extend(inputs().iter().map(Soak::of_input));
-    soaks
-}
-
-impl Soak {
-    /// Creates a soak that reads damaged samples of an input, a thousand per case.
-    #[must_use]
-    pub fn of_input(input: &'static Input) -> Self {
-        Self {
-            name: input.name,
-            about: input.about,
-            draw: Box::new(move |kernels, seed| damage::draw(input, kernels, seed)),
-            reread: Box::new(move |kernels, path, bytes| {
-                // Collecting the samples may also create the reference that the reader compares with.
-                input.samples(kernels)?;
-                Ok(damage::reread(input, path, bytes))
-            }),
-        }
-    }
-
-    /// Runs the cases of the given seeds, and calls `begin` before each.
-    ///
-    /// # Errors
-    /// The first case that failed, which is the last one passed to `begin`.
-    pub fn run(
-        &self,
-        kernels: &Path,
-        seeds: impl IntoIterator<Item = u64>,
-        limits: Limits,
-        begin: &mut dyn FnMut(CaseStart),
-    ) -> Result<Tally, FailedCase> {
-        let started = Instant::now();
-        let without_time = if limits.time.is_some() { u64::MAX } else { DEFAULT_COUNT };
-        let count = limits.count.unwrap_or(without_time);
-        let mut tally = Tally::default();
-        for seed in seeds {
-            if tally.cases == count || limits.time.is_some_and(|time| started.elapsed() >= time) {
-                break;
-            }
-            let case = (self.draw)(kernels, seed);
-            begin(CaseStart { seed, tally });
-            match run_caught(&*case) {
-                Ok(Work { runs, cycles, warp_instructions }) => {
-                    tally = tally.plus(Tally { cases: 1, runs, cycles, warp_instructions });
-                }
-                Err(wrong) => return Err(FailedCase { seed, reproduce: case.reproduce(), tally, wrong, case }),
-            }
-        }
-        Ok(tally)
-    }
-
-    /// Runs the case in a file.
-    ///
-    /// # Errors
-    /// Describes the failure of the case, or why the file holds no case.
-    pub fn replay(&self, kernels: &Path, path: &Path) -> Result<(), String> {
-        let unread = |why: &dyn fmt::Display| format!("{}: {why}", path.display());
-        let bytes = fs::read(path).map_err(|error| unread(&error))?;
-        let case = (self.reread)(kernels, path, &bytes).map_err(|why| unread(&why))?;
-        run_caught(&*case).map(drop)
-    }
-}
-
-/// Runs a case and converts a panic into an error.
-fn run_caught(case: &dyn Case) -> Result<Work, String> {
-    crash::catch_panic(|| case.run()).and_then(|ended| ended)
-}
-
-impl FailedCase {
-    /// Searches for a smaller case with the same failure for the given time; `None` if this case does not
-    /// fail again.
-    #[must_use]
-    pub fn shrunk(&self, time: Duration) -> Option<ShrunkCase> {
-        self.case.shrink(&Search::new(&self.wrong, time))
-    }
-}
-
-impl fmt::Debug for FailedCase {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seed, tally, wrong, .. } = self;
-        f.debug_struct("Failed").field("seed", seed).field("tally", tally).field("wrong", wrong).finish_non_exhaustive()
-    }
-}
-
-impl ShrunkCase {
-    /// Writes the case to a new file in a folder: `SOAK-SEED.ENDING`, with a number after the seed if the
-    /// name is taken.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub fn write(&self, folder: &Path, soak: &str, seed: u64) -> io::Result<PathBuf> {
-        let again = (2..).map(|number| format!(".{number}"));
-        for number in [String::new()].into_iter().chain(again) {
-            let path = folder.join(format!("{soak}-{seed}{number}.{}", self.ending));
-            match fs::File::create_new(&path) {
-                Ok(mut file) => return io::Write::write_all(&mut file, &self.bytes).map(|()| path),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Err(io::ErrorKind::AlreadyExists.into())
-    }
-
-    /// Returns the name of the soak from a file name written by [`ShrunkCase::write`].
-    #[must_use]
-    pub fn soak_of(path: &Path) -> Option<&str> {
-        let (soak, rest) = path.file_name()?.to_str()?.rsplit_once('-')?;
-        rest.starts_with(|first: char| first.is_ascii_digit()).then_some(soak)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Case that fails with seed 7.
-    struct Fake(u64);
-
-    impl Case for Fake {
-        fn reproduce(&self) -> String {
-            format!("again {}", self.0)
-        }
-        fn run(&self) -> Result<Work, String> {
-            if self.0 == 7 { Err("seven".to_owned()) } else { Ok(Work { runs: 2, cycles: 10, warp_instructions: 3 }) }
-        }
-        fn shrink(&self, _: &Search) -> Option<ShrunkCase> {
-            None
-        }
-    }
-
-    fn soaked(seed: u64, limits: Limits) -> (Result<Tally, FailedCase>, Vec<u64>) {
-        let fake = Soak {
-            name: "fake",
-            about: "",
-            draw: Box::new(|_, seed| Box::new(Fake(seed))),
-            reread: Box::new(|_, _, _| Ok(Box::new(Fake(1)))),
-        };
-        let mut begun = Vec::new();
-        let tally = fake.run(Path::new(""), seed.., limits, &mut |case| begun.push(case.seed));
-        (tally, begun)
-    }
-
-    #[test]
-    fn a_soak_runs_as_many_cases_as_asked_for_with_consecutive_seeds() {
-        let (tally, begun) = soaked(1, Limits { count: Some(3), time: None });
-        assert_eq!(tally.unwrap(), Tally { cases: 3, runs: 6, cycles: 30, warp_instructions: 9 });
-        assert_eq!(begun, [1, 2, 3]);
-    }
-
-    #[test]
-    fn a_failing_case_ends_a_soak_and_is_the_last_that_begun() {
-        let (tally, begun) = soaked(6, Limits { count: Some(9), time: None });
-        let failed = tally.unwrap_err();
-        assert_eq!((failed.seed, &*failed.wrong, &*failed.reproduce), (7, "seven", "again 7"));
-        assert_eq!((failed.tally.cases, begun), (1, vec![6, 7]));
-    }
-
-    #[test]
-    fn no_case_begins_when_the_time_is_up() {
-        assert_eq!(soaked(1, Limits { count: None, time: Some(Duration::ZERO) }).1, [0; 0]);
-    }
-
-    #[test]
-    fn a_soak_without_limits_ends() {
-        assert_eq!(soaked(8, Limits::default()).1.len(), 100);
-    }
-
-    #[test]
-    fn a_case_that_is_found_takes_the_place_of_no_other_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let write = |bytes: &[u8]| {
-            let found = ShrunkCase { ending: "traceg.xz".to_owned(), bytes: bytes.to_vec(), shrunk: String::new() };
-            found.write(folder.path(), "launch-files", 7).unwrap()
-        };
-        let (first, second) = (write(b"a"), write(b"b"));
-        assert!(first.ends_with("launch-files-7.traceg.xz") && second.ends_with("launch-files-7.2.traceg.xz"));
-        assert_eq!((fs::read(&first).unwrap(), fs::read(&second).unwrap()), (b"a".to_vec(), b"b".to_vec()));
-        assert_eq!([first, second].each_ref().map(|path| ShrunkCase::soak_of(path)), [Some("launch-files"); 2]);
-        assert_eq!(ShrunkCase::soak_of(Path::new("launch-files.toml")), None);
-    }
+    vec![
+        Soak::new("machines", machines::ABOUT, machines::draw, machines::reread),
+        Soak::new("litmus", litmus::ABOUT, |_, seed| litmus::draw(seed), |_, _, text| litmus::reread(text)),
+        Soak::of_seed("coalescer", coalescer::ABOUT, coalescer::ACCESSES, coalescer::run)
+            .with_coverage(coalescer::crosses),
+        Soak::of_seed("l1", l1::ABOUT, l1::INSTRUCTIONS, l1::run).with_coverage(l1::crosses),
+        Soak::of_seed("frc", frc::ABOUT, frc::REQUESTS, frc::run).with_coverage(frc::crosses),
+        Soak::of_seed("tracker", tracker::ABOUT, tracker::ACCESSES, tracker::run).with_coverage(tracker::crosses),
+        Soak::of_seed("sm", sm::ABOUT, sm::STATEMENTS, sm::run).with_coverage(sm::crosses),
+        Soak::of_seed("throttle", throttle::ABOUT, throttle::STEPS, throttle::run).with_coverage(throttle::crosses),
+        Soak::of_seed("xbar", xbar::ABOUT, xbar::PACKETS, xbar::run).with_coverage(xbar::crosses),
+        Soak::of_seed("dram", dram::ABOUT, dram::REQUESTS, dram::run_case).with_coverage(dram::crosses),
+        Soak::of_seed("hdl", hdl::ABOUT, hdl::CYCLES, hdl::run),
+    ]
 }

@@ -121,7 +121,7 @@ fn sources_are_named_as_they_are_given_or_by_the_way_from_the_crate() {
     assert!(ended.status == Some(0) && ended.out.contains("Cargo.lock is completed by the first build"), "{ended:?}");
     let three = folder.path().join("three");
     let manifest = manifest(&three);
-    for package in ["golden", "rtl", "warpsieve", "warpsieve-cli"] {
+    for package in ["golden", "rtl", "tb", "warpsieve", "warpsieve-cli"] {
         assert_eq!(manifest["dependencies"][package]["git"].as_str(), Some("https://example.org/warpsieve"));
     }
     assert!(!three.join("Cargo.lock").exists());

@@ -11,7 +11,7 @@ use crate::tree::Tree;
 
 /// Crates whose speed hardly affects the duration of tests, and which are therefore compiled without
 /// optimization.
-const PLAIN: [&str; 2] = ["papers", "warpsieve-cli"];
+const PLAIN: [&str; 3] = ["papers", "warpsieve-cli", "warpsieve-command"];
 
 /// Test binary.
 #[derive(Clone, Debug)]
@@ -139,8 +139,8 @@ mod tests {
         let library = binary(&message("lib", "path+file:///w/rtl#0.1.0")).unwrap();
         assert_eq!((library.package.as_str(), library.target.as_deref()), ("rtl", None));
         assert_eq!(library.folder, Path::new("/w/rtl"));
-        let test = binary(&message("test", "path+file:///w/cli#warpsieve-cli@0.1.0")).unwrap();
-        assert_eq!((test.package.as_str(), test.target.as_deref()), ("warpsieve-cli", Some("machine")));
+        let test = binary(&message("test", "path+file:///w/command#warpsieve-command@0.1.0")).unwrap();
+        assert_eq!((test.package.as_str(), test.target.as_deref()), ("warpsieve-command", Some("machine")));
         let mut no_test = message("bin", "path+file:///w/cli#0.1.0");
         no_test["profile"]["test"] = json!(false);
         assert!(binary(&no_test).is_none());

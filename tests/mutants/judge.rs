@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(stage("golden", None, "l1::a"), 1);
         assert_eq!(stage("tests", Some("machine"), "a"), 2);
         assert_eq!(stage("warpsieve", None, "a"), 2);
-        assert_eq!(stage("warpsieve-cli", Some("cli"), "a"), 3);
+        assert_eq!(stage("warpsieve-command", Some("cli"), "a"), 3);
     }
 
     #[test]

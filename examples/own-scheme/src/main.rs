@@ -1,5 +1,5 @@
 //! The command `warpsieve` with the schemes added.
 
 fn main() -> std::process::ExitCode {
-    warpsieve_cli::main_with(&own_scheme::DESIGNS)
+    warpsieve_cli::main_with(&own_scheme::DESIGNS, tb::soak::soaks)
 }

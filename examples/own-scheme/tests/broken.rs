@@ -139,7 +139,7 @@ fn is_blamed(slot: &str, hook: &str, hangs: bool, threads: &str) {
 
 fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some("run") {
-        return warpsieve_cli::main_with(&[]);
+        return warpsieve_cli::main_with(&[], Vec::new);
     }
     let hooks = [
         ("l1.bypass", "bypasses"),

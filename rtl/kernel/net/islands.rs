@@ -92,7 +92,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
 
     fn cut(&self) -> Option<Cut> {
         let cycle = u64::from(self.periods[0]);
-        cut(&self.graph, cycle, &|link: &Link| Some(link.to) == self.heard_by)
+        cut(&self.graph, cycle, &|link: &Link| self.heard_by.contains(&link.to))
     }
 
     /// Returns the number of islands, if the netlist can be cut into any.

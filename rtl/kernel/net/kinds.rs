@@ -26,6 +26,12 @@ pub trait Unit<L>: HasPorts + Block + Send + 'static {
 
     /// Starts to maintain digests of the block's memories.
     fn record(&mut self) {}
+
+    /// True if the block holds nothing in flight.
+    fn is_idle(&self) -> bool;
+
+    /// Charges the cycles that the block has slept and not counted yet, up to `cycle` of its clock.
+    fn settle(&mut self, _cycle: u64) {}
 }
 
 /// Block with its ports. A saved state contains the block only: the ports follow from building the netlist.
@@ -153,6 +159,17 @@ impl<B: Unit<L>, L: Links> Of<B, L> {
         self.blocks.iter_mut().for_each(|block| block.record());
     }
 
+    /// True if no block holds anything in flight.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.blocks.iter().all(|block| B::is_idle(block))
+    }
+
+    /// Charges the cycles that blocks have slept and not counted yet, up to `cycle` of their clock.
+    pub fn settle(&mut self, cycle: u64) {
+        self.blocks.iter_mut().for_each(|block| B::settle(block, cycle));
+    }
+
     /// Returns the first block that calls the host.
     #[must_use]
     pub fn caller(&self) -> Option<usize> {
@@ -206,6 +223,10 @@ pub trait Kind<L>: Sized + Send {
     fn describe(&self, block: usize, to: &mut dyn Describe);
     /// Starts to maintain digests of all memories.
     fn record(&mut self);
+    /// True if no block holds anything in flight.
+    fn is_idle(&self) -> bool;
+    /// Charges the cycles that blocks have slept and not counted yet, up to `cycle` of their clock.
+    fn settle(&mut self, cycle: u64);
     /// Returns the first block that calls the host.
     fn caller(&self) -> Option<usize>;
     /// Returns the number of blocks.

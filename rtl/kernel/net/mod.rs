@@ -184,8 +184,8 @@ pub struct Net<L, K> {
     /// Ticks per cycle of each domain.
     periods: Vec<u32>,
     graph: Vec<Link>,
-    /// Block whose incoming links signal the end of a run.
-    heard_by: Option<BlockId>,
+    /// Blocks whose incoming links signal the end of a run.
+    heard_by: Vec<BlockId>,
     /// Islands of the netlist, computed at first use.
     plan: OnceLock<Option<Arc<Plan>>>,
 }
@@ -208,7 +208,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
             clocks: own,
             periods,
             graph: Vec::new(),
-            heard_by: None,
+            heard_by: Vec::new(),
             plan: OnceLock::new(),
         }
     }
@@ -308,8 +308,8 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
     }
 
     /// Ends construction, after all ports are connected: makes the links of each input adjacent in their
-    /// pool. `heard_by` is the block that first receives the end of a run.
-    pub fn finish<B: Unit<L>>(&mut self, heard_by: (Family<B>, usize)) {
+    /// pool. `heard_by` are the blocks that first receive the end of a run.
+    pub fn finish<B: Unit<L>>(&mut self, heard_by: impl IntoIterator<Item = (Family<B>, usize)>) {
         let mut moved: Vec<Vec<u32>> = Vec::new();
         for number in 0..L::COUNT {
             let links = self.graph.iter().filter(|link| link.pool == number);
@@ -328,7 +328,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
             inputs.sort_by_key(|input| input.port);
             inputs.iter_mut().for_each(|input| input.id = moved[input.pool][input.id as usize]);
         }
-        self.heard_by = Some(self.id(heard_by.0, heard_by.1));
+        self.heard_by = heard_by.into_iter().map(|(family, block)| self.id(family, block)).collect();
     }
 
     fn of<B: Unit<L>>(&self, family: Family<B>) -> &Of<B, L> {
@@ -410,9 +410,22 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
     }
 
     /// True if no link holds a beat.
-    #[must_use]
-    pub fn is_quiet(&self) -> bool {
+    fn is_quiet(&self) -> bool {
         (0..L::COUNT).all(|pool| self.board.links.any(pool).is_empty())
+    }
+
+    /// True if nothing is in flight, neither in a block nor on a link.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.board.kinds.iter().all(K::is_idle) && self.is_quiet()
+    }
+
+    /// Charges the cycles that blocks have slept and not counted yet, up to `tick`, that of the last edge.
+    pub fn settle(&mut self, tick: u64) {
+        for (kind, shown) in self.board.kinds.iter_mut().zip(&self.shown) {
+            let domain = shown.places.first().map_or(0, |place| usize::from(place.domain));
+            kind.settle(tick / u64::from(self.periods[domain]) + 1);
+        }
     }
 
     /// Returns the kind of a block, and its number within the kind.

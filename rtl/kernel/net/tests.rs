@@ -32,6 +32,8 @@ struct Station {
     passed: u32,
     /// Number of forwarded tokens after which the station calls the host.
     calls_at: Option<u32>,
+    /// Cycle up to which the station was settled last.
+    settled_to: u64,
 }
 
 #[derive(Default, derive::Ports)]
@@ -51,7 +53,7 @@ impl Block for Station {
         unreachable!("evaluated as a unit")
     }
     fn describe(&self, to: &mut dyn Describe) {
-        let Self { number, held, passed, calls_at: _ } = self;
+        let Self { number, held, passed, calls_at: _, settled_to: _ } = self;
         to.bits("number", *number);
         to.flag("busy", held.is_some());
         to.bits("hops", held.map_or(0, |(_, hops)| hops));
@@ -93,6 +95,14 @@ impl Unit<Wires> for Station {
     fn calls(&self) -> bool {
         self.calls_at.is_some_and(|many| self.passed >= many)
     }
+
+    fn is_idle(&self) -> bool {
+        self.held.is_none()
+    }
+
+    fn settle(&mut self, cycle: u64) {
+        self.settled_to = cycle;
+    }
 }
 
 /// Block that collects the reports of dropped tokens.
@@ -121,6 +131,10 @@ impl Block for Office {
 }
 
 impl Unit<Wires> for Office {
+    fn is_idle(&self) -> bool {
+        true
+    }
+
     fn edge(&mut self, ports: &OfficePorts, wires: &mut Wires, at: &mut impl AnyEdge) -> Sleep {
         let mut gone = wires.gone.rx_bank(&ports.gone);
         for end in 0..gone.len() {
@@ -165,7 +179,7 @@ impl Ring {
             let name = ("gone", Some(number as u32));
             net.link(from.at(i, |p| &mut p.gone), office.at(0, |p| &mut p.gone), name, spec, &());
         }
-        net.finish((office, 0));
+        net.finish([(office, 0)]);
         net.record();
         Self { net, stations, office }
     }
@@ -220,6 +234,32 @@ fn islands_that_meet_do_what_blocks_do_in_step() {
             assert_eq!(ring.outcome(&sim), expected, "{delays:?}, {tokens} tokens");
         }
     }
+}
+
+/// A token is held by a station or on a link until it is dropped.
+#[test]
+fn a_netlist_is_idle_when_no_block_and_no_link_holds_anything() {
+    let mut ring = Ring::new([20, 20], 1);
+    let mut sim = ring.simulator(Mode::default());
+    let (mut on_links, mut in_stations) = (0, 0);
+    assert!(!ring.net.is_idle());
+    while ring.dropped_tokens().is_empty() && sim.step(&mut ring.net).is_some() {
+        let is_held = ring.stations.iter().flat_map(|&kind| ring.net.all(kind)).any(|station| station.held.is_some());
+        if ring.dropped_tokens().is_empty() {
+            assert!(!ring.net.is_idle(), "tick {}", sim.tick());
+            *(if is_held { &mut in_stations } else { &mut on_links }) += 1;
+        }
+    }
+    assert!(on_links > 0 && in_stations > 0, "{on_links}, {in_stations}");
+    assert!(ring.net.is_idle());
+}
+
+#[test]
+fn blocks_settle_up_to_the_cycle_of_their_own_clock() {
+    let mut ring = Ring::new([20, 20], 1);
+    ring.net.settle(36);
+    let settled = |kind| ring.net.all(kind).iter().map(|station| station.settled_to).collect::<Vec<_>>();
+    assert_eq!(ring.stations.map(settled), [vec![36 / 7 + 1; STATIONS / 2], vec![36 / 5 + 1; STATIONS / 2]]);
 }
 
 #[test]
@@ -296,7 +336,7 @@ fn whoever_slow_ways_lead_to_is_ahead() {
         let spec = LinkSpec { depth: 4, latency: 50, credit: 10 };
         net.link(stations.at(i, |p| &mut p.gone), office.at(0, |p| &mut p.gone), ("gone", None), spec, &());
     }
-    net.finish((stations, 0));
+    net.finish([(stations, 0)]);
     // Beats take 50 ticks and credits 10: the window is the mean, 30, and the office runs 20 ticks ahead.
     assert_eq!(net.pace_of(net.id(stations, 0)), Some((30, 0)));
     assert_eq!(net.pace_of(net.id(office, 0)), Some((30, 20)));
@@ -313,9 +353,9 @@ fn nobody_runs_beyond_what_tells_the_end_of_a_run() {
             net.link(stations.at(i, |p| &mut p.gone), office.at(0, |p| &mut p.gone), ("gone", None), spec, &());
         }
         if heard(office, stations) {
-            net.finish((office, 0))
+            net.finish([(office, 0)])
         } else {
-            net.finish((stations, 1))
+            net.finish([(stations, 1)])
         }
         net.pace_of(net.id(stations, 1)).map(|(window, _)| window)
     };
@@ -346,7 +386,7 @@ fn a_saved_state_goes_on_and_that_of_another_netlist_is_refused() {
 
     let mut small: Net<Wires, Roles> = Net::new(&Clocks::of_periods(&PERIODS), 2);
     let office = small.add(0, [(vec![("office", None)], Office::default())]);
-    small.finish((office, 0));
+    small.finish([(office, 0)]);
     assert!(!small.adopt(serde_json::from_str(&saved).unwrap()));
 }
 

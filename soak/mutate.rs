@@ -3,7 +3,7 @@
 //! A few changes to a valid text find more errors than random bytes. Most of the text keeps its meaning, so
 //! the reader processes much of it before the error.
 
-use crate::kit::Random;
+use hdl::Random;
 
 /// Maximum length of a text in bytes, so that repetitions cannot accumulate.
 pub(super) const LONGEST: usize = 1 << 18;

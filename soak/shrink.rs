@@ -9,23 +9,26 @@ use std::time::{Duration, Instant};
 use super::{Case, run_caught};
 
 /// Kind of failure to reproduce, and the time limit of the search.
-pub(super) struct Search {
+pub struct Search {
     kind: String,
     until: Instant,
 }
 
 impl Search {
     /// Creates a search for failures of the same kind as `wrong`.
+    #[must_use]
     pub fn new(wrong: &str, time: Duration) -> Self {
         Self { kind: kind(wrong), until: Instant::now() + time }
     }
 
     /// True if a case fails in the same way. Always false after the time limit.
+    #[must_use]
     pub fn fails(&self, case: &dyn Case) -> bool {
         !self.is_over() && run_caught(case).is_err_and(|wrong| kind(&wrong) == self.kind)
     }
 
     /// Returns the kind of failure.
+    #[must_use]
     pub fn kind(&self) -> &str {
         &self.kind
     }
@@ -35,6 +38,7 @@ impl Search {
     }
 
     /// Returns a minimal subsequence of the elements that still fails. The whole sequence must fail.
+    #[must_use]
     pub fn minimize<T: Clone>(&self, all: &[T], fails: impl Fn(&[T]) -> bool) -> Vec<T> {
         let mut left = all.to_vec();
         let mut part = left.len().div_ceil(2);
@@ -58,6 +62,7 @@ impl Search {
     }
 
     /// Returns a small number of steps that still fails, by bisection. `all` steps must fail.
+    #[must_use]
     pub fn bisect(&self, all: u64, fails: impl Fn(u64) -> bool) -> u64 {
         let (mut passes, mut least) = (0, all);
         while least - passes > 1 && !self.is_over() {

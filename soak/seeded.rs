@@ -8,7 +8,7 @@ use super::shrink::Search;
 use super::{Case, ShrunkCase, Soak, Work, file};
 
 /// Function that runs the first `steps` steps that a seed draws.
-type Run = fn(seed: u64, steps: u64) -> Result<Work, String>;
+pub(super) type Run = fn(seed: u64, steps: u64) -> Result<Work, String>;
 
 struct SeedCase {
     soak: &'static str,
@@ -25,17 +25,16 @@ struct CaseFile {
     steps: u64,
 }
 
-/// Creates a soak of such cases with `steps` steps each.
-pub(super) fn of_seed(soak: &'static str, about: &'static str, steps: u64, run: Run) -> Soak {
-    let reread = move |_: &Path, _: &Path, text: &[u8]| {
-        let CaseFile { seed, steps } = file::read(text)?;
-        Ok::<_, String>(Box::new(SeedCase { soak, seed, steps, run }) as Box<dyn Case>)
-    };
-    Soak {
-        name: soak,
-        about,
-        draw: Box::new(move |_, seed| Box::new(SeedCase { soak, seed, steps, run })),
-        reread: Box::new(reread),
+impl Soak {
+    /// Creates a soak whose cases a seed and a number of steps determine, with `steps` steps each. `run` runs
+    /// the first steps that a seed draws.
+    #[must_use]
+    pub fn of_seed(name: &'static str, about: &'static str, steps: u64, run: Run) -> Self {
+        let draw = move |_: &Path, seed| Box::new(SeedCase { soak: name, seed, steps, run }) as Box<dyn Case>;
+        Self::new(name, about, draw, move |_, _, text| {
+            let CaseFile { seed, steps } = file::read(text)?;
+            Ok(Box::new(SeedCase { soak: name, seed, steps, run }))
+        })
     }
 }
 
@@ -73,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_planted_failure_shrinks_to_its_first_step_and_is_replayed_from_its_file() {
-        let soak = of_seed("planted", "", 10_000, planted);
+        let soak = Soak::of_seed("planted", "", 10_000, planted);
         let failed = soak.run(Path::new(""), 1.., Limits::default(), &mut |_| {}).unwrap_err();
         let found = failed.shrunk(Duration::from_secs(60)).unwrap();
         assert_eq!(found.shrunk, "642 of 10000 steps");

@@ -7,13 +7,17 @@ use super::ShrunkCase;
 use super::shrink::Search;
 
 /// Parses a case from the text of a file.
-pub(super) fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, String> {
+///
+/// # Errors
+/// If the text is no TOML, or another case.
+pub fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, String> {
     let text = str::from_utf8(text).map_err(|error| format!("is no text: {error}"))?;
     toml::from_str(text).map_err(|error| error.to_string())
 }
 
 /// Writes a case as a file that begins with a comment about its failure.
-pub(super) fn found<T: Serialize>(search: &Search, case: &T, shrunk: String) -> ShrunkCase {
+#[must_use]
+pub fn found<T: Serialize>(search: &Search, case: &T, shrunk: String) -> ShrunkCase {
     // Serialization cannot fail, since cases consist of strings, numbers and lists.
     let text = toml::to_string(case).unwrap_or_else(|error| format!("# cannot be written: {error}\n"));
     let comment: String = search.kind().lines().map(|line| format!("# {}\n", line.trim())).collect();

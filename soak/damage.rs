@@ -7,7 +7,7 @@ use super::input::{ExtraChecks, Input, Sample, reset_peak_memory};
 use super::mutate::mutate;
 use super::shrink::Search;
 use super::{Case, ShrunkCase, Work};
-use crate::kit::Random;
+use hdl::Random;
 
 /// Number of mutants in a case.
 const MUTANTS: u64 = 1000;

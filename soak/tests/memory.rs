@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use tb::soak::input::{Input, Sample, Samples};
-use tb::soak::{Limits, Soak};
+use soak::input::{Input, Sample, Samples};
+use soak::{Limits, Soak};
 
 #[test]
 fn memory_without_bound_is_found_and_its_mutant_too() {

@@ -1,0 +1,7 @@
+//! Binary of the command `warpsieve`: the command line with the soaks of the testbenches.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    warpsieve_cli::main_with(&[], tb::soak::soaks)
+}
