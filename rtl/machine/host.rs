@@ -215,9 +215,15 @@ impl Machine {
     /// Charges the cycles that sleeping blocks have not counted yet to the statistics; `tick` is the tick of
     /// the last edge.
     pub fn settle(&mut self, tick: u64) {
-        let cycle = |domain: u8| tick / u64::from(self.clocks.period(usize::from(domain))) + 1;
-        let (core, xbar, l2, dram) = (cycle(super::CORE), cycle(super::XBAR), cycle(super::L2), cycle(super::DRAM));
+        let core = self.next_cycle(tick, super::CORE);
         self.cores_mut().iter_mut().for_each(|c| c.settle(core));
+        self.settle_memory(tick);
+    }
+
+    /// Like [`Self::settle`] for all blocks but the cores. The machine can go on afterward.
+    pub fn settle_memory(&mut self, tick: u64) {
+        let [core, xbar, l2, dram] =
+            [super::CORE, super::XBAR, super::L2, super::DRAM].map(|domain| self.next_cycle(tick, domain));
         for lsu in self.lsus_mut() {
             lsu.settle(core);
         }
@@ -233,6 +239,11 @@ impl Machine {
         }
         self.banks_mut().iter_mut().for_each(|bank| bank.settle(l2));
         self.drams_mut().iter_mut().for_each(|channel| channel.settle(dram));
+    }
+
+    /// Returns the first cycle of a clock domain after a tick.
+    fn next_cycle(&self, tick: u64, domain: u8) -> u64 {
+        tick / u64::from(self.clocks.period(usize::from(domain))) + 1
     }
 
     /// Replaces all of memory by the memory of a trace, in which each word encodes its address.
