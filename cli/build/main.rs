@@ -1,6 +1,6 @@
 //! Collects data that would otherwise be listed by hand: the headers of the hardware sources, and the
-//! commit of the build. Tests that need Slurm, Chromium or nvcc are ignored where these
-//! programs are missing.
+//! commit of the build. Tests that need Slurm, Chromium, nvcc or the Python package are ignored where these
+//! are missing.
 
 mod headers;
 mod version;
@@ -26,6 +26,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folders = env::var_os("PATH").unwrap_or_default();
     if env::var_os("NVCC").is_some() || env::split_paths(&folders).any(|folder| folder.join("nvcc").exists()) {
         println!("cargo::rustc-cfg=has_nvcc");
+    }
+    println!("cargo::rustc-check-cfg=cfg(has_python)");
+    println!("cargo::rerun-if-env-changed=WARPSIEVE_PYTHON");
+    if env::var_os("WARPSIEVE_PYTHON").is_some() {
+        println!("cargo::rustc-cfg=has_python");
     }
     for place in ["build", "../rtl", "/usr/sbin", "/usr/bin"] {
         println!("cargo::rerun-if-changed={place}");
