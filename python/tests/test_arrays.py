@@ -22,6 +22,8 @@ def test_contents_shape_and_strides(machine):
     assert (array.numpy() == 7).all()
     with pytest.raises(TypeError, match="float64"):
         array.write(1.5)
+    with pytest.raises(OverflowError):
+        array.write(1 << 15)
     with pytest.raises(ValueError, match="cannot have the shape"):
         array.reshape(5)
 

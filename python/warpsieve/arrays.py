@@ -104,7 +104,8 @@ class DeviceArray:
 
     def write(self, values) -> None:
         """Replaces the contents; values are broadcast to the shape and must fit the type."""
-        values = np.asarray(values)
+        # A number of Python has no type of its own: numpy refuses it if the type of the array cannot hold it.
+        values = np.array(values, self.dtype) if isinstance(values, int) else np.asarray(values)
         if not np.can_cast(values.dtype, self.dtype, "same_kind"):
             raise TypeError(f"values of `{values.dtype}` cannot be written to an array of `{self.dtype}`")
         values = np.broadcast_to(values, self.shape).astype(self.dtype)

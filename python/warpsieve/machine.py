@@ -11,7 +11,7 @@ import numpy as np
 from . import _native
 from .arguments import Arguments
 from .arrays import DeviceArray
-from .errors import CheckError, LaunchError
+from .errors import AccessError, CheckError, Error, FaultError, LaunchError, StoppedError
 from .results import Run
 
 
@@ -66,6 +66,8 @@ class Machine:
         # Addresses to free. The garbage collector adds them at any time, also within a call of the machine.
         self._discarded: list[int] = []
         self._failed = 0
+        # Error after which no launch can run.
+        self._stopped: Error | None = None
         # Kernels of other compilers, by what these compilers keep.
         self._kernels: dict[object, Kernel] = {}
         self.last: Run | None = None
@@ -134,8 +136,15 @@ class Machine:
         return Run(self._native.report())
 
     def close(self) -> Run | None:
-        """Completes all files, frees all memory, and returns the counts of all launches; ``None`` if it was closed."""
-        result = self._native.close()
+        """Completes all files and returns the counts of all launches; ``None`` if the machine was closed before.
+
+        If a launch made an illegal access or operation, raises its error again.
+        """
+        try:
+            result = self._native.close()
+        except Error as error:
+            # The error of the launch again, with the files that were completed nevertheless.
+            raise error if self._stopped is None else type(self._stopped)(str(error)) from None
         run = result and Run(result)
         if run and len(run.failed) > self._failed:
             raise CheckError("check failed:\n" + "\n".join(run.failed[self._failed :]))
@@ -173,7 +182,11 @@ class Machine:
         self._native.write(address, data)
 
     def _launch(self, module: int, kernel: str, grid, block, shared_bytes: int, arguments: list[bytes]) -> Run:
-        run = Run(self._native.launch(module, kernel, grid, block, shared_bytes, arguments))
+        try:
+            run = Run(self._native.launch(module, kernel, grid, block, shared_bytes, arguments))
+        except (AccessError, FaultError, StoppedError) as error:
+            self._stopped = self._stopped or error
+            raise
         self.last = run
         if len(run.failed) > self._failed:
             new = run.failed[self._failed :]
