@@ -9,7 +9,7 @@ const EXAMPLES: [(&str, &str, &str); 2] =
 
 #[test]
 fn the_page_about_python_shows_the_examples_and_their_output() {
-    let parts = EXAMPLES.iter().flat_map(|(file, program, run)| {
+    let parts = EXAMPLES.into_iter().flat_map(|(file, program, run)| {
         let text = shown(&format!("python/examples/{file}.py"), "python");
         [Part { name: program, text }, Part { name: run, text: output(file, run) }]
     });
