@@ -39,7 +39,6 @@ mod report;
 mod reproduce;
 mod run;
 pub mod soak;
-mod summary;
 mod sweep;
 mod trace;
 mod watchdog;

@@ -7,13 +7,11 @@ use std::process;
 
 use input::{escape_hidden, shorten, visible_line};
 pub(super) use input::{format_count, noun};
-use miette::{GraphicalReportHandler, GraphicalTheme, IntoDiagnostic, Report, WrapErr};
+use miette::{GraphicalTheme, IntoDiagnostic, Report, WrapErr};
 use terminal_size::{Width, terminal_size_of};
-use textwrap::{Options, WordSeparator, WordSplitter};
 use trace::Warning;
-use warpsieve::limit::{self, LimitedReport};
-use warpsieve::run::HostTime;
-pub(super) use warpsieve::text::format_thousands;
+use warpsieve::limit;
+pub(super) use warpsieve::text::{folded_within, format_thousands, host};
 use waves::atomic_file::AtomicFile;
 
 /// Prints a result, with all terminal control characters escaped. A pipe that its reader closes early is not
@@ -98,15 +96,8 @@ pub(super) fn warn(warnings: &[Warning]) {
 pub(super) fn print_report(report: &Report) {
     let in_colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let theme = if in_colour { GraphicalTheme::unicode() } else { GraphicalTheme::none() };
-    // A message stays on one line: terminals wrap it, and redirected output can be searched.
-    let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_wrap_lines(false);
-    let mut text = String::new();
-    let limited = LimitedReport::of(report.as_ref());
-    match handler.render_report(&mut text, &limited) {
-        // The text is already free of control characters, so the remaining ones are the renderer's colors.
-        Ok(()) => complain_as_is(&[text.trim_end(), &limited.more().unwrap_or_default()].join("\n\n")),
-        Err(_) => print_error(&limited.to_string()),
-    }
+    // The text is already free of control characters, so the remaining ones are the renderer's colors.
+    complain_as_is(&limit::render(report.as_ref(), theme));
 }
 
 /// Returns the maximal width of text on stdout: on a terminal `COLUMNS` or else the terminal's width;
@@ -127,18 +118,6 @@ fn width_of(wanted: Option<usize>, has: Option<usize>) -> usize {
 /// columns.
 pub(super) fn wrap_text(line: &str, indent: usize) -> String {
     folded_within(width(), line, indent)
-}
-
-/// Wraps a line that is wider than `most` columns. Continuation lines are indented by `indent` columns.
-pub(super) fn folded_within(most: usize, line: &str, indent: usize) -> String {
-    if line.chars().count() <= most {
-        return line.to_owned();
-    }
-    let indent = " ".repeat(indent);
-    let options =
-        Options::new(most.max(indent.len() + MIN_WRAPPED_WIDTH)).subsequent_indent(&indent).break_words(false);
-    let options = options.word_separator(WordSeparator::AsciiSpace).word_splitter(WordSplitter::NoHyphenation);
-    textwrap::fill(line, options)
 }
 
 /// Returns a table with columns aligned by spaces, the last one unpadded. If it is wider than the terminal,
@@ -235,18 +214,8 @@ pub(super) fn total(widths: &[usize], gap: &str) -> usize {
     widths.iter().sum::<usize>() + gap.len() * widths.len().saturating_sub(1)
 }
 
-/// Formats the wall time and CPU time of an activity, and its rate per second of CPU time. Other programs
-/// on the host hardly affect CPU time.
-pub(super) fn host(time: HostTime, count: u64, what: &str) -> [String; 3] {
-    let [wall, cpu] = [time.wall, time.cpu].map(|time| time.as_secs_f64());
-    let rate = format_thousands((count as f64 / cpu.max(1e-6)) as u64);
-    [format!("{wall:.2} s"), format!("{cpu:.2} s of CPU"), format!("{rate} {what}/s of CPU")]
-}
-
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]
@@ -308,24 +277,11 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_wrapped_at_blanks_alone_and_only_where_it_is_wider_than_the_terminal() {
-        let line = "note: a-word-that-is-longer-than-twenty and others";
-        assert_eq!(folded_within(usize::MAX, line, 2), line);
-        assert_eq!(folded_within(24, line, 2), "note:\n  a-word-that-is-longer-than-twenty\n  and others");
-    }
-
-    #[test]
     fn the_width_is_what_the_user_wants_or_what_the_terminal_has() {
         assert_eq!(width_of(None, Some(80)), 80);
         assert_eq!(width_of(Some(60), Some(80)), 60);
         assert_eq!(width_of(Some(0), Some(80)), 80);
         assert_eq!(width_of(Some(60), None), 60);
         assert_eq!(width_of(None, None), usize::MAX);
-    }
-
-    #[test]
-    fn a_rate_is_of_cpu_time() {
-        let time = HostTime { wall: Duration::from_secs(4), cpu: Duration::from_secs(2) };
-        assert_eq!(host(time, 3_000, "cycles"), ["4.00 s", "2.00 s of CPU", "1,500 cycles/s of CPU"]);
     }
 }

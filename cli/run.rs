@@ -16,7 +16,6 @@ use super::explain::sources::Sources;
 use super::files::Files;
 use super::progress::ProgressLine;
 use super::report::{self, single};
-use super::summary::Summary;
 use super::{Exit, interrupt, output};
 use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::crash;
@@ -27,6 +26,7 @@ use warpsieve::run::{
     WaveOptions,
 };
 use warpsieve::statistics::{StatisticsTable, of_run};
+use warpsieve::summary::Summary;
 
 pub(super) fn run(arguments: &RunArguments) -> Result<Exit, Report> {
     let RunArguments { launch, ptx, simulation } = arguments;
@@ -136,7 +136,8 @@ fn report_results(
     report.written.extend(written);
     if !arguments.quiet {
         let energy = energy.as_ref().filter(|_| arguments.energy);
-        let summary = Summary { launch: file, resolved, report: &report, energy }.to_string();
+        let width = output::width();
+        let summary = Summary { launch: file, resolved, report: &report, energy, width }.to_string();
         // If the statistics go to stdout, nothing else does, since a program reads them.
         if is_taken { output::print_error(&summary) } else { output::print(&summary)? }
     }

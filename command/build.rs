@@ -1,4 +1,4 @@
-//! Tests that need Slurm, Chromium or nvcc are ignored where these programs are missing.
+//! Tests that need Slurm, Chromium, nvcc or the Python package are ignored where these are missing.
 
 use std::env;
 use std::path::Path;
@@ -11,13 +11,14 @@ fn main() {
         ("has_slurm", ["slurmctld", "slurmd", "munged", "sbatch"].iter().all(|tool| has(tool))),
         ("has_chromium", has("chromium")),
         ("has_nvcc", has_nvcc || env::var_os("NVCC").is_some()),
+        ("has_python", env::var_os("WARPSIEVE_PYTHON").is_some()),
     ] {
         println!("cargo::rustc-check-cfg=cfg({name})");
         if is_there {
             println!("cargo::rustc-cfg={name}");
         }
     }
-    for variable in ["NVCC", "PATH"] {
+    for variable in ["NVCC", "PATH", "WARPSIEVE_PYTHON"] {
         println!("cargo::rerun-if-env-changed={variable}");
     }
     for place in ["/usr/sbin", "/usr/bin"] {

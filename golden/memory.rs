@@ -103,6 +103,14 @@ impl FlatMemory {
         Ok(())
     }
 
+    /// Removes the buffer at address `base`, if there is one, with its read-only ranges.
+    pub fn remove(&mut self, base: u64) {
+        if let Some(at) = self.buffers.iter().position(|buffer| buffer.base == base) {
+            let removed = self.buffers.remove(at);
+            self.read_only.retain(|range| range.end <= removed.base || removed.end() <= range.start);
+        }
+    }
+
     /// Makes a range of bytes read-only for kernels, as constants are. The host can still write them.
     pub fn protect(&mut self, bytes: Range<u64>) {
         self.read_only.push(bytes);

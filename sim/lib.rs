@@ -9,6 +9,7 @@
 //! | [`launch`]   | launch files: buffers, kernels, expected results                            |
 //! | [`run`]      | runs a launch file on a machine and verifies the results                    |
 //! | [`statistics`]| statistics of a run: their keys, values and meanings                       |
+//! | [`summary`]  | results of a run as a table for people                                       |
 //! | [`check`]    | golden twins in lockstep with the L1s, SM dueling and the sharing tracker   |
 //! | [`bank`]     | a single L2 bank whose ports the caller drives                              |
 //! | [`dram`]     | the DRAM channels alone, driven by a trace of requests                      |
@@ -33,5 +34,6 @@ pub mod optimize;
 pub mod readers;
 pub mod run;
 pub mod statistics;
+pub mod summary;
 pub mod text;
 pub mod trace;

@@ -8,7 +8,8 @@ use std::ops::Range;
 
 use input::{escape_hidden, shorten};
 use miette::{
-    Diagnostic, LabeledSpan, MietteError, MietteSpanContents, Severity, SourceCode, SourceSpan, SpanContents,
+    Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError, MietteSpanContents, Severity,
+    SourceCode, SourceSpan, SpanContents,
 };
 
 /// Maximum number of printed list entries.
@@ -21,6 +22,19 @@ const BEHIND: usize = 160;
 const MAX_LINES: usize = 8;
 /// Maximum length of a chain of error causes.
 const MAX_CAUSES: usize = 16;
+
+/// Formats an error, each problem with an excerpt of its file.
+#[must_use]
+pub fn render(report: &dyn Diagnostic, theme: GraphicalTheme) -> String {
+    // A message stays on one line: terminals wrap it, and redirected output can be searched.
+    let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_wrap_lines(false);
+    let mut text = String::new();
+    let limited = LimitedReport::of(report);
+    match handler.render_report(&mut text, &limited) {
+        Ok(()) => [text.trim_end(), &limited.more().unwrap_or_default()].join("\n\n").trim_end().to_owned(),
+        Err(_) => limited.to_string(),
+    }
+}
 
 /// Formats the first entries of a list, followed by the number of omitted entries of type `what`.
 #[must_use]

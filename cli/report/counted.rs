@@ -8,12 +8,12 @@ use rtl::l1::loads::LoadStats;
 use rtl::l1::stats::L1Stats;
 use rtl::sm::StallReason;
 use warpsieve::run::{LoadCounters, RunReport, Totals, ratio};
+use warpsieve::summary::reasons;
 
 use super::super::dictionary::stages;
 use super::super::explain::changes::{class_name, meaning};
 use super::super::explain::sources::Sources;
 use super::super::output::format_thousands;
-use super::super::summary::reasons;
 use super::html::{bar, percent, spark, table, text};
 
 /// Returns a table of the load instructions, each with its source line.

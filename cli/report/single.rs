@@ -8,9 +8,9 @@ use miette::Report;
 use papers::measured::BlockEnergy;
 use warpsieve::config::ResolvedMachine;
 use warpsieve::run::{Outcome, RunReport, Verdict};
+use warpsieve::summary::Summary;
 
 use super::super::explain::sources::Sources;
-use super::super::summary::Summary;
 use super::html::Section;
 use super::{counted, course, html, machine};
 
@@ -47,7 +47,7 @@ pub fn page(ran: &ReportedRun<'_>) -> Result<String, Report> {
 }
 
 fn summary_of<'a>(ran: &ReportedRun<'a>) -> Summary<'a> {
-    Summary { launch: ran.file, resolved: ran.resolved, report: ran.report, energy: None }
+    Summary { launch: ran.file, resolved: ran.resolved, report: ran.report, energy: None, width: usize::MAX }
 }
 
 /// Returns the sections with the counts of a run. The prefix `at` makes their ids unique.

@@ -120,10 +120,11 @@ pub fn implement(input: &DeriveInput) -> Result<TokenStream> {
         _ => return Err(Error::new(input.span(), "only a struct has counters")),
     };
     let OfStruct { has, sums } = OfStruct::parse(input)?;
-    let (mut adds, mut counts, mut groups) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut adds, mut subtracts, mut counts, mut groups) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for field in fields {
         let of = OfField::parse(field)?;
-        adds.push(add(field));
+        adds.push(combine(field, &quote!(+=), &quote!(add)));
+        subtracts.push(combine(field, &quote!(-=), &quote!(subtract)));
         if !of.is_skipped {
             let list = if matches!(held(&field.ty), Holds::Count) { &mut counts } else { &mut groups };
             list.push(listed(field, &of)?);
@@ -139,6 +140,9 @@ pub fn implement(input: &DeriveInput) -> Result<TokenStream> {
             type Has = #has;
             fn add(&mut self, other: &Self) {
                 #(#adds)*
+            }
+            fn subtract(&mut self, other: &Self) {
+                #(#subtracts)*
             }
             fn list(&self, has: &Self::Has, to: &mut dyn ::rtl::kernel::CounterReader) {
                 let _ = has;
@@ -161,13 +165,15 @@ fn summed(value: &Expr) -> TokenStream {
     }
 }
 
-/// Returns code that adds a field of another instance.
-fn add(field: &Field) -> TokenStream {
+/// Returns code that changes a field by that of another instance: counts by an operator, groups by a method.
+fn combine(field: &Field, operator: &TokenStream, method: &TokenStream) -> TokenStream {
     let name = &field.ident;
     match held(&field.ty) {
-        Holds::Count => quote! { self.#name += other.#name; },
-        Holds::Array => quote! { self.#name.iter_mut().zip(other.#name).for_each(|(own, other)| *own += other); },
-        Holds::Group => quote! { ::rtl::kernel::Counted::add(&mut self.#name, &other.#name); },
+        Holds::Count => quote! { self.#name #operator other.#name; },
+        Holds::Array => {
+            quote! { self.#name.iter_mut().zip(other.#name).for_each(|(own, other)| *own #operator other); }
+        }
+        Holds::Group => quote! { ::rtl::kernel::Counted::#method(&mut self.#name, &other.#name); },
     }
 }
 

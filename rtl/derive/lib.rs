@@ -25,7 +25,7 @@ mod watched;
 use proc_macro::TokenStream;
 use syn::{DeriveInput, ItemTrait, LitStr, parse_macro_input};
 
-/// Implements `Counted`: lists the counters of a struct, and adds the counters of another instance.
+/// Implements `Counted`: lists the counters of a struct, and adds and subtracts the counters of another instance.
 ///
 /// A field of type `u64` is a counter. An array of `u64` is a histogram or, with `by`, one counter per
 /// variant of an enum. Any other field is a group: a struct that also derives `Counted`. The doc comment of a
@@ -47,7 +47,7 @@ use syn::{DeriveInput, ItemTrait, LitStr, parse_macro_input};
 /// | `each = CONDITION`   | with `by`: null if the condition on `has` and `reason` is false                 |
 /// | `nsight = "..."`     | metric of Nsight Compute that counts the same events                            |
 /// | `summary`            | shown in the summary of a run, in a row of its outermost group                  |
-/// | `skip`               | added, but never listed                                                         |
+/// | `skip`               | added and subtracted, but never listed                                          |
 #[proc_macro_derive(Counted, attributes(counted))]
 pub fn counted(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);

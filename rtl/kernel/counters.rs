@@ -142,6 +142,8 @@ pub trait Counted: Copy + Default {
     type Has;
     /// Adds the counters of another unit.
     fn add(&mut self, other: &Self);
+    /// Subtracts earlier counters of the same unit.
+    fn subtract(&mut self, other: &Self);
     /// Lists the counters.
     fn list(&self, has: &Self::Has, to: &mut dyn CounterReader);
 
@@ -463,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn units_are_added_field_by_field() {
+    fn units_are_added_and_subtracted_field_by_field() {
         let twice = Stats::total(&[STATS, STATS]);
         let expected = Stats {
             hits: 2,
@@ -477,6 +479,9 @@ mod tests {
         };
         assert_eq!(twice, expected);
         assert_eq!(Stats::total(&[]), Stats::default());
+        let mut once = twice;
+        once.subtract(&STATS);
+        assert_eq!(once, STATS);
     }
 
     #[test]

@@ -218,6 +218,11 @@ impl Machine {
         self.net.settle(tick);
     }
 
+    /// Like [`Self::settle`] for all blocks but the cores. The machine can go on afterward.
+    pub fn settle_memory(&mut self, tick: u64) {
+        self.net.settle_others(self.kinds.cores, tick);
+    }
+
     /// Replaces all of memory by the memory of a trace, in which each word encodes its address.
     pub fn record_memory(&mut self) {
         let burst_bits = self.config.burst_bits();

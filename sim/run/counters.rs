@@ -254,6 +254,39 @@ impl Counters {
         }
     }
 
+    /// Returns the counts since an earlier state of the same machine.
+    pub(super) fn since(&self, earlier: &Self) -> Self {
+        fn units<C: Counted>(now: &[C], earlier: &[C]) -> Vec<C> {
+            let mut counts = now.to_vec();
+            counts.iter_mut().zip(earlier).for_each(|(now, earlier)| now.subtract(earlier));
+            counts
+        }
+        let idle = self.idle.iter().enumerate().map(|(i, idle)| idle - earlier.idle.get(i).copied().unwrap_or(0));
+        Self {
+            cycles: self.cycles - earlier.cycles,
+            schedulers: self.schedulers,
+            core_khz: self.core_khz,
+            dram_khz: self.dram_khz,
+            cores: units(&self.cores, &earlier.cores),
+            stalls: units(&self.stalls, &earlier.stalls),
+            idle: idle.collect(),
+            icache: units(&self.icache, &earlier.icache),
+            l1: units(&self.l1, &earlier.l1),
+            stages: units(&self.stages, &earlier.stages),
+            const_cache: units(&self.const_cache, &earlier.const_cache),
+            texture_cache: units(&self.texture_cache, &earlier.texture_cache),
+            l2: units(&self.l2, &earlier.l2),
+            dram: units(&self.dram, &earlier.dram),
+            requests: units(&self.requests, &earlier.requests),
+            replies: units(&self.replies, &earlier.replies),
+            recalls: units(&self.recalls, &earlier.recalls),
+            recall_acks: units(&self.recall_acks, &earlier.recall_acks),
+            trackers: units(&self.trackers, &earlier.trackers),
+            forwards: units(&self.forwards, &earlier.forwards),
+            answers: units(&self.answers, &earlier.answers),
+        }
+    }
+
     /// Sums the counters over the units of each kind.
     #[must_use]
     pub fn totals(&self) -> Totals {

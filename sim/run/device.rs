@@ -9,21 +9,24 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use golden::interp;
+use golden::memory::FlatMemory;
 use isa::program::{Addresses, Param, Program};
 use ptx::Source;
 use ptx::data::{ModuleData, data};
 use ptx::lower::PreparedModule;
-use rtl::l1::stats::L1Stats;
-use rtl::l2::L2Stats;
 use rtl::machine::{Machine, MachineConfig};
 use rtl::sm::{AddressMap, FaultKind, InstructionStore, KernelImage, LaunchError, NamedRange, occupancy};
 use thiserror::Error;
 
-use super::counters::Totals;
+use super::compared::Part;
+use super::counters::Counters;
 use super::drive::{Drive, Launch, StopReason};
+use super::loads::{self, LoadCounters};
 use super::modules::{ALIGNMENT, FIRST_ADDRESS};
 use super::steps::Place;
-use super::{Outcome, Progress, RunError, RunOptions, RunReport};
+use super::verify::{Compared, RUNAWAY, Shadow, interpret_and_compare};
+use super::{HostTime, Outcome, Progress, RunError, RunOptions, RunReport};
 
 /// Alignment of the code of a kernel in bytes.
 const CODE_ALIGNMENT: u64 = 128;
@@ -42,8 +45,17 @@ pub struct Device<'o> {
     /// Lowest address of the code, which is placed from the end of memory downward.
     code: u64,
     launches: u64,
+    /// Kernel of the last launch, and the state of the counters before it.
+    last: Option<(String, Earlier)>,
     /// Reason why the machine cannot continue.
     stopped: Option<StopReason>,
+}
+
+/// State of the counters before a launch.
+struct Earlier {
+    counters: Counters,
+    loads: Vec<LoadCounters>,
+    simulating: HostTime,
 }
 
 /// PTX file that is loaded into a device.
@@ -57,6 +69,8 @@ struct DeviceModule {
 /// Kernel that is ready to launch on a [`Device`].
 #[derive(Clone, Debug)]
 pub struct DeviceKernel {
+    /// Program for the functional interpreter, with virtual registers.
+    interpreted: Arc<Program>,
     /// Program with allocated registers.
     program: Program,
     /// Address of the first instruction.
@@ -142,6 +156,21 @@ pub enum DeviceError {
     Earlier,
 }
 
+impl LaunchCounts {
+    fn of(counters: &Counters) -> Self {
+        let totals = counters.totals();
+        Self {
+            cycles: counters.cycles,
+            warp_instructions: totals.cores.warp_instructions,
+            l1_loads: totals.l1.accesses,
+            l1_hits: totals.l1.hits,
+            l2_reads: totals.l2.accesses,
+            l2_hits: totals.l2.hits,
+            dram_bytes: totals.dram.bytes,
+        }
+    }
+}
+
 impl<'o> Device<'o> {
     /// Creates an idle machine without memory contents. `path` is the program in error messages.
     ///
@@ -149,7 +178,6 @@ impl<'o> Device<'o> {
     /// If an output of the options cannot be opened, or if an option needs all launches in advance.
     pub fn new(path: PathBuf, config: &MachineConfig, options: &'o RunOptions) -> Result<Self, RunError> {
         let refused = [
-            (options.check, "`--check`: the golden models need all buffers in advance"),
             (options.checkpoints.write.is_some(), "`--checkpoint`: the state of the program is not saved"),
             (options.checkpoints.resume.is_some(), "`--resume`: the state of the program is not saved"),
             (config.l1.bypass.profile().is_some(), "an L1 bypass with a profile: it needs all launches in advance"),
@@ -157,8 +185,10 @@ impl<'o> Device<'o> {
         if let Some((_, what)) = refused.into_iter().find(|(is_given, _)| *is_given) {
             return Err(RunError::input(&path, &format!("a host program cannot be run with {what}")));
         }
+        let shadow = || Shadow::new(FlatMemory::new(), config).map_err(|e| RunError::input(&path, &e));
+        let shadow = options.check.then(shadow).transpose()?;
         Ok(Self {
-            drive: Drive::new(Machine::new(config), None, options)?,
+            drive: Drive::new(Machine::new(config), shadow, options)?,
             config: config.clone(),
             path,
             ranges: BTreeMap::new(),
@@ -166,6 +196,7 @@ impl<'o> Device<'o> {
             modules: Vec::new(),
             code: memory_end(config),
             launches: 0,
+            last: None,
             stopped: None,
         })
     }
@@ -205,9 +236,13 @@ impl<'o> Device<'o> {
         self.ranges.range(..=address).next_back().map(|(_, range)| range).filter(|range| address < range.end())
     }
 
+    fn shadow(&mut self) -> Option<&mut Shadow> {
+        self.drive.observers.shadow.as_mut()
+    }
+
     /// Allocates memory at the lowest free multiple of `alignment`, a power of two, that is at least `least`.
     /// At least one byte after it stays free, so that an access past its end does not reach the next
-    /// allocation. Returns `None` if the memory is exhausted.
+    /// allocation. No two allocations at a time may have the same name. Returns `None` if the memory is exhausted.
     pub fn allocate(&mut self, name: &str, bytes: u64, alignment: u64, least: u64) -> Option<u64> {
         let alignment = alignment.max(ALIGNMENT);
         let mut start = least.max(FIRST_ADDRESS).checked_next_multiple_of(alignment)?;
@@ -221,6 +256,10 @@ impl<'o> Device<'o> {
             return None;
         }
         self.drive.machine.map(start, bytes).ok()?;
+        if self.drive.observers.shadow.is_some() {
+            let contents = self.drive.machine.read_memory(start, bytes as usize).ok()?;
+            self.shadow()?.place(name, start, contents).ok()?;
+        }
         self.ranges.insert(start, NamedRange { name: name.to_owned(), start, bytes });
         self.map = None;
         Some(start)
@@ -229,6 +268,9 @@ impl<'o> Device<'o> {
     /// Frees the allocation that starts at an address; false if there is none.
     pub fn free(&mut self, address: u64) -> bool {
         self.map = None;
+        if let Some(shadow) = self.shadow() {
+            shadow.remove(address);
+        }
         self.ranges.remove(&address).is_some()
     }
 
@@ -247,7 +289,8 @@ impl<'o> Device<'o> {
     /// If the bytes are not all in one allocation.
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
         self.expect_allocated(address, bytes.len())?;
-        self.drive.machine.write_memory(address, bytes).map_err(|e| e.to_string())
+        self.drive.machine.write_memory(address, bytes).map_err(|e| e.to_string())?;
+        self.shadow().map_or(Ok(()), |shadow| shadow.wrote(address, bytes))
     }
 
     fn expect_allocated(&self, address: u64, bytes: usize) -> Result<(), String> {
@@ -285,6 +328,10 @@ impl<'o> Device<'o> {
                 self.write(address, &block.bytes).map_err(|e| RunError::input(&self.path, &e))?;
             }
         }
+        let constants = addresses.constants..addresses.constants + data.constants.bytes.len() as u64;
+        if let Some(shadow) = self.shadow().filter(|_| !constants.is_empty()) {
+            shadow.protect(constants);
+        }
         self.modules.push(DeviceModule { source, data, addresses, kernels: BTreeMap::new() });
         Ok(self.modules.len() - 1)
     }
@@ -297,7 +344,10 @@ impl<'o> Device<'o> {
 
     /// Frees the variables of all modules and all other allocations, and forgets the modules.
     pub fn reset(&mut self) {
-        self.ranges.clear();
+        let addresses: Vec<u64> = self.ranges.keys().copied().collect();
+        for address in addresses {
+            self.free(address);
+        }
         self.modules.clear();
         self.map = None;
         self.code = memory_end(&self.config);
@@ -308,6 +358,14 @@ impl<'o> Device<'o> {
     pub fn source(&self, module: usize) -> (&str, &str) {
         let source = &self.modules[module].source;
         (&source.name, &source.text)
+    }
+
+    /// Returns the names of a module's kernels, in the order of the text.
+    ///
+    /// # Errors
+    /// If the text is invalid.
+    pub fn kernels(&self, module: usize) -> Result<Vec<String>, RunError> {
+        Ok(self.modules[module].source.kernels()?)
     }
 
     /// Returns all variables of a module.
@@ -342,7 +400,8 @@ impl<'o> Device<'o> {
         let mut program = PreparedModule::new(source, &parsed)?.lower(name)?;
         let bad = |e: &dyn std::fmt::Display| RunError::input(&self.path, &e);
         program.link(addresses).map_err(|e| bad(&e))?;
-        let program = isa::alloc::allocate(&program).map_err(|e| bad(&e))?;
+        let interpreted = Arc::new(program);
+        let program = isa::alloc::allocate(&interpreted).map_err(|e| bad(&e))?;
         let code = match &self.config.sm.icache {
             InstructionStore::Cache(icache) => {
                 let bytes = program.insts.len() as u64 * u64::from(icache.instruction_bytes);
@@ -355,7 +414,7 @@ impl<'o> Device<'o> {
             }
             _ => 0,
         };
-        let kernel = Arc::new(DeviceKernel { program, code });
+        let kernel = Arc::new(DeviceKernel { interpreted, program, code });
         self.modules[module].kernels.insert(name.to_owned(), kernel.clone());
         Ok(kernel)
     }
@@ -386,16 +445,38 @@ impl<'o> Device<'o> {
         }
         let DeviceLaunch { grid, block, shared_bytes, params } = launch;
         let (program, map) = (kernel.program.clone(), self.address_map());
+        let interpreted_params = params.clone();
         let image = KernelImage::new(program, params, grid, block, shared_bytes, self.launches, map)?;
         occupancy(&self.config.sm, &image)?;
         let local = self.place_local_memory(&image)?;
         let image = Arc::new(image.with_local(local).with_code(kernel.code));
-        let before = (self.cycles(), Totals::of(&self.drive.machine));
+        let counters = self.drive.counters_now();
+        let (loads, simulating) = (self.drive.loads().to_vec(), self.drive.simulating());
         let (name, path) = (&*kernel.program.name, &*self.path);
+        self.last = Some((name.to_owned(), Earlier { counters, loads, simulating }));
         let launch = Launch { name, place: Place::default(), image: &image, path, is_broken: &|| false };
         self.launches += 1;
-        match self.drive.launch(&launch, progress, |_, _| Ok(())) {
-            Ok(()) => Ok(self.counts_since(&before)),
+        let compared = self.ranges.values().map(|range| Compared {
+            what: "buffer",
+            name: &range.name,
+            address: range.start,
+            bytes: range.bytes as usize,
+        });
+        let compared: Vec<_> = if self.drive.observers.shadow.is_some() { compared.collect() } else { Vec::new() };
+        let interpreted = interp::Launch {
+            program: &kernel.interpreted,
+            grid,
+            block,
+            dynamic_shared: shared_bytes,
+            params: &interpreted_params,
+            max_instructions: RUNAWAY,
+        };
+        let ran = self.drive.launch(&launch, progress, |shadow, machine| {
+            let parts = |i: usize| vec![Part::whole(compared[i].name)];
+            interpret_and_compare(shadow, &interpreted, &image, machine, &compared, &parts)
+        });
+        match ran {
+            Ok(()) => Ok(LaunchCounts::of(&self.counters_of_last())),
             Err(stop) => {
                 let error = match &stop {
                     StopReason::Error(RunError::NoProgress(waiting)) => DeviceError::Stopped(waiting.clone()),
@@ -419,18 +500,41 @@ impl<'o> Device<'o> {
         }
     }
 
-    fn counts_since(&self, (start, before): &(u64, Totals)) -> LaunchCounts {
-        let after = Totals::of(&self.drive.machine);
-        let (L1Stats { accesses, hits, .. }, L2Stats { accesses: reads, hits: read_hits, .. }) = (after.l1, after.l2);
-        LaunchCounts {
-            cycles: self.drive.finished() - start,
-            warp_instructions: after.cores.warp_instructions - before.cores.warp_instructions,
-            l1_loads: accesses - before.l1.accesses,
-            l1_hits: hits - before.l1.hits,
-            l2_reads: reads - before.l2.accesses,
-            l2_hits: read_hits - before.l2.hits,
-            dram_bytes: after.dram.bytes - before.dram.bytes,
+    /// Returns the counters of the last launch.
+    fn counters_of_last(&mut self) -> Counters {
+        let now = self.drive.counters_at_end();
+        self.last.as_ref().map(|(_, earlier)| now.since(&earlier.counters)).unwrap_or(now)
+    }
+
+    /// Returns the report of all launches so far.
+    ///
+    /// # Errors
+    /// If a launch stopped the machine.
+    pub fn report(&mut self) -> Result<RunReport, DeviceError> {
+        if self.stopped.is_some() {
+            return Err(DeviceError::Earlier);
         }
+        Ok(self.drive.report())
+    }
+
+    /// Returns the report of the last launch; an empty one if there is none. The verdict of the checks and the notes
+    /// are those of all launches so far.
+    ///
+    /// # Errors
+    /// If a launch stopped the machine.
+    pub fn last_report(&mut self) -> Result<RunReport, DeviceError> {
+        let report = self.report()?;
+        let Some((name, earlier)) = &self.last else { return Ok(report) };
+        let HostTime { wall, cpu } = report.simulating;
+        let simulating = HostTime { wall: wall - earlier.simulating.wall, cpu: cpu - earlier.simulating.cpu };
+        Ok(RunReport {
+            kernels: vec![(name.clone(), 1)],
+            warp_limits: report.warp_limits.into_iter().filter(|(limited, _)| limited == name).collect(),
+            counters: report.counters.since(&earlier.counters),
+            loads: loads::since(&report.loads, &earlier.loads),
+            simulating,
+            ..report
+        })
     }
 
     /// Maps local memory for all warp slots behind the last allocation, as runs of launch files do.

@@ -167,11 +167,6 @@ impl<'o> Drive<'o> {
         Ok(Self { place, launched, idle, kernels, warp_limits, loads, watches, goes_on: true, ..drive })
     }
 
-    /// Core cycle in which the last launch ended.
-    pub(super) fn finished(&self) -> u64 {
-        self.finished
-    }
-
     /// Number of finished launches.
     pub(super) fn finished_launches(&self) -> u64 {
         self.launched
@@ -196,6 +191,52 @@ impl<'o> Drive<'o> {
         checkpoint::write(path, &self.options.checkpoints.identity, self.cycles(), &state)?;
         self.saved = true;
         Ok(())
+    }
+
+    /// Returns the counters before the current cycle, while the machine is idle.
+    pub(super) fn counters_now(&mut self) -> Counters {
+        let cycle = self.cycles();
+        self.counters(cycle, self.stalls_before(cycle))
+    }
+
+    /// Returns the counters before the end of the last launch, while the machine is idle.
+    pub(super) fn counters_at_end(&mut self) -> Counters {
+        self.counters(self.finished, self.stalls.clone())
+    }
+
+    fn counters(&mut self, cycle: u64, stalls: Vec<StallCycles>) -> Counters {
+        self.machine.settle_memory(self.sim.tick());
+        Counters::gather(&self.machine, cycle, stalls, self.idle.cycles.clone())
+    }
+
+    /// Returns the report of the finished launches, while the machine is idle.
+    pub(super) fn report(&mut self) -> RunReport {
+        let counters = self.counters_at_end();
+        let shadow = self.observers.shadow.as_ref();
+        let failed = shadow.map(|shadow| shadow.reports().to_vec()).unwrap_or_default();
+        let [order_notes, undefined_notes] =
+            shadow.map(|shadow| [shadow.order_notes(), shadow.undefined_notes()]).unwrap_or_default();
+        let verdict = verdict(failed, shadow.is_some(), true, [&order_notes, &undefined_notes]);
+        RunReport {
+            verdict,
+            kernels: self.kernels.clone(),
+            warp_limits: self.warp_limits.clone(),
+            counters,
+            loads: self.loads.clone(),
+            simulating: self.simulating,
+            notes: [order_notes, undefined_notes].concat(),
+            ..RunReport::default()
+        }
+    }
+
+    /// Returns the counters of each load instruction so far.
+    pub(super) fn loads(&self) -> &[LoadCounters] {
+        &self.loads
+    }
+
+    /// Returns the host time of the simulation so far.
+    pub(super) fn simulating(&self) -> HostTime {
+        self.simulating
     }
 
     /// Ends the run. `ran` is the result of its launches. If all launches finished, `conclude` is called with
@@ -241,13 +282,7 @@ impl<'o> Drive<'o> {
         if let Some(shadow) = shadow {
             failed.extend(shadow.finish(&self.machine, is_done));
         }
-        let verdict = match (failed.is_empty(), is_checked) {
-            (false, _) => Verdict::Failed(failed),
-            (true, true) if is_done && !undefined_notes.is_empty() => Verdict::Undefined,
-            (true, true) if is_done && order_notes.is_empty() => Verdict::Passed,
-            (true, true) if is_done => Verdict::OrderDependent,
-            (true, _) => Verdict::Off,
-        };
+        let verdict = verdict(failed, is_checked, is_done, [&order_notes, &undefined_notes]);
         let failure = what_failed(&outcome, &verdict);
         let at = (self.sim.tick(), cycles);
         let (mut written, mut notes) = self.observers.close_wave(failure.as_deref(), at, &self.machine)?;
@@ -517,6 +552,23 @@ impl<'o> Drive<'o> {
             report.push_str(&format!("  {queue}\n"));
         }
         report
+    }
+}
+
+/// Returns the verdict of a run with these failed checks, and these notes about results that depend on the order of
+/// warps and about undefined registers.
+fn verdict(
+    failed: Vec<String>,
+    is_checked: bool,
+    is_done: bool,
+    [order_notes, undefined_notes]: [&[String]; 2],
+) -> Verdict {
+    match (failed.is_empty(), is_checked) {
+        (false, _) => Verdict::Failed(failed),
+        (true, true) if is_done && !undefined_notes.is_empty() => Verdict::Undefined,
+        (true, true) if is_done && order_notes.is_empty() => Verdict::Passed,
+        (true, true) if is_done => Verdict::OrderDependent,
+        (true, _) => Verdict::Off,
     }
 }
 

@@ -40,3 +40,15 @@ pub(super) fn add(loads: &mut Vec<LoadCounters>, kernel: &str, image: &KernelIma
         }
     }
 }
+
+/// Returns the counters since an earlier state, without loads that were not executed since.
+pub(super) fn since(loads: &[LoadCounters], earlier: &[LoadCounters]) -> Vec<LoadCounters> {
+    let mut loads = loads.to_vec();
+    for load in &mut loads {
+        if let Some(known) = earlier.iter().find(|known| known.pc == load.pc && known.kernel == load.kernel) {
+            load.stats.subtract(&known.stats);
+        }
+    }
+    loads.retain(|load| load.stats.accesses > 0);
+    loads
+}

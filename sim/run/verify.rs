@@ -2,6 +2,7 @@
 //! memory model and of the DRAM commands, and the launch file's expected results.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use golden::dram::checker::Checker;
@@ -30,7 +31,7 @@ use crate::dram::judge;
 use crate::launch::View;
 
 /// Number of thread instructions after which the interpreter aborts a launch.
-const RUNAWAY: u64 = 1 << 40;
+pub(super) const RUNAWAY: u64 = 1 << 40;
 /// Maximum number of reported mismatches; the rest is only counted.
 const MAX_REPORTS: usize = 8;
 
@@ -220,6 +221,22 @@ impl Shadow {
         }
     }
 
+    /// Adds memory with these contents.
+    pub(super) fn place(&mut self, name: &str, address: u64, bytes: Vec<u8>) -> Result<(), String> {
+        self.model.wrote(address, bytes.len());
+        self.memory.place(name, address, bytes).map_err(|e| e.to_string())
+    }
+
+    /// Removes the memory that starts at an address.
+    pub(super) fn remove(&mut self, address: u64) {
+        self.memory.remove(address);
+    }
+
+    /// Makes memory read-only for kernels.
+    pub(super) fn protect(&mut self, bytes: Range<u64>) {
+        self.memory.protect(bytes);
+    }
+
     /// Updates the models after the host has written a buffer.
     pub(super) fn wrote(&mut self, address: u64, bytes: &[u8]) -> Result<(), String> {
         for (at, byte) in (address..).zip(bytes) {
@@ -299,35 +316,87 @@ fn push(texts: &mut Vec<String>, more: &mut u64, text: String) {
     }
 }
 
-/// Runs a launch on the functional interpreter and compares all memory. Results that depend on the order of
-/// warps become notes, and the interpreter then continues with the machine's memory.
+/// Buffer or variable that is compared after a launch.
+pub(super) struct Compared<'c> {
+    /// Kind of object in messages: buffer or variable.
+    pub(super) what: &'static str,
+    pub(super) name: &'c str,
+    pub(super) address: u64,
+    pub(super) bytes: usize,
+}
+
+impl Compared<'_> {
+    fn read(&self, machine: &Machine) -> Result<Vec<u8>, String> {
+        machine.read_memory(self.address, self.bytes).map_err(|e| e.to_string())
+    }
+}
+
+/// Returns every buffer and variable of a launch file.
+fn all_of(prepared: &PreparedLaunch) -> Vec<Compared<'_>> {
+    let buffers = prepared.file.buffers.iter().zip(&prepared.addresses).map(|(buffer, &address)| Compared {
+        what: "buffer",
+        name: &buffer.name,
+        address,
+        bytes: buffer.bytes(),
+    });
+    let regions = prepared.regions.iter().map(|region| Compared {
+        what: "variable",
+        name: &region.name,
+        address: region.address,
+        bytes: region.bytes.len(),
+    });
+    buffers.chain(regions).collect()
+}
+
+/// Runs a launch of a launch file on the functional interpreter and compares all memory, buffers by the rules of
+/// their outputs.
 pub(super) fn interpret(
     shadow: &mut Shadow,
     kernel: &Kernel,
     machine: &Machine,
     prepared: &PreparedLaunch,
 ) -> Result<(), String> {
+    let (all, buffers) = (all_of(prepared), prepared.file.buffers.len());
+    let parts = |i: usize| match i < buffers {
+        true => compared::parts(&prepared.file, i),
+        false => vec![Part::whole(all[i].name)],
+    };
+    interpret_and_compare(shadow, &interpreted(kernel), &kernel.image, machine, &all, &parts)
+}
+
+/// Runs a launch on the functional interpreter and compares all memory. `parts` returns the sections of a buffer or
+/// variable by its number. Results that depend on the order of warps become notes, and the interpreter then continues
+/// with the machine's memory.
+pub(super) fn interpret_and_compare(
+    shadow: &mut Shadow,
+    launch: &interp::Launch<'_>,
+    image: &KernelImage,
+    machine: &Machine,
+    all: &[Compared<'_>],
+    parts: &dyn Fn(usize) -> Vec<Part>,
+) -> Result<(), String> {
     let config = machine.config();
-    let ctas = occupancy(&config.sm, &kernel.image).map_err(|e| e.to_string())? as usize;
-    let (launch, sms) = (interpreted(kernel), Sms { count: config.num_sms as usize, ctas });
+    let ctas = occupancy(&config.sm, image).map_err(|e| e.to_string())? as usize;
+    let sms = Sms { count: config.num_sms as usize, ctas };
     let before = shadow.memory.clone();
-    let ran = interp::run_finding_undefined(&launch, sms, &mut shadow.memory);
+    let ran = interp::run_finding_undefined(launch, sms, &mut shadow.memory);
     let (ran, undefined) = ran.map_err(|e| e.to_string())?;
     undefined.iter().for_each(|read| shadow.note_undefined(read));
-    let mut disputed = disputed(&shadow.memory, machine, prepared)?;
-    orders::ask(&mut disputed, &launch, sms, &before, ran.thread_instructions);
+    let mut disputed = disputed(&shadow.memory, machine, all, parts)?;
+    orders::ask(&mut disputed, launch, sms, &before, ran.thread_instructions);
+    let kernel = &launch.program.name;
     for one in &disputed {
         if let Some(mismatch) = one.mismatch() {
-            let (kernel, what, name) = (&kernel.name, one.what, &one.part.name);
+            let (what, name) = (one.what, &one.part.name);
             shadow.report(format!(
                 "after kernel `{kernel}`, {what} `{name}` differs from the functional interpreter's:\n{mismatch}"
             ));
         }
     }
-    let notes: Vec<_> = disputed.iter().filter_map(|one| one.dependence(&kernel.name)).collect();
+    let notes: Vec<_> = disputed.iter().filter_map(|one| one.dependence(kernel)).collect();
     if !notes.is_empty() {
-        for (name, bytes) in held(machine, prepared)? {
-            shadow.memory.replace(name, &bytes);
+        for one in all {
+            shadow.memory.replace(one.name, &one.read(machine)?);
         }
     }
     let (known, more) = &mut shadow.order_notes;
@@ -336,33 +405,21 @@ pub(super) fn interpret(
 }
 
 /// Returns the sections in which the machine and `memory` differ.
-fn disputed(memory: &FlatMemory, machine: &Machine, prepared: &PreparedLaunch) -> Result<Vec<Difference>, String> {
+fn disputed(
+    memory: &FlatMemory,
+    machine: &Machine,
+    all: &[Compared<'_>],
+    parts: &dyn Fn(usize) -> Vec<Part>,
+) -> Result<Vec<Difference>, String> {
     let mut disputed = Vec::new();
-    for (i, buffer) in prepared.file.buffers.iter().enumerate() {
-        let read = machine.read_memory(prepared.addresses[i], buffer.bytes()).map_err(|e| e.to_string())?;
-        let Some(golden) = memory.buffer(&buffer.name) else { continue };
-        if read == golden.bytes {
-            continue;
+    for (i, one) in all.iter().enumerate() {
+        let read = one.read(machine)?;
+        let Some(golden) = memory.buffer(one.name).filter(|golden| read != golden.bytes) else { continue };
+        for part in parts(i) {
+            disputed.extend(Difference::new(one.what, one.name, part, &read, &golden.bytes));
         }
-        for part in compared::parts(&prepared.file, i) {
-            disputed.extend(Difference::new("buffer", &buffer.name, part, &read, &golden.bytes));
-        }
-    }
-    for region in &prepared.regions {
-        let Some(golden) = memory.buffer(&region.name) else { continue };
-        let read = machine.read_memory(region.address, region.bytes.len()).map_err(|e| e.to_string())?;
-        disputed.extend(Difference::new("variable", &region.name, Part::whole(&region.name), &read, &golden.bytes));
     }
     Ok(disputed)
-}
-
-/// Reads every buffer and variable from the machine.
-fn held<'p>(machine: &Machine, prepared: &'p PreparedLaunch) -> Result<Vec<(&'p str, Vec<u8>)>, String> {
-    let buffers = prepared.file.buffers.iter().zip(&prepared.addresses);
-    let buffers = buffers.map(|(buffer, address)| (&*buffer.name, *address, buffer.bytes()));
-    let regions = prepared.regions.iter().map(|region| (&*region.name, region.address, region.bytes.len()));
-    let read = |(name, address, bytes)| Ok((name, machine.read_memory(address, bytes).map_err(|e| e.to_string())?));
-    buffers.chain(regions).map(read).collect()
 }
 
 /// Creates the memory with all buffers and variables before the first launch.

@@ -103,6 +103,15 @@ fn a_program_with_a_static_runtime_or_without_ptx_is_refused() {
 }
 
 #[test]
+#[cfg_attr(not(has_nvcc), ignore = "nvcc is not installed")]
+fn every_launch_of_a_program_can_be_checked() {
+    for name in ["reduction", "streams", "bfs"] {
+        let CommandResult { out, .. } = passes(name, &[], &["--check"]);
+        assert!(out.contains("  check         passed\n"), "{name}: {out}");
+    }
+}
+
+#[test]
 fn a_program_without_kernels_keeps_its_status_and_output() {
     let CommandResult { status, out, err } =
         warpsieve(&["exec", "--quiet", "--", "/bin/sh", "-c", "echo done; exit 7"]);
@@ -114,7 +123,7 @@ fn a_program_without_kernels_keeps_its_status_and_output() {
 #[test]
 fn what_cannot_run_is_refused() {
     warpsieve(&["exec", "--", "/nowhere/program"]).refused(&["/nowhere/program: ", "cannot be read"]);
-    for option in [&["--check"][..], &["--checkpoint", "never.bin"], &["--resume", "kernels/vadd/vadd.ptx"]] {
+    for option in [&["--checkpoint", "never.bin"][..], &["--resume", "kernels/vadd/vadd.ptx"]] {
         let ended = warpsieve(&[&["exec"], option, &["--", "/bin/true"]].concat());
         ended.refused(&["a host program cannot be run with", option[0]]);
     }

@@ -19,6 +19,7 @@
 //! | profiles, and figures written as files                            | `profile`    |
 //! | the bypass compiler: PTX in and out, reports, errors, figures     | `optimize`   |
 //! | PTX files: listings, and instructions that cannot run             | `ptx`        |
+//! | the tests of the Python package                                   | `python`     |
 //! | the output of `list`, `config`, `counters`, `completions`, `man`  | `print`      |
 //! | a sweep as a job array of Slurm                                   | `slurm`      |
 //! | short soak tests, and their list                                  | `soak`       |
@@ -52,6 +53,7 @@ mod pipeline;
 mod print;
 mod profile;
 mod ptx;
+mod python;
 mod replay;
 mod report;
 mod reproduce;

@@ -11,6 +11,7 @@
 //! | the book lists every page; an excerpt of code is up to date           | `book`          |
 //! | functions of the CUDA runtime that programs can call                  | `cuda`          |
 //! | the examples do what their pages say                                  | `examples`      |
+//! | the examples in Python, and what they print                           | `python`        |
 //! | unknown, unused and unclosed markers of generated text are rejected   | `parts`         |
 //! | links and paths in the documents lead to existing files               | `links`         |
 //! | each block has ports and latency, each component a twin and a bench   | `map`           |
@@ -26,6 +27,7 @@ mod examples;
 mod generated;
 mod links;
 mod map;
+mod python;
 mod testpoints;
 mod tour;
 

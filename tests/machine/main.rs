@@ -19,6 +19,7 @@
 //! | counters sum up                                                              | `statistics` |
 //! | cycle limit, and programs that make no progress                              | `endings`    |
 //! | operations of the host between launches                                      | `host`       |
+//! | launches of a host program: checks, counts of each, memory that is freed     | `device`     |
 //! | matrix products, with and without tensor pipes                               | `tensor`     |
 //! | arguments as kernels read them; rejected launches and illegal operations     | `arguments`  |
 //! | traces: replay, export, rejected files                                       | `replay`     |
@@ -28,6 +29,7 @@ mod accel_sim;
 mod arguments;
 mod atomics;
 mod designs;
+mod device;
 mod endings;
 mod evaluation;
 mod exports;

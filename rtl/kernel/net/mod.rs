@@ -422,9 +422,20 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
 
     /// Charges the cycles that blocks have slept and not counted yet, up to `tick`, that of the last edge.
     pub fn settle(&mut self, tick: u64) {
-        for (kind, shown) in self.board.kinds.iter_mut().zip(&self.shown) {
+        self.settle_kinds(tick, None);
+    }
+
+    /// Like [`Self::settle`] for all blocks but those of one kind.
+    pub fn settle_others<B>(&mut self, but: Family<B>, tick: u64) {
+        self.settle_kinds(tick, Some(but.0));
+    }
+
+    fn settle_kinds(&mut self, tick: u64, but: Option<usize>) {
+        for (number, (kind, shown)) in self.board.kinds.iter_mut().zip(&self.shown).enumerate() {
             let domain = shown.places.first().map_or(0, |place| usize::from(place.domain));
-            kind.settle(tick / u64::from(self.periods[domain]) + 1);
+            if Some(number) != but {
+                kind.settle(tick / u64::from(self.periods[domain]) + 1);
+            }
         }
     }
 

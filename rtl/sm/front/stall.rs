@@ -85,6 +85,10 @@ impl Counted for StallCycles {
         self.0.iter_mut().zip(other.0).for_each(|(own, other)| *own += other);
     }
 
+    fn subtract(&mut self, other: &Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(own, other)| *own -= other);
+    }
+
     fn list(&self, fetches_miss: &bool, to: &mut dyn CounterReader) {
         let issued = "Scheduler cycles in which an instruction was issued; a warp of 64 lanes may take one per half.";
         let issued = Key::new("issued", issued).in_unit(Quantity::Cycles).nsight("smsp__issue_active.sum");

@@ -1,4 +1,4 @@
-//! Prints the results of a run as one table for people.
+//! Formats the results of a run as one table for people.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,11 +12,11 @@ use rtl::l1::stats::L1Stats;
 use rtl::l2::{L2Config, L2Stats};
 use rtl::sm::{InstructionStats, StallReason};
 
-use super::output::{self, folded_within, format_count, format_thousands};
-use warpsieve::config::ResolvedMachine;
-use warpsieve::estimate::{Energy, Unit};
-use warpsieve::run::{Counters, Evictions, NO_EVICTIONS, Outcome, RunReport, Verdict, ratio};
-use warpsieve::statistics::of_run;
+use crate::config::ResolvedMachine;
+use crate::estimate::{Energy, Unit};
+use crate::run::{Counters, Evictions, NO_EVICTIONS, Outcome, RunReport, Verdict, ratio};
+use crate::statistics::of_run;
+use crate::text::{folded_within, format_count, format_thousands, host};
 
 /// Number of stall reasons printed; the statistics have all.
 const REASONS_SHOWN: usize = 4;
@@ -26,25 +26,33 @@ const LEVELS_SHOWN: usize = 2;
 const MIN_SHOWN: f64 = 0.001;
 
 /// Results of a run, to be printed as a table.
-pub(super) struct Summary<'a> {
+#[derive(Clone, Copy, Debug)]
+pub struct Summary<'a> {
+    /// Launch file, trace or program.
     pub launch: &'a Path,
+    /// Machine of the run.
     pub resolved: &'a ResolvedMachine,
+    /// Results of the run.
     pub report: &'a RunReport,
     /// Energy of the run, if it is to be printed.
     pub energy: Option<&'a Energy>,
+    /// Maximal width of a line in characters.
+    pub width: usize,
 }
 
 /// Label of a row, and its cells.
-pub(super) type Row = (&'static str, Vec<String>);
+pub type Row = (&'static str, Vec<String>);
 
 impl Summary<'_> {
     /// Returns the names of the machine and its designs.
+    #[must_use]
     pub fn machine(&self) -> String {
         let machine = std::iter::once(&self.resolved.machine.name).chain(&self.resolved.designs);
         machine.map(String::as_str).collect::<Vec<_>>().join(" + ")
     }
 
     /// Returns the rows of the counts.
+    #[must_use]
     pub fn counted(&self) -> Vec<Row> {
         let RunReport { kernels, warp_limits, counters, .. } = self.report;
         let launched = kernels.iter().map(|(name, launches)| match launches {
@@ -98,6 +106,7 @@ impl Summary<'_> {
     }
 
     /// Returns the rows of the checks and of an early end.
+    #[must_use]
     pub fn judged(&self) -> Vec<Row> {
         let check = match self.report.verdict {
             Verdict::Off => "off: nothing to compare with",
@@ -116,22 +125,22 @@ impl Summary<'_> {
 
 impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let RunReport { counters, simulating, written, .. } = self.report;
+        let (RunReport { counters, simulating, written, .. }, width) = (self.report, self.width);
         let name = format!("{} on {}", self.launch.display(), self.machine());
         writeln!(f, "{}", visible_line(&name))?;
-        self.counted().iter().try_for_each(|(label, cells)| row(f, label, cells))?;
+        self.counted().iter().try_for_each(|(label, cells)| row(f, width, label, cells))?;
         if let Some(energy) = self.energy {
-            row(f, "energy", &joules(energy.dynamic_pj, energy.leakage_pj))?;
-            energy.blocks.iter().try_for_each(|unit| units(f, unit, 1, energy.pj()))?;
+            row(f, width, "energy", &joules(energy.dynamic_pj, energy.leakage_pj))?;
+            energy.blocks.iter().try_for_each(|unit| units(f, (unit, 1), energy.pj(), width))?;
         }
-        self.judged().iter().try_for_each(|(label, cells)| row(f, label, cells))?;
-        row(f, "host", &output::host(*simulating, counters.cycles, "cycles"))?;
-        written.iter().try_for_each(|path| row(f, "wrote", &[path.display().to_string()]))
+        self.judged().iter().try_for_each(|(label, cells)| row(f, width, label, cells))?;
+        row(f, width, "host", &host(*simulating, counters.cycles, "cycles"))?;
+        written.iter().try_for_each(|path| row(f, width, "wrote", &[path.display().to_string()]))
     }
 }
 
-fn row(f: &mut fmt::Formatter<'_>, label: &str, cells: &[String]) -> fmt::Result {
-    lines(output::width(), label, cells).iter().try_for_each(|line| writeln!(f, "{line}"))
+fn row(f: &mut fmt::Formatter<'_>, width: usize, label: &str, cells: &[String]) -> fmt::Result {
+    lines(width, label, cells).iter().try_for_each(|line| writeln!(f, "{line}"))
 }
 
 /// Returns the lines of a row, more than one if the terminal is narrow.
@@ -152,7 +161,8 @@ fn lines(width: usize, label: &str, cells: &[String]) -> Vec<String> {
 }
 
 /// Returns the nonzero cycles by reason, summed over all units, the largest first.
-pub(super) fn reasons(refusals: impl Iterator<Item = (&'static str, u64)>) -> Vec<(&'static str, u64)> {
+#[must_use]
+pub fn reasons(refusals: impl Iterator<Item = (&'static str, u64)>) -> Vec<(&'static str, u64)> {
     let mut reasons: BTreeMap<_, u64> = BTreeMap::new();
     refusals
         .filter(|&(_, cycles)| cycles > 0)
@@ -172,7 +182,7 @@ fn refusals(label: &'static str, refusals: impl Iterator<Item = (&'static str, u
 
 /// Prints the row of a group of blocks and the rows of the blocks inside, if their share of the energy is
 /// large enough.
-fn units(f: &mut fmt::Formatter<'_>, unit: &Unit, depth: usize, whole_pj: f64) -> fmt::Result {
+fn units(f: &mut fmt::Formatter<'_>, (unit, depth): (&Unit, usize), whole_pj: f64, width: usize) -> fmt::Result {
     if unit.dynamic_pj + unit.leakage_pj < MIN_SHOWN * whole_pj {
         return Ok(());
     }
@@ -181,9 +191,9 @@ fn units(f: &mut fmt::Formatter<'_>, unit: &Unit, depth: usize, whole_pj: f64) -
         units => format!("{} x {units}", unit.block),
     };
     let label = format!("{:indent$}{name}", "", indent = 2 * depth);
-    writeln!(f, "{}", unit_line(output::width(), &label, &joules(unit.dynamic_pj, unit.leakage_pj)))?;
+    writeln!(f, "{}", unit_line(width, &label, &joules(unit.dynamic_pj, unit.leakage_pj)))?;
     if depth < LEVELS_SHOWN {
-        unit.children.iter().try_for_each(|child| units(f, child, depth + 1, whole_pj))?;
+        unit.children.iter().try_for_each(|child| units(f, (child, depth + 1), whole_pj, width))?;
     }
     Ok(())
 }
