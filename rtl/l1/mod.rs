@@ -21,3 +21,4 @@ mod tag_store;
 pub mod tags;
 mod ticket;
 pub mod watch;
+pub mod word_banks;

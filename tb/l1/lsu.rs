@@ -14,7 +14,7 @@
 //! | all of the above with decoupled tags and other replacement policies                    | `decoupled_tags_*` |
 //! | recalled lines are dropped, at once or on arrival, unless modified                     | `random_programs_*` |
 //! | the same instructions contend as in the twin, and contending loads bypass if they miss | `random_programs_*` |
-//! | all of the above with up to four lines of a load served per cycle                      | `random_programs_on_several_*` |
+//! | all of the above with up to four lines of a load served per cycle, and word banks      | `random_programs_on_several_*` |
 //! | each outcome, refusal and combination of failing conditions occurs                     | `random_programs_reach_*` |
 //! | each status occurs with each kind of arrival, under every L1D scheme                   | `soak::coverage::random_l1ds_*` |
 
@@ -38,7 +38,9 @@ use rtl::l1::bypass::contention::{Contentious, Warps};
 use rtl::l1::bypass::none::NoScheme;
 use rtl::l1::bypass::pdp::PdpConfig;
 use rtl::l1::cache::CacheId;
-use rtl::l1::config::{CacheConfig, FailOrder, Fetch, L1Config, LsuConfig, Organisation, StoreHit};
+use rtl::l1::config::{
+    BanksConfig, CacheConfig, FailOrder, Fetch, L1Config, LsuConfig, Organisation, StoreHit, WordBanksConfig,
+};
 use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use rtl::l1::mrpb::{DrainOrder, MrpbConfig, StallBypass};
 use rtl::l1::stats::L1Stats;
@@ -137,6 +139,10 @@ fn wide_case(seed: u64, length: usize) -> Case {
         l1.bypass = NoScheme {}.into();
     }
     l1.lookups = pick(2, [2, 4, 4]);
+    let tag_bank_bits = if l1.lookups == 2 { vec![vec![7, 9]] } else { WordBanksConfig::default().tag_bank_bits };
+    if pick(4, [0, 0, 1]) == 1 {
+        l1.banks = BanksConfig::Words(WordBanksConfig { tag_bank_bits });
+    }
     case.lsu.access_queue = pick(3, [2, 4, 8]);
     case
 }

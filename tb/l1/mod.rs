@@ -21,3 +21,5 @@ mod mrpb;
 mod mshr;
 #[cfg(test)]
 mod sectors;
+#[cfg(test)]
+mod word_banks;

@@ -15,7 +15,7 @@ use rtl::kernel::{
 };
 use rtl::l1::access::{AccessShape, WarpAccess, WarpReply};
 use rtl::l1::bypass::none::NoScheme;
-use rtl::l1::config::{CacheConfig, FailOrder, Fetch, L1Config, LsuConfig, Organisation, StoreHit};
+use rtl::l1::config::{BanksConfig, CacheConfig, FailOrder, Fetch, L1Config, LsuConfig, Organisation, StoreHit};
 use rtl::l1::decoupled::DecoupledConfig;
 use rtl::l1::dueling::{self, DuelingConfig};
 use rtl::l1::lsu::{DuelIo, Lsu, LsuIo, LsuPlace};
@@ -65,6 +65,7 @@ pub fn l1() -> L1Config {
         fail_order: FailOrder::MshrFirst,
         fetch: Fetch::Line,
         lookups: 1,
+        banks: BanksConfig::SECTORS,
         store_hit: StoreHit::Evict,
         bypass: NoScheme {}.into(),
         bypass_sectors: 0,
