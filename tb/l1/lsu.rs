@@ -251,7 +251,14 @@ fn program(case: &Case) -> Vec<WarpAccess> {
             };
             let line = |n: u64| first + (n % count) * stride;
             let (f, ty) = ATOMICS[mix(seed, 14) as usize % ATOMICS.len()];
-            let size_log2 = if kind.is_atomic() { ty.bytes().ilog2() as u8 } else { (mix(seed, 1) % 4) as u8 };
+            // With word banks, the core sends loads of 16 bytes per lane as one access.
+            let can_be_wide = kind == AccessKind::Load && space == MemorySpace::Global;
+            let is_wide = can_be_wide && case.l1.banks.as_words().is_some() && mix(seed, 18).is_multiple_of(4);
+            let size_log2 = match mix(seed, 1) % 4 {
+                _ if kind.is_atomic() => ty.bytes().ilog2() as u8,
+                _ if is_wide => 4,
+                size_log2 => size_log2 as u8,
+            };
             let (base, spread) =
                 (if mix(seed, 9).is_multiple_of(3) { mix(seed, 2) } else { run }, 1 + mix(seed, 3) % 3);
             // Few lines recur, and each lane picks its sector at random.
@@ -283,7 +290,7 @@ fn program(case: &Case) -> Vec<WarpAccess> {
                 resident: Warps::new((mix(seed, 15) % 9) as u8),
                 half: 0,
                 pc: i as u32,
-                beat: u2::new((mix(seed, 16) % 4) as u8),
+                beat: u2::new(if is_wide { 0 } else { (mix(seed, 16) % 4) as u8 }),
                 size_log2,
                 mask,
                 atomic: AtomicOp { f, ty },

@@ -83,9 +83,14 @@ pub fn l1() -> L1Config {
 pub const STREAMING: StreamingConfig =
     StreamingConfig { period: 100, miss_percent: 70, min_accesses: 4, reopen: Reopen::Miss };
 
+/// Returns the widths of the messages between core and LSU.
+fn access_shape() -> AccessShape {
+    AccessShape { addr_bits: ADDR_BITS, pc_bits: 32, halves: 1, counts_warps: true, wide: true }
+}
+
 /// Creates an LSU for tests, with the message widths of this rig.
 pub fn lsu(l1: &L1Config, read_only: [&CacheConfig; 2], lsu: &LsuConfig) -> Lsu {
-    let access = AccessShape { addr_bits: ADDR_BITS, pc_bits: 32, halves: 1, counts_warps: true };
+    let access = access_shape();
     let place = LsuPlace {
         path: "sm3.l1".to_owned(),
         sm: 3,
@@ -114,7 +119,7 @@ impl Links {
     /// Creates channels with a latency of one receiver cycle. `depth` applies to the channels to and from the
     /// core. `periods` are the clock periods of core and memory.
     pub fn new(depth: u32, periods: [u32; 2], line_bytes: u32) -> Self {
-        let access = AccessShape { addr_bits: ADDR_BITS, pc_bits: 32, halves: 1, counts_warps: true };
+        let access = access_shape();
         let packet =
             PacketShape { tracked: false, line_bits: line_bits(line_bytes), line_bytes, sm_bits: 4, partition_bits: 3 };
         let recall = RecallShape { line_bits: packet.line_bits, sm_bits: 4, partition_bits: 3, leaver_bits: 10 };
