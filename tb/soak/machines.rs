@@ -405,7 +405,8 @@ impl Draw {
             let has_masks =
                 self.has("l2.flow.write_miss=byte-mask") || self.is_volta && !self.has("l2.flow.write_miss");
             let sectors = has_masks && self.random.percent(50);
-            self.set("l2.flow.fetch", if sectors { "sectors" } else { "line" });
+            let fetch = if sectors { ["sectors", "sector-pairs"][self.random.below(2) as usize] } else { "line" };
+            self.set("l2.flow.fetch", fetch);
             self.replacement("l2", "region");
             return;
         }
@@ -671,7 +672,7 @@ mod tests {
     use super::*;
 
     fn has_sectors(config: &MachineConfig) -> bool {
-        matches!(&config.l2.flow, FlowConfig::Overlapped(flow) if flow.fetch == FetchUnit::Sectors)
+        matches!(&config.l2.flow, FlowConfig::Overlapped(flow) if flow.fetch != FetchUnit::Line)
     }
 
     /// Feature of a machine: name, and a function that detects it.
