@@ -195,7 +195,7 @@ impl Coalescer {
     }
 
     /// Makes loads of the L1D occupy word banks.
-    pub fn occupy(&mut self, banks: WordBanks) {
+    pub fn set_word_banks(&mut self, banks: WordBanks) {
         self.banks = Some(banks);
     }
 
@@ -694,7 +694,7 @@ mod tests {
     /// Returns the lanes of the requests that leave in each cycle from the one after the load is accepted.
     fn leave_by_cycle(access: &WarpAccess) -> Vec<Vec<u32>> {
         let mut coalescer = Coalescer::new(128, 25, true);
-        coalescer.occupy(WordBanks::new(&WordBanksConfig::default(), 128, 25));
+        coalescer.set_word_banks(WordBanks::new(&WordBanksConfig::default(), 128, 25));
         coalescer.take(access, 3);
         let mut cycles = Vec::new();
         while coalescer.is_busy() {

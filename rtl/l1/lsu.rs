@@ -193,7 +193,7 @@ impl Lsu {
         }
         coalescer.widen(l1.lookups);
         if let Some(words) = l1.banks.as_words() {
-            coalescer.occupy(WordBanks::new(words, l1.line_bytes, place.line_bits));
+            coalescer.set_word_banks(WordBanks::new(words, l1.line_bytes, place.line_bits));
         }
         let [constants, texels] = read_only;
         let mut l1d = cache(place.path.clone(), CacheId::L1d, &l1.cache());

@@ -518,8 +518,8 @@ fn reasons(all: u8) -> Fails {
 mod tests {
     use super::*;
     use crate::config::preset;
-    use rtl::l1::config::{BanksConfig, WordBanksConfig};
     use rtl::l1::bypass::contention::{Contentious, Warps};
+    use rtl::l1::config::{BanksConfig, WordBanksConfig};
 
     /// One set of two ways, two MSHR entries with two merge slots each, and a miss queue of four requests.
     fn l1() -> L1Config {
@@ -657,7 +657,8 @@ mod tests {
 
     #[test]
     fn two_lookups_in_one_tag_bank_are_reported() {
-        let second = |line: u64| Watch { beside: [load_of(line, Outcome::Hit).access, None, None], ..load_of(0, Outcome::Hit) };
+        let second =
+            |line: u64| Watch { beside: [load_of(line, Outcome::Hit).access, None, None], ..load_of(0, Outcome::Hit) };
         for (line, is_refused) in [(1, false), (2, false), (5, true)] {
             assert_eq!(with_word_banks().check_tag_banks(&second(line)).is_err(), is_refused, "line {line}");
         }
