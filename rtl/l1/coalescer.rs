@@ -151,8 +151,8 @@ pub struct Coalescer {
     outputs: u32,
     /// Word banks of the L1D, if it has them.
     banks: Option<WordBanks>,
-    /// Cycles, including the next one, for which the current load occupies the word banks; 0 for other
-    /// instructions.
+    /// Cycles, including the next one, for which the current load occupies the word banks; at least 1. It is 0
+    /// for other instructions.
     left: u6,
     /// Lanes of the current load in each tag bank. Derived from the addresses; kept for simulation speed.
     bank_lanes: [u32; MAX_TAG_BANKS],
@@ -231,7 +231,8 @@ impl Coalescer {
     #[inline(always)]
     pub fn end_cycle(&mut self) {
         if self.banks.is_some() {
-            self.left -= u6::new(u8::from(self.left != u6::default()));
+            // The count ends at 1, as the block may sleep from then on.
+            self.left -= u6::new(u8::from(self.is_counting()));
             self.served = 0;
         }
     }
