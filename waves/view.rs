@@ -53,6 +53,12 @@ pub const BUILT_IN: &[BuiltIn] = &[
         part: Some("mshr.entry[*].awaited"),
         text: include_str!("views/sectors.txt"),
     },
+    BuiltIn {
+        name: "word-banks",
+        block: "l1",
+        part: Some("coalescer.left"),
+        text: include_str!("views/word-banks.txt"),
+    },
     BuiltIn { name: "decoupled", block: "l1", part: Some("tags.free[*]"), text: include_str!("views/decoupled.txt") },
     BuiltIn { name: "prefetch", block: "l1", part: Some("prefetch.armed"), text: include_str!("views/prefetch.txt") },
     BuiltIn {

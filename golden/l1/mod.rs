@@ -1,5 +1,6 @@
 //! Untimed reference models of the coalescer, the L1 data cache (L1D) and the components of the L1D.
 
+pub mod banks;
 pub mod bypass;
 pub mod cache;
 pub mod coalescer;

@@ -43,6 +43,8 @@ impl Outcome {
 #[derive(Debug)]
 pub struct Bank {
     burst_bytes: u32,
+    /// Size of the aligned blocks whose missing bursts are fetched together in bytes.
+    block_bytes: u32,
     /// Bytes of each line that are present.
     lines: BTreeMap<u64, BTreeMap<u32, Origin>>,
     sets: LineSets,
@@ -51,7 +53,12 @@ pub struct Bank {
 impl Bank {
     /// Creates an empty bank with `ways` lines per set.
     pub fn new(index: SetIndex, ways: usize, burst_bytes: u32) -> Self {
-        Self { burst_bytes, lines: BTreeMap::new(), sets: LineSets::new(index, ways) }
+        Self { burst_bytes, block_bytes: burst_bytes, lines: BTreeMap::new(), sets: LineSets::new(index, ways) }
+    }
+
+    /// Fetches, with each burst, the missing bursts of its aligned block of `bytes`, which divides the line.
+    pub fn fetch_blocks(&mut self, bytes: u32) {
+        self.block_bytes = bytes.max(self.burst_bytes);
     }
 
     /// Sets the replacement policy; the default is LRU.
@@ -75,8 +82,10 @@ impl Bank {
             Access::Write(bytes) => (Bytes::new(), Some(bytes)),
             Access::Atomic(bytes) => (sectors_of(bytes), Some(bytes)),
         };
-        let lacking = wanted.iter().filter(|byte| !held.contains_key(byte));
-        outcome.fetched = lacking.map(|byte| byte / self.burst_bytes).collect();
+        let blocks: BTreeSet<u32> =
+            wanted.iter().filter(|byte| !held.contains_key(byte)).map(|byte| byte / self.block_bytes).collect();
+        let bytes = blocks.into_iter().flat_map(|block| block * self.block_bytes..(block + 1) * self.block_bytes);
+        outcome.fetched = bytes.filter(|byte| !held.contains_key(byte)).map(|byte| byte / self.burst_bytes).collect();
         for byte in outcome.fetched.iter().flat_map(|n| n * self.burst_bytes..(n + 1) * self.burst_bytes) {
             held.entry(byte).or_insert(Origin::Memory);
         }
@@ -118,6 +127,15 @@ mod tests {
         let mut bank = bank(64);
         assert_eq!(fetched_sectors(&bank.access(1, &Access::Read(Bytes::from([100])))), [1]);
         assert!(bank.access(1, &Access::Read(Bytes::from([64]))).hit());
+    }
+
+    #[test]
+    fn a_block_of_two_sectors_brings_the_missing_one_of_them() {
+        let mut bank = bank(32);
+        bank.fetch_blocks(64);
+        assert_eq!(fetched_sectors(&bank.access(1, &Access::Read(Bytes::from([40])))), [0, 1]);
+        bank.access(1, &Access::Write((64..96).collect()));
+        assert_eq!(fetched_sectors(&bank.access(1, &Access::Read(Bytes::from([100])))), [3]);
     }
 
     #[test]

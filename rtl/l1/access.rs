@@ -1,7 +1,7 @@
 //! # Messages between an SM core and its LSU
 //! The core sends one memory instruction of 32 lanes and receives one reply. A load or an atomic is answered
 //! with its data, once all lanes have them. A store or a reduction is acknowledged once, when all its lines
-//! have reached the point of coherence.
+//! have reached the point of coherence. A load of 16 bytes per lane is answered in two beats.
 //!
 //! A field without meaning for a kind of access holds stale bits: the sender does not clear it, and the
 //! receiver ignores it.
@@ -81,8 +81,9 @@ pub struct WarpAccess {
     pub pc: u32,
     /// Number of this beat within its instruction.
     pub beat: u2,
-    /// log2 of the bytes per lane: 0 to 3. For atomics 2 or 3, as the type requires.
-    #[payload(width = 2)]
+    /// log2 of the bytes per lane: 0 to 3, or 4 for a load where `wide`. For atomics 2 or 3, as the type
+    /// requires.
+    #[payload(width = 2 + u32::from(shape.wide))]
     pub size_log2: u8,
     /// Mask of the active lanes.
     pub mask: u32,
@@ -133,6 +134,9 @@ pub struct AccessShape {
     pub halves: u32,
     /// True if each access carries the number of resident warps.
     pub counts_warps: bool,
+    /// True if a load can have 16 bytes per lane. It is one access, answered with two replies of 8 bytes per
+    /// lane; otherwise it is two accesses.
+    pub wide: bool,
 }
 
 /// Kind of a reply from the LSU.

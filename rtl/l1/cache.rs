@@ -23,6 +23,9 @@
 //! loads may only hit, because the MSHR and the miss queue have one port each, which the first access uses.
 //! So at most one miss, pending hit, store, atomic or bypass is served per cycle.
 //!
+//! In an L1D with word banks, further loads must lie in other tag banks than the accesses before them. The
+//! coalescer spaces the loads so that each data bank has a cycle for each of their words (`word_banks.rs`).
+//!
 //! Part of `rtl/l1/lsu.rs`.
 //! Bench: `tb/l1/lsu.rs`, `tb/l1/cycles.rs` and `tb/l1/streams.rs`.
 
@@ -48,6 +51,7 @@ use super::tag_store::TagStore;
 use super::tags::{LineUse, Probe, Victim};
 use super::ticket;
 use super::watch::{Fail, Outcome, RecallEffect};
+use super::word_banks::WordBanks;
 use crate::cells::line::LineData;
 use crate::cells::line::{LINE_BYTES, SECTOR_BYTES, bytes_of_sectors, sectors_of};
 use crate::choice::CacheGeometry;
@@ -105,9 +109,11 @@ pub(super) struct Cache {
     sectors: Option<SectorStore>,
     /// Loads looked up per cycle.
     lookups: u32,
-    /// Bit mask of the data banks that the last access, and the loads served in the same cycle, have read.
-    /// Meaningless without sectors.
+    /// Bit mask of the sectors that the last access, and the loads served in the same cycle, have read; all
+    /// bits if a modified victim was read. Meaningless without sectors.
     banks: u8,
+    /// Word banks; only in an L1D that has them.
+    word_banks: Option<WordBanks>,
     ways: u32,
     /// Mask of all bytes of a line; `all_sectors` is the mask of all its sectors.
     whole: u128,
@@ -169,6 +175,7 @@ impl Cache {
         let num_sectors = if is_sectored { line_bytes / SECTOR_BYTES } else { 1 };
         let set_way_bits = lines.max(2).next_power_of_two().ilog2();
         let shape = MshrShape { line_bits, set_way_bits, sectors: num_sectors };
+        let of_words = |words| WordBanks::new(words, line_bytes, line_bits);
         Self {
             id,
             fail_order: l1.fail_order,
@@ -177,6 +184,7 @@ impl Cache {
             sectors: is_sectored.then(|| SectorStore::new(&path, (sets, ways), num_sectors, (lookups, is_recalled))),
             lookups,
             banks: 0,
+            word_banks: l1.banks.as_words().filter(|_| id == CacheId::L1d).map(of_words),
             ways,
             whole: u128::MAX >> (LINE_BYTES as u32 - line_bytes),
             all_sectors: sectors_of(line_bytes),
@@ -436,7 +444,7 @@ impl Cache {
             // Read the bytes of the victim now, before the fill overwrites them.
             let here = self.sectors.as_ref().map(|store| bytes_of_sectors(store.peek(set, victim.way).here));
             let data = &self.data.read(at, set_way)[0];
-            self.banks = self.all_sectors;
+            self.banks = u8::MAX;
             queue.push_with(|entry| {
                 entry.kind = MissKind::WriteBack;
                 entry.id = id;
@@ -659,6 +667,7 @@ impl Cache {
             sectors,
             lookups,
             banks: _,
+            word_banks,
             ways: _,
             whole: _,
             all_sectors: _,
@@ -678,7 +687,13 @@ impl Cache {
         if let Some(sectors) = sectors {
             sectors.describe(to);
         }
-        if *lookups > 1 {
+        if let Some(banks) = word_banks {
+            // Each word selects among the rows of the lookups. The tag bank of each request is known from the
+            // coalescer, whose description has the logic.
+            let (words, width) = (banks.words(), data.spec().rows.next_power_of_two().ilog2());
+            to.logic("bank_row", Logic::Mux { ways: *lookups, width: words * width });
+            to.logic("bank_taken", Logic::Gates { count: 2 * (1 << banks.number_bits()) * (lookups - 1) });
+        } else if *lookups > 1 {
             // Each bank reads the row of the lookup that uses its sector. No two lookups may use the same
             // bank.
             let banks = self.all_sectors.count_ones();

@@ -4,6 +4,11 @@
 //! load per cycle (`l1.lookups`), that many requests of a load leave per cycle. Each of them serves lanes
 //! that earlier requests of the cycle did not.
 //!
+//! Where the L1D has word banks (`l1.banks`), the requests of a cycle lie in different tag banks: the lowest
+//! lane of each bank selects its line. The coalescer holds a load of the L1D for as many cycles as it occupies
+//! the banks (`rtl/l1/word_banks.rs`), and emits the last request in the last of them. A load that hits is thus
+//! complete when its last word has been read, and the tags need no more cycles than the coalescer.
+//!
 //! | port   | dir | payload      | contract                                                    |
 //! |--------|-----|--------------|-------------------------------------------------------------|
 //! | `take` | in  | `WarpAccess` | only while idle; at least one lane active                   |
@@ -32,12 +37,14 @@
 //!
 //! Part of `rtl/l1/lsu.rs`.
 
+use arbitrary_int::u6;
 use isa::lanes::AtomicFn;
 use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
 
 use super::access::{AccessKind, LANES, MemorySpace, WarpAccess};
 use super::bypass::contention::Contention;
+use super::word_banks::{MAX_TAG_BANKS, Occupancy, WordBanks};
 use crate::cells::atomic::AtomicOp;
 use crate::cells::line::{LINE_BYTES, SECTOR_BYTES, SECTORS};
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic, Payload};
@@ -142,6 +149,15 @@ pub struct Coalescer {
     by_sector: bool,
     /// Requests of an L1D load emitted per cycle.
     outputs: u32,
+    /// Word banks of the L1D, if it has them.
+    banks: Option<WordBanks>,
+    /// Cycles, including the next one, for which the current load occupies the word banks; at least 1. It is 0
+    /// for other instructions.
+    left: u6,
+    /// Lanes of the current load in each tag bank. Derived from the addresses; kept for simulation speed.
+    bank_lanes: [u32; MAX_TAG_BANKS],
+    /// Lanes in tag banks for which a request has left in this cycle.
+    served: u32,
     /// Test for loads that should not allocate in the L1D, if a scheme uses it.
     contention: Option<Contention>,
     /// True if the current instruction contends.
@@ -164,6 +180,10 @@ impl Coalescer {
             line_bits,
             by_sector,
             outputs: 1,
+            banks: None,
+            left: u6::default(),
+            bank_lanes: [0; MAX_TAG_BANKS],
+            served: 0,
             contention: None,
             contends: false,
         }
@@ -174,11 +194,47 @@ impl Coalescer {
         self.outputs = outputs;
     }
 
+    /// Makes loads of the L1D occupy word banks.
+    pub fn set_word_banks(&mut self, banks: WordBanks) {
+        self.banks = Some(banks);
+    }
+
     /// True if another request may leave in the same cycle as an earlier one.
     #[must_use]
     pub fn has_more(&self) -> bool {
-        let &WarpAccess { kind, space, .. } = &self.access;
-        self.is_busy() && kind == AccessKind::Load && matches!(space, MemorySpace::Global | MemorySpace::Local)
+        is_l1d_load(&self.access) && self.waiting & !self.served != 0 && self.has_request()
+    }
+
+    /// True if a request may leave. The last one of a load stays until the last cycle in which the load
+    /// occupies the word banks.
+    #[must_use]
+    #[inline(always)]
+    pub fn has_request(&self) -> bool {
+        self.is_busy() && (!self.is_counting() || !self.is_last())
+    }
+
+    /// True if the current load occupies the word banks for longer than the next cycle.
+    #[must_use]
+    #[inline(always)]
+    pub fn is_counting(&self) -> bool {
+        self.left > u6::new(1)
+    }
+
+    /// True if the next request serves all lanes that are left.
+    #[inline(never)]
+    fn is_last(&self) -> bool {
+        let leader = self.waiting.trailing_zeros() as usize;
+        self.in_order || self.waiting & !self.units.with(leader, &self.access.address) == 0
+    }
+
+    /// Ends a cycle, after the last request that leaves in it.
+    #[inline(always)]
+    pub fn end_cycle(&mut self) {
+        if self.banks.is_some() {
+            // The count ends at 1, as the block may sleep from then on.
+            self.left -= u6::new(u8::from(self.is_counting()));
+            self.served = 0;
+        }
     }
 
     /// Makes loads carry the result of a contention test.
@@ -212,6 +268,12 @@ impl Coalescer {
         );
         self.waiting = access.mask;
         self.slot = slot;
+        if let Some(banks) = &self.banks {
+            let none = Occupancy { cycles: u6::default(), lanes: [0; MAX_TAG_BANKS] };
+            let is_served = is_l1d_load(access) && !access.uncached;
+            let used = if is_served { banks.occupy(&access.address, access.mask, access.size_log2) } else { none };
+            (self.left, self.bank_lanes) = (used.cycles, used.lanes);
+        }
         self.in_order = is_in_order(&access.address, self.line_log2);
         if !self.in_order || access.space == MemorySpace::Const {
             // Constant memory delivers a word per request, all other memory a line.
@@ -281,7 +343,7 @@ impl Coalescer {
     pub fn emit(&mut self, request: &mut LineAccess) {
         debug_assert!(self.is_busy());
         let access = &self.access;
-        let leader = self.waiting.trailing_zeros() as usize;
+        let leader = (self.waiting & !self.served).trailing_zeros() as usize;
         let first = access.address[leader];
         let line = first >> self.line_log2;
         let lanes = if access.kind.is_atomic() {
@@ -324,6 +386,10 @@ impl Coalescer {
         }
         self.waiting &= !lanes;
         self.next_id = self.next_id.wrapping_add(1);
+        if self.banks.is_some() {
+            let bank = self.bank_lanes.iter().find(|bank| *bank >> leader & 1 != 0);
+            self.served |= bank.copied().unwrap_or(0);
+        }
     }
 
     /// Adds the instruction register and the comparators to the hardware description.
@@ -339,6 +405,10 @@ impl Coalescer {
             line_bits,
             by_sector: _,
             outputs,
+            banks,
+            left,
+            bank_lanes: _,
+            served: _,
             contention,
             contends,
         } = self;
@@ -347,7 +417,8 @@ impl Coalescer {
         to.state("space", access.space);
         to.flag("uncached", access.uncached);
         to.sized("warp", u64::from(access.warp), 6);
-        to.sized("size_log2", u64::from(access.size_log2), 2);
+        // Loads of 16 bytes per lane are whole accesses only where the L1D has word banks.
+        to.sized("size_log2", u64::from(access.size_log2), 2 + u32::from(banks.is_some()));
         to.sized("slot", u64::from(*slot), 6);
         to.bits("waiting", *waiting);
         to.bits("next_id", *next_id);
@@ -373,11 +444,20 @@ impl Coalescer {
         to.logic("place", Logic::Decoder { outputs: lanes * line_bytes });
         to.logic("bytes", Logic::Mux { ways: lanes, width: line_bytes * 8 });
         to.logic("compared", Logic::Mux { ways: 2, width: lanes * line_bytes * 8 });
+        if let Some(banks) = banks {
+            to.bits("left", *left);
+            to.part("banks", |to| banks.describe(to));
+        }
         if let Some(contention) = contention {
             to.flag("contends", *contends);
             to.part("contention", |to| contention.describe(to));
         }
     }
+}
+
+/// True if the access is a load of the L1D or on its bypass path.
+fn is_l1d_load(access: &WarpAccess) -> bool {
+    access.kind == AccessKind::Load && matches!(access.space, MemorySpace::Global | MemorySpace::Local)
 }
 
 /// Memory unit (line or word) that each lane names. Lanes that name the same unit share a request.
@@ -524,6 +604,7 @@ fn put(to: &mut [u8], words: &[[u32; LANES]; 2], lane: usize) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::config::WordBanksConfig;
     use super::*;
 
     fn split(access: WarpAccess) -> Vec<LineAccess> {
@@ -609,6 +690,62 @@ mod tests {
         }
         assert!(!more(AccessKind::Load, MemorySpace::Const) && !more(AccessKind::Load, MemorySpace::Texture));
         assert!(!more(AccessKind::Atomic, MemorySpace::Global) && !more(AccessKind::Reduce, MemorySpace::Global));
+    }
+
+    /// Returns the lanes of the requests that leave in each cycle from the one after the load is accepted.
+    fn leave_by_cycle(access: &WarpAccess) -> Vec<Vec<u32>> {
+        let mut coalescer = Coalescer::new(128, 25, true);
+        coalescer.set_word_banks(WordBanks::new(&WordBanksConfig::default(), 128, 25));
+        coalescer.take(access, 3);
+        let mut cycles = Vec::new();
+        while coalescer.is_busy() {
+            let mut requests = Vec::new();
+            if coalescer.has_request() {
+                let mut line = LineAccess::default();
+                coalescer.emit(&mut line);
+                requests.push(line.lanes);
+                while coalescer.has_more() && requests.len() < 4 {
+                    coalescer.emit(&mut line);
+                    requests.push(line.lanes);
+                }
+            }
+            coalescer.end_cycle();
+            cycles.push(requests);
+        }
+        cycles
+    }
+
+    #[test]
+    fn with_word_banks_the_lines_of_a_cycle_lie_in_different_tag_banks() {
+        // Lines 0, 5 and 15 lie in tag bank 0, lines 1 and 4 in bank 2 and line 2 in bank 3.
+        let lines = [0, 5, 15, 1, 2, 4];
+        let access = load(0b11_1111, |lane| 128 * lines[lane as usize % 6] + 4 * lane);
+        assert_eq!(leave_by_cycle(&access), [vec![0b1, 0b1000, 0b1_0000], vec![0b10, 0b10_0000], vec![0b100]]);
+    }
+
+    #[test]
+    fn with_word_banks_the_last_line_waits_for_the_last_word() {
+        // Three lines in three tag banks, and one word of each in the same data bank.
+        let access = load(0b111, |lane| [0, 128, 256][lane.min(2) as usize]);
+        assert_eq!(leave_by_cycle(&access), [vec![0b1, 0b10], vec![], vec![0b100]]);
+        assert_eq!(leave_by_cycle(&load(u32::MAX, |lane| 4 * lane)), [vec![u32::MAX]]);
+        let wide = WarpAccess { size_log2: 3, ..load(u32::MAX, |lane| 8 * lane) };
+        assert_eq!(leave_by_cycle(&wide), [vec![0xffff], vec![0xffff_0000]]);
+    }
+
+    #[test]
+    fn word_banks_do_not_hold_what_does_not_read_them() {
+        let access = load(0b1111, |lane| 1 << 15 << lane);
+        assert_eq!(leave_by_cycle(&access).len(), 4);
+        for other in [
+            WarpAccess { uncached: true, ..access.clone() },
+            WarpAccess { kind: AccessKind::Store, ..access.clone() },
+            WarpAccess { space: MemorySpace::Texture, ..access.clone() },
+        ] {
+            let requests: Vec<_> = leave_by_cycle(&other).iter().map(Vec::len).collect();
+            let expected = if other.uncached { vec![4] } else { vec![1; 4] };
+            assert_eq!(requests, expected, "{:?} {:?}", other.kind, other.space);
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::dueling::{DuelingConfig, Leaders};
 use super::mrpb::{MrpbConfig, StallBypass};
 use super::prefetch::{PrefetchConfig, PrefetchLimits};
 use super::watch::Fail;
+use super::word_banks::MAX_TAG_BANKS;
 use crate::cells::line::SECTOR_BYTES;
 use crate::choice::CacheGeometry;
 use crate::config::Rules;
@@ -22,6 +23,8 @@ const MAX_BYTES: u64 = 8 << 20;
 /// Largest size in bytes of the tags of a cache; `TAG_BYTES` is the approximate size of one tag.
 const MAX_TAG_BYTES: u64 = 8 << 20;
 const TAG_BYTES: u64 = 16;
+/// Largest number of bits of a tag bank's number.
+const MAX_TAG_BANK_BITS: usize = MAX_TAG_BANKS.ilog2() as usize;
 
 /// Order that selects the reported condition when several conditions refuse a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +68,51 @@ pub enum Fetch {
     Sectors,
 }
 
+/// Banks of the L1D, which limit the lines and words of a load that are read per cycle.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum BanksConfig {
+    /// One data bank per sector of a line. Lines that use different sectors are read in the same cycle.
+    Sectors(SectorBanksConfig),
+    /// 32 data banks of 4-byte words, and tag banks that look up one line each per cycle. A load takes as many
+    /// cycles as the fullest bank has words or lines of it.
+    Words(WordBanksConfig),
+}
+
+/// Parameters of an L1D with one data bank per sector: none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SectorBanksConfig {}
+
+/// Parameters of an L1D with word banks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct WordBanksConfig {
+    /// For each bit of the number of a tag bank: the byte-address bits whose exclusive or it is.
+    pub tag_bank_bits: Vec<Vec<u32>>,
+}
+
+/// Tag banks of an H100, as measured (`silicon/README.md`).
+impl Default for WordBanksConfig {
+    fn default() -> Self {
+        Self { tag_bank_bits: vec![vec![8, 10, 11, 13, 14], vec![7, 8, 9, 10, 12, 13]] }
+    }
+}
+
+impl BanksConfig {
+    /// Banks of the sectors of a line.
+    pub const SECTORS: Self = Self::Sectors(SectorBanksConfig {});
+
+    /// Returns the word banks, if the L1D has them.
+    #[must_use]
+    pub fn as_words(&self) -> Option<&WordBanksConfig> {
+        match self {
+            Self::Sectors(_) => None,
+            Self::Words(words) => Some(words),
+        }
+    }
+}
+
 /// Relation of tags to lines of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -95,9 +143,11 @@ pub struct L1Config {
     pub fail_order: FailOrder,
     /// Amount of data that a miss fetches.
     pub fetch: Fetch,
-    /// Line requests of one load looked up per cycle: 1, 2 or 4. All but the first must hit, and their
-    /// sectors must lie in different data banks.
+    /// Line requests of one load looked up per cycle: 1, 2 or 4. All but the first must hit, and all must lie
+    /// in different banks.
     pub lookups: u32,
+    /// Banks of the data array and of the tags.
+    pub banks: BanksConfig,
     /// Effect of a global store on the copy of its line.
     pub store_hit: StoreHit,
     /// Scheme that selects the loads that bypass the cache.
@@ -160,6 +210,7 @@ impl L1Config {
             "0 fetches the whole line, and a flit carries one sector",
         );
         self.validate_lookups(rules);
+        self.validate_banks(rules);
         self.bypass.validate(self, rules);
         self.prefetch.validate(self, rules);
         rules.group("mrpb", |rules| self.mrpb.validate(rules));
@@ -194,6 +245,20 @@ impl L1Config {
         });
     }
 
+    /// Checks the word banks, if there are any.
+    fn validate_banks(&self, rules: &mut Rules) {
+        let Some(words) = self.banks.as_words() else { return };
+        rules.group("banks", |rules| words.validate(self.line_bytes, rules));
+        let tag_banks = 1 << words.tag_bank_bits.len().min(MAX_TAG_BANK_BITS);
+        rules.expect(
+            self.lookups <= tag_banks,
+            "lookups",
+            self.lookups,
+            &format!("{tag_banks} or less with l1.banks of {tag_banks} tag banks"),
+            "each tag bank looks up one line per cycle",
+        );
+    }
+
     /// Checks `lookups` against everything that must sustain that many loads per cycle.
     fn validate_lookups(&self, rules: &mut Rules) {
         let (lookups, banks) = (self.lookups, self.line_bytes / SECTOR_BYTES);
@@ -225,6 +290,31 @@ impl L1Config {
         ];
         for (_, legal, why) in single.into_iter().filter(|(is_single, ..)| *is_single && lookups > 1) {
             rules.expect(false, "lookups", lookups, legal, why);
+        }
+    }
+}
+
+impl WordBanksConfig {
+    /// Checks the address bits of the tag banks of an L1D with lines of `line_bytes`.
+    fn validate(&self, line_bytes: u32, rules: &mut Rules) {
+        rules.expect(
+            self.tag_bank_bits.len() <= MAX_TAG_BANK_BITS,
+            "tag_bank_bits",
+            format!("a list of {}", self.tag_bank_bits.len()),
+            "a list of 0, 1 or 2: one list of address bits per bit of a bank's number",
+            "at most 4 lines are looked up per cycle",
+        );
+        let lowest = line_bytes.max(1).ilog2();
+        for bits in &self.tag_bank_bits {
+            let is_set = bits.iter().enumerate().all(|(place, bit)| !bits[..place].contains(bit));
+            let is_of_line = bits.iter().all(|bit| (lowest..u64::BITS).contains(bit));
+            rules.expect(
+                !bits.is_empty() && is_set && is_of_line,
+                "tag_bank_bits",
+                format!("{bits:?}"),
+                &format!("different numbers from {lowest} to 63, at least one"),
+                "the tag of a line has one bank, whichever of its bytes is named",
+            );
         }
     }
 }

@@ -39,6 +39,10 @@
 //! that does not qualify ends the series and heads the queue in the next cycle. So requests keep their order,
 //! and none waits longer than with one lookup.
 //!
+//! In an L1D with word banks (`l1.banks`), the requests of a cycle use different tag banks instead. The
+//! coalescer holds each load for as many cycles as it occupies the banks, and accepts the next instruction
+//! after that. Loads that bypass the L1D by their instruction occupy no bank.
+//!
 //! A bypassing load reads its line or, if so configured, only the sectors that it touches (xie2013 section
 //! 4.1). Atomics bypass the L1D in order with the stores; fill path 2 returns the old line.
 //!
@@ -74,6 +78,7 @@ use super::pending::Pending;
 use super::prefetch::PrefetchPlace;
 use super::stages::Stages;
 use super::watch::{NUM_FAILS, Watch};
+use super::word_banks::WordBanks;
 use crate::cells::arbiter::RoundRobin;
 use crate::cells::line::sectors_of;
 use crate::kernel::{AnyEdge, Block, Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic, Rx, Sleep};
@@ -192,6 +197,9 @@ impl Lsu {
             coalescer.test_contention(judge);
         }
         coalescer.widen(l1.lookups);
+        if let Some(words) = l1.banks.as_words() {
+            coalescer.set_word_banks(WordBanks::new(words, l1.line_bytes, place.line_bits));
+        }
         let [constants, texels] = read_only;
         let mut l1d = cache(place.path.clone(), CacheId::L1d, &l1.cache());
         let const_cache = cache(below("const_cache"), CacheId::Const, constants);
@@ -352,6 +360,7 @@ impl Lsu {
                 self.emit_extra(at, left);
             }
         }
+        self.coalescer.end_cycle();
         if left || !had_head {
             self.derived.head_bypasses = self.bypasses();
         }

@@ -22,3 +22,4 @@ mod tag_store;
 pub mod tags;
 mod ticket;
 pub mod watch;
+pub mod word_banks;

@@ -12,7 +12,8 @@
 //! | `take`        | out | `WarpReply`        | frees a row whose lanes are all done            |
 //!
 //! Latency: a row completed in one cycle can be taken in the next. Complete rows are taken round robin,
-//! starting after the row taken last, so that none starves.
+//! starting after the row taken last, so that none starves. A load of 16 bytes per lane is taken in two beats,
+//! and its row is free after the second.
 //!
 //! Part of `rtl/l1/lsu.rs`.
 //! Twin: none; `tb/l1/scoreboard.rs` predicts the replies to the core.
@@ -24,6 +25,11 @@ use serde::{Deserialize, Serialize};
 use super::access::{AccessKind, AccessShape, LANES, WarpAccess, WarpReply, WarpReplyKind};
 use crate::cells::line::{LINE_BYTES, SECTOR_BYTES};
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
+
+/// Largest number of words per lane.
+const MAX_WORDS: usize = 4;
+/// log2 of the largest number of bytes per lane in a reply.
+const REPLY_LOG2: u8 = 3;
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Row {
@@ -39,7 +45,8 @@ struct Row {
     offset: [u8; LANES],
     /// True if lane `i` reads word `i` of its line. Derived from `offset`; kept for simulation speed.
     in_order: bool,
-    data: [[u32; LANES]; 2],
+    /// Words of each lane; the last two are used only by loads of 16 bytes per lane.
+    data: [[u32; LANES]; MAX_WORDS],
     /// Cycles of arrival and of the last lookup, for statistics.
     times: Times,
 }
@@ -90,7 +97,7 @@ impl Pending {
             size_log2: 0,
             offset: [0; LANES],
             in_order: false,
-            data: [[0; LANES]; 2],
+            data: [[0; LANES]; MAX_WORDS],
             times: Times::default(),
         };
         Self {
@@ -174,6 +181,15 @@ impl Pending {
                     row.data[1][lane] = word(line, row.offset[lane] / 4 + 1);
                 }
             }
+            4 => {
+                while todo != 0 {
+                    let lane = todo.trailing_zeros() as usize;
+                    todo &= todo - 1;
+                    for (number, words) in (0..).zip(&mut row.data) {
+                        words[lane] = word(line, row.offset[lane] / 4 + number);
+                    }
+                }
+            }
             narrow => {
                 while todo != 0 {
                     let lane = todo.trailing_zeros() as usize;
@@ -204,7 +220,8 @@ impl Pending {
         self.rows[usize::from(slot)].times.looked_up = cycle;
     }
 
-    /// Frees a complete row and writes its reply. Returns the times of a load, `None` for other kinds.
+    /// Writes the reply of a complete row and frees the row, unless another beat of it follows. Returns the
+    /// times of a load that is answered, `None` otherwise.
     ///
     /// # Panics
     /// If no row is complete.
@@ -212,24 +229,34 @@ impl Pending {
         assert!(self.done != 0, "only a complete row is taken");
         let after = self.done & (u64::MAX << self.last_taken << 1);
         let slot = if after != 0 { after } else { self.done }.trailing_zeros();
-        self.done &= !(1 << slot);
-        self.used &= !(1 << slot);
         self.last_taken = slot as u8;
-        let row = &self.rows[slot as usize];
+        let row = &mut self.rows[slot as usize];
+        let is_wide = row.size_log2 > REPLY_LOG2;
+        let is_last = !is_wide || row.beat != u2::default();
+        if is_last {
+            self.done &= !(1 << slot);
+            self.used &= !(1 << slot);
+        }
         reply.kind = if brings_data(row.kind) { WarpReplyKind::Loaded } else { WarpReplyKind::Stored };
         reply.warp = row.warp;
         reply.half = row.half;
         reply.pc = row.pc;
-        (reply.beat, reply.size_log2) = (row.beat, row.size_log2);
+        (reply.beat, reply.size_log2) = (row.beat, row.size_log2.min(REPLY_LOG2));
         reply.mask = row.mask;
-        reply.data = row.data;
-        (row.kind == AccessKind::Load).then_some(row.times)
+        let [low, high, third, fourth] = &row.data;
+        let words = if is_wide && is_last { [third, fourth] } else { [low, high] };
+        reply.data = words.map(|words| *words);
+        if !is_last {
+            row.beat += u2::new(1);
+        }
+        (row.kind == AccessKind::Load && is_last).then_some(row.times)
     }
 
     /// Adds the rows and their selection logic to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { rows, used, done, last_taken, offset_bits, shape } = self;
         let n = rows.len() as u32;
+        let words = if shape.wide { MAX_WORDS } else { MAX_WORDS / 2 };
         to.sized("used", *used, n);
         to.sized("done", *done, n);
         to.sized("last_taken", u64::from(*last_taken), 6);
@@ -244,11 +271,11 @@ impl Pending {
             to.bits("mask", *mask);
             to.bits("left", *left);
             to.bits("beat", *beat);
-            to.sized("size_log2", u64::from(*size_log2), 2);
+            to.sized("size_log2", u64::from(*size_log2), 2 + u32::from(shape.wide));
             for lane in offset {
                 to.sized("offset", u64::from(*lane), *offset_bits);
             }
-            for word in data.as_flattened() {
+            for word in data[..words].as_flattened() {
                 to.bits("data", *word);
             }
         });
@@ -257,8 +284,8 @@ impl Pending {
         // One port reads the whole row of the reply; another reads the lane offsets of the row that gets
         // bytes.
         let lanes = LANES as u32;
-        let words = rows.first().map_or(0, |row| row.data.as_flattened().len() as u32);
-        to.table_ports(1, n, shape.pc_bits + 3 * lanes + lanes * offset_bits + u32::BITS * words);
+        let data_bits = u32::BITS * lanes * words as u32;
+        to.table_ports(1, n, shape.pc_bits + 3 * lanes + lanes * offset_bits + data_bits);
         to.logic("lanes", Logic::Mux { ways: n, width: lanes * offset_bits });
         // Each lane can select any word of the line.
         to.logic("words", Logic::Mux { ways: (1 << *offset_bits) / 4, width: lanes * u32::BITS });
@@ -289,7 +316,7 @@ fn word(line: &[u8; LINE_BYTES], number: u8) -> u32 {
 mod tests {
     use super::*;
 
-    const SHAPE: AccessShape = AccessShape { addr_bits: 32, pc_bits: 8, halves: 1, counts_warps: false };
+    const SHAPE: AccessShape = AccessShape { addr_bits: 32, pc_bits: 8, halves: 1, counts_warps: false, wide: false };
 
     fn take_reply(pending: &mut Pending) -> WarpReply {
         let mut reply = WarpReply::default();
@@ -328,6 +355,22 @@ mod tests {
             let reply = take_reply(&mut pending);
             assert_eq!((reply.data[0][0], reply.data[1][0]), (low, high));
         }
+    }
+
+    #[test]
+    fn a_load_of_16_bytes_per_lane_is_answered_in_two_beats() {
+        let mut pending = Pending::new(2, 128, AccessShape { wide: true, ..SHAPE });
+        pending.alloc(0, &load(4, 0b11, |lane| 0x90 + 16 * lane), false, 0);
+        pending.deliver(0, 0b11, &line());
+        let first = take_reply(&mut pending);
+        assert_eq!((first.beat.value(), first.size_log2), (0, 3));
+        assert_eq!((first.data[0][0], first.data[1][1]), (0x1312_1110, 0x2726_2524));
+        assert!(pending.has_done() && !pending.is_empty());
+        let mut second = WarpReply::default();
+        assert!(pending.take(&mut second).is_some());
+        assert_eq!((second.beat.value(), second.size_log2), (1, 3));
+        assert_eq!((second.data[0][0], second.data[1][1]), (0x1b1a_1918, 0x2f2e_2d2c));
+        assert!(pending.is_empty());
     }
 
     #[test]

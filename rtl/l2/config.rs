@@ -142,7 +142,7 @@ impl L2Config {
     /// True if a miss fetches sectors instead of a whole line.
     #[must_use]
     pub fn fetches_sectors(&self) -> bool {
-        matches!(&self.flow, FlowConfig::Overlapped(flow) if flow.fetch == FetchUnit::Sectors)
+        matches!(&self.flow, FlowConfig::Overlapped(flow) if flow.fetch != FetchUnit::Line)
     }
 
     /// True if evicted lines are recalled from L1s first.

@@ -509,6 +509,7 @@ fn new_access(config: &MachineConfig) -> AccessShape {
         pc_bits: PC_BITS,
         halves: config.sm.halves(),
         counts_warps: config.l1.bypass.tests_contention(),
+        wide: config.l1.banks.as_words().is_some(),
     }
 }
 
@@ -516,6 +517,9 @@ fn new_core(config: &MachineConfig, sm: usize) -> SmCore {
     let mut core = SmCore::new(&config.sm, &format!("sm{sm}.core"), sm as u32, config.num_sms);
     core.set_throttle(&config.throttle);
     core.set_instruction_cache(config.packets());
+    if config.l1.banks.as_words().is_some() {
+        core.widen_loads();
+    }
     core
 }
 

@@ -285,6 +285,11 @@ impl SmCore {
         }
     }
 
+    /// Makes a load of 16 bytes per lane one access of the LSU, instead of two.
+    pub fn widen_loads(&mut self) {
+        self.address_unit.widen_loads();
+    }
+
     /// Loads a kernel between two launches; returns how many of its CTAs fit on the SM at once.
     ///
     /// # Errors

@@ -3,9 +3,11 @@
 //! outcomes. The events come in the order in which they happened: fill, recall, supply, drain, mode,
 //! accesses. Testbenches and `--check` use this module.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use golden::index::SetIndex;
+use golden::l1::banks::Banks;
 use golden::l1::bypass::bypass_on_stall::BypassOnStall;
 use golden::l1::bypass::{Bypass, CacheInfo, Scheme};
 use golden::l1::cache::{Cache, Config};
@@ -89,6 +91,12 @@ pub struct Lockstep {
     contending: u64,
     /// Instructions of which the L1D has accepted no load, one bit per row of the pending table.
     fresh: u64,
+    /// Word banks of the L1D, if it has them.
+    banks: Option<Banks>,
+    /// Cycles for which the instruction just accepted occupies the word banks.
+    occupied: u64,
+    /// First cycle in which the LSU may accept another instruction.
+    free_from: u64,
 }
 
 /// Maximum number of rows of a pending table.
@@ -158,6 +166,9 @@ impl Lockstep {
             judged: None,
             contending: 0,
             fresh: 0,
+            banks: l1.banks.as_words().map(|words| Banks { tag_bank_bits: words.tag_bank_bits.clone() }),
+            occupied: 0,
+            free_from: 0,
         })
     }
 
@@ -168,13 +179,16 @@ impl Lockstep {
     }
 
     /// Records the instruction that the LSU accepts at the next edge. Has no effect if lines are fetched
-    /// whole and no scheme evaluates contention.
+    /// whole, no scheme evaluates contention and the L1D has no word banks.
     pub fn take(&mut self, access: &WarpAccess) {
         let in_line = u64::from(self.line_bytes - 1);
         self.just_taken = access.address.map(|address| ((address & in_line) / u64::from(SECTOR_BYTES)) as u8);
         let &WarpAccess { kind, space, uncached, resident, mask, address, size_log2, .. } = access;
         let lanes = coalescer::WarpAccess { active: mask, addresses: address, width: 1 << size_log2 };
         let touched = || coalescer::coalesce(&lanes, self.line_bytes as usize).map_or(0, |lines| lines.len());
+        let is_read = kind == AccessKind::Load && !uncached && CacheId::of(space) == CacheId::L1d;
+        let banks = self.banks.as_ref().filter(|_| is_read);
+        self.occupied = banks.map_or(0, |banks| banks.cycles(&lanes, self.line_bytes.into()) as u64);
         let is_judged =
             (kind, space, uncached) == (AccessKind::Load, MemorySpace::Global, false) && resident.value() > 0;
         let l1d = &self.twins[CacheId::L1d as usize];
@@ -271,9 +285,15 @@ impl Lockstep {
             self.check(CacheId::L1d, Event::Reach { cycle }, &TwinOutcome::Done)?;
         }
         seen.accesses().try_for_each(|access| self.access(access))?;
+        self.check_tag_banks(seen)?;
         if let Some(slot) = taken {
             self.part_of[usize::from(slot)] = self.just_taken;
             self.fresh |= 1 << slot;
+            if cycle < self.free_from {
+                let free_from = self.free_from;
+                return Err(format!("an instruction is accepted before cycle {free_from}, when the banks are free"));
+            }
+            self.free_from = cycle + self.occupied;
         }
         self.judge(judged)
     }
@@ -296,6 +316,21 @@ impl Lockstep {
         }
         if self.twins[CacheId::L1d as usize].prefetches() || enqueued.is_some() {
             self.check(CacheId::L1d, Event::Deliver, &TwinOutcome::Delivered(enqueued.map(delivered)))?;
+        }
+        Ok(())
+    }
+
+    /// Checks that the accesses of a cycle use different tag banks of an L1D with word banks.
+    fn check_tag_banks(&self, seen: &Watch) -> Result<(), String> {
+        let Some(banks) = &self.banks else { return Ok(()) };
+        let mut used = BTreeSet::new();
+        for access in seen.accesses() {
+            if let Access::Load { cache: CacheId::L1d, line, .. } = *access {
+                let bank = banks.tag_bank(line * u64::from(self.line_bytes));
+                if !used.insert(bank) {
+                    return Err(format!("line {line:#x} is looked up in tag bank {bank}, as another one of its cycle"));
+                }
+            }
         }
         Ok(())
     }
@@ -575,6 +610,7 @@ mod tests {
     use super::*;
     use crate::config::preset;
     use rtl::l1::bypass::contention::{Contentious, Warps};
+    use rtl::l1::config::{BanksConfig, WordBanksConfig};
 
     /// One set of two ways, two MSHR entries with two merge slots each, and a miss queue of four requests.
     fn l1() -> L1Config {
@@ -685,6 +721,37 @@ mod tests {
             take(&mut lockstep, resident);
             let text = lockstep.step(1, &seen).unwrap_err().text;
             assert!(text.starts_with("contention test of an instruction: "), "{text}");
+        }
+    }
+
+    /// Returns twins of an L1D with word banks.
+    fn with_word_banks() -> Lockstep {
+        let l1 = L1Config { banks: BanksConfig::Words(WordBanksConfig::default()), ..l1() };
+        Lockstep::new("sm3.l1", 3, &l1, [&l1.cache(); 2], true).unwrap()
+    }
+
+    #[test]
+    fn an_instruction_that_enters_before_the_word_banks_are_free_is_reported() {
+        // 32 words of one bank.
+        let address = std::array::from_fn(|lane| 128 * lane as u64);
+        let load = WarpAccess { mask: u32::MAX, size_log2: 2, address, ..WarpAccess::default() };
+        let taken = Watch { taken: Some(1), ..Watch::default() };
+        for (cycle, is_early) in [(41, true), (42, false)] {
+            let mut lockstep = with_word_banks();
+            lockstep.take(&load);
+            lockstep.step(10, &taken).unwrap();
+            lockstep.take(&load);
+            let passed = lockstep.step(cycle, &taken);
+            assert_eq!(passed.is_err(), is_early, "{passed:?}");
+        }
+    }
+
+    #[test]
+    fn two_lookups_in_one_tag_bank_are_reported() {
+        let second =
+            |line: u64| Watch { beside: [load_of(line, Outcome::Hit).access, None, None], ..load_of(0, Outcome::Hit) };
+        for (line, is_refused) in [(1, false), (2, false), (5, true)] {
+            assert_eq!(with_word_banks().check_tag_banks(&second(line)).is_err(), is_refused, "line {line}");
         }
     }
 

@@ -25,6 +25,8 @@ use rtl::noc::packet::{Request, RequestKind};
 
 /// Size of a word in bytes.
 const WORD: u64 = 4;
+/// log2 of the largest number of bytes per lane in a reply.
+const REPLY_LOG2: u8 = 3;
 /// Maximum number of checked cells: the first ones that a kernel uses. Each takes about 200 bytes of host
 /// memory.
 const MAX_CELLS: usize = 1 << 19;
@@ -204,6 +206,20 @@ impl MemoryModel {
 
     /// Processes an instruction that a load-store unit accepts.
     fn on_issue(&mut self, sm: usize, access: &WarpAccess, memory: &FlatMemory) {
+        let beat = access.beat.value();
+        if access.size_log2 <= REPLY_LOG2 {
+            return self.on_beat(sm, access, beat, memory);
+        }
+        // A load of 16 bytes per lane has two replies.
+        for number in 0..2 {
+            let address = access.address.map(|address| address + (u64::from(number) << REPLY_LOG2));
+            let part = WarpAccess { size_log2: REPLY_LOG2, address, ..access.clone() };
+            self.on_beat(sm, &part, beat + number, memory);
+        }
+    }
+
+    /// Processes an access, or the part of a load that the reply `beat` answers.
+    fn on_beat(&mut self, sm: usize, access: &WarpAccess, beat: u8, memory: &FlatMemory) {
         let pieces = (0..LANES).filter(|lane| access.mask >> lane & 1 != 0).flat_map(|lane| Piece::of(access, lane));
         if access.kind.is_atomic() && u64::from(access.atomic.ty.bytes()) < WORD {
             // Atomics on less than a word are not checked.
@@ -217,7 +233,7 @@ impl MemoryModel {
                         self.want(sm, access, piece, &mut wanted);
                     }
                 }
-                self.wanted.insert((sm, access.warp, access.half, access.pc, access.beat.value()), wanted);
+                self.wanted.insert((sm, access.warp, access.half, access.pc, beat), wanted);
             }
             AccessKind::Store => {
                 // If lanes write the same byte, the highest lane wins.

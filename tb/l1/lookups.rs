@@ -21,13 +21,13 @@ use super::cycles::{Act, LSU, expect_from};
 use super::rig::l1;
 
 /// Configuration with four lookups per cycle and enough ways for all lines of a test.
-fn wide() -> L1Config {
+pub(super) fn wide() -> L1Config {
     L1Config { fetch: Fetch::Sectors, lookups: 4, ways: 8, mshr_entries: 8, miss_queue: 8, ..l1() }
 }
 
 /// Fills one sector of each line in `here`, then runs a script from cycle 40 on and compares it with a cycle
 /// table.
-fn expect(l1: &L1Config, here: &[(u64, u64)], script: &[(u64, Act)], table: &str) {
+pub(super) fn expect(l1: &L1Config, here: &[(u64, u64)], script: &[(u64, Act)], table: &str) {
     expect_of(&LSU, l1, here, script, table);
 }
 

@@ -14,7 +14,7 @@
 //! | all of the above with decoupled tags and other replacement policies                    | `decoupled_tags_*` |
 //! | recalled lines are dropped, at once or on arrival, unless modified                     | `random_programs_*` |
 //! | the same instructions contend as in the twin, and contending loads bypass if they miss | `random_programs_*` |
-//! | all of the above with up to four lines of a load served per cycle                      | `random_programs_on_several_*` |
+//! | all of the above with up to four lines of a load served per cycle, and word banks      | `random_programs_on_several_*` |
 //! | all of the above with a prefetcher, whose lines and lookups equal the twin's            | `prefetchers_*` |
 //! | each outcome, refusal and combination of failing conditions occurs                     | `random_programs_reach_*` |
 //! | each status occurs with each kind of arrival, under every L1D scheme                   | `soak::coverage::random_l1ds_*` |
@@ -39,7 +39,9 @@ use rtl::l1::bypass::contention::{Contentious, Warps};
 use rtl::l1::bypass::none::NoScheme;
 use rtl::l1::bypass::pdp::PdpConfig;
 use rtl::l1::cache::CacheId;
-use rtl::l1::config::{CacheConfig, FailOrder, Fetch, L1Config, LsuConfig, Organisation, StoreHit};
+use rtl::l1::config::{
+    BanksConfig, CacheConfig, FailOrder, Fetch, L1Config, LsuConfig, Organisation, StoreHit, WordBanksConfig,
+};
 use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use rtl::l1::mrpb::{DrainOrder, MrpbConfig, StallBypass};
 use rtl::l1::prefetch::PrefetchLimits;
@@ -140,6 +142,10 @@ fn wide_case(seed: u64, length: usize) -> Case {
         l1.bypass = NoScheme {}.into();
     }
     l1.lookups = pick(2, [2, 4, 4]);
+    let tag_bank_bits = if l1.lookups == 2 { vec![vec![7, 9]] } else { WordBanksConfig::default().tag_bank_bits };
+    if pick(4, [0, 0, 1]) == 1 {
+        l1.banks = BanksConfig::Words(WordBanksConfig { tag_bank_bits });
+    }
     case.lsu.access_queue = pick(3, [2, 4, 8]);
     case
 }
@@ -272,7 +278,14 @@ fn program(case: &Case) -> Vec<WarpAccess> {
             };
             let line = |n: u64| first + (n % count) * stride;
             let (f, ty) = ATOMICS[mix(seed, 14) as usize % ATOMICS.len()];
-            let size_log2 = if kind.is_atomic() { ty.bytes().ilog2() as u8 } else { (mix(seed, 1) % 4) as u8 };
+            // With word banks, the core sends loads of 16 bytes per lane as one access.
+            let can_be_wide = kind == AccessKind::Load && space == MemorySpace::Global;
+            let is_wide = can_be_wide && case.l1.banks.as_words().is_some() && mix(seed, 18).is_multiple_of(4);
+            let size_log2 = match mix(seed, 1) % 4 {
+                _ if kind.is_atomic() => ty.bytes().ilog2() as u8,
+                _ if is_wide => 4,
+                size_log2 => size_log2 as u8,
+            };
             let (base, spread) =
                 (if mix(seed, 9).is_multiple_of(3) { mix(seed, 2) } else { run }, 1 + mix(seed, 3) % 3);
             // Few lines recur, and each lane picks its sector at random.
@@ -304,7 +317,7 @@ fn program(case: &Case) -> Vec<WarpAccess> {
                 resident: Warps::new((mix(seed, 15) % 9) as u8),
                 half: 0,
                 pc: i as u32,
-                beat: u2::new((mix(seed, 16) % 4) as u8),
+                beat: u2::new(if is_wide { 0 } else { (mix(seed, 16) % 4) as u8 }),
                 size_log2,
                 mask,
                 atomic: AtomicOp { f, ty },

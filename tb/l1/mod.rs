@@ -23,3 +23,5 @@ mod mshr;
 mod prefetch;
 #[cfg(test)]
 mod sectors;
+#[cfg(test)]
+mod word_banks;

@@ -15,7 +15,7 @@ use rtl::kernel::{
 };
 use rtl::l1::access::{AccessShape, WarpAccess, WarpReply};
 use rtl::l1::bypass::none::NoScheme;
-use rtl::l1::config::{CacheConfig, FailOrder, Fetch, L1Config, LsuConfig, Organisation, StoreHit};
+use rtl::l1::config::{BanksConfig, CacheConfig, FailOrder, Fetch, L1Config, LsuConfig, Organisation, StoreHit};
 use rtl::l1::decoupled::DecoupledConfig;
 use rtl::l1::dueling::{self, DuelingConfig};
 use rtl::l1::lsu::{DuelIo, Lsu, LsuIo, LsuPlace};
@@ -67,6 +67,7 @@ pub fn l1() -> L1Config {
         fail_order: FailOrder::MshrFirst,
         fetch: Fetch::Line,
         lookups: 1,
+        banks: BanksConfig::SECTORS,
         store_hit: StoreHit::Evict,
         bypass: NoScheme {}.into(),
         bypass_sectors: 0,
@@ -86,9 +87,14 @@ pub fn l1() -> L1Config {
 pub const STREAMING: StreamingConfig =
     StreamingConfig { period: 100, miss_percent: 70, min_accesses: 4, reopen: Reopen::Miss };
 
+/// Returns the widths of the messages between core and LSU.
+fn access_shape() -> AccessShape {
+    AccessShape { addr_bits: ADDR_BITS, pc_bits: 32, halves: 1, counts_warps: true, wide: true }
+}
+
 /// Creates an LSU for tests, with the message widths of this rig.
 pub fn lsu(l1: &L1Config, read_only: [&CacheConfig; 2], lsu: &LsuConfig) -> Lsu {
-    let access = AccessShape { addr_bits: ADDR_BITS, pc_bits: 32, halves: 1, counts_warps: true };
+    let access = access_shape();
     let place = LsuPlace {
         path: "sm3.l1".to_owned(),
         sm: 3,
@@ -117,7 +123,7 @@ impl Links {
     /// Creates channels with a latency of one receiver cycle. `depth` applies to the channels to and from the
     /// core. `periods` are the clock periods of core and memory.
     pub fn new(depth: u32, periods: [u32; 2], line_bytes: u32) -> Self {
-        let access = AccessShape { addr_bits: ADDR_BITS, pc_bits: 32, halves: 1, counts_warps: true };
+        let access = access_shape();
         let packet =
             PacketShape { tracked: false, line_bits: line_bits(line_bytes), line_bytes, sm_bits: 4, partition_bits: 3 };
         let recall = RecallShape { line_bits: packet.line_bits, sm_bits: 4, partition_bits: 3, leaver_bits: 10 };

@@ -55,8 +55,9 @@ pub struct Scoreboard {
     /// Number of instructions all of whose lines have reached the tags.
     passed: usize,
     image: BTreeMap<u64, [u8; LINE_BYTES]>,
-    /// Expected reply of each instruction: mask of the lanes not yet served, and two data words per lane.
-    expected: BTreeMap<usize, (u32, [[u32; LANES]; 2])>,
+    /// Expected replies of each instruction: mask of the lanes not yet served, and the data words of each lane.
+    /// A load of 16 bytes per lane has two replies.
+    expected: BTreeMap<usize, (u32, [[u32; LANES]; 4])>,
     /// Number of line requests that the tags accepted: loads by cache, stores, atomics.
     pub loads: [u64; 3],
     pub stores: u64,
@@ -89,7 +90,7 @@ impl Scoreboard {
         let access = &self.program[instruction];
         self.in_row[usize::from(row)] = instruction;
         self.lines.insert(instruction, golden_lines(access, self.line_bytes));
-        self.expected.insert(instruction, (access.mask, [[0; LANES]; 2]));
+        self.expected.insert(instruction, (access.mask, [[0; LANES]; 4]));
     }
 
     /// Checks an access that the tags accepted and updates the expected data. Refused accesses are ignored.
@@ -132,12 +133,13 @@ impl Scoreboard {
         if instruction.kind != AccessKind::Store {
             for lane in (0..LANES).filter(|lane| due.request.lanes >> lane & 1 != 0) {
                 let offset = instruction.address[lane] as usize % self.line_bytes;
-                let mut value = [0; 8];
+                let mut value = [0; 16];
                 let width = 1 << instruction.size_log2;
                 value[..width].copy_from_slice(&held[offset..offset + width]);
-                let value = u64::from_le_bytes(value);
-                words[0][lane] = value as u32;
-                words[1][lane] = (value >> 32) as u32;
+                for (word, bytes) in words.iter_mut().zip(value.as_chunks().0) {
+                    word[lane] = u32::from_le_bytes(*bytes);
+                }
+                let value = u128::from_le_bytes(value) as u64;
                 if instruction.kind.is_atomic() {
                     let operand =
                         |words: &[[u32; LANES]; 2]| u64::from(words[0][lane]) | u64::from(words[1][lane]) << 32;
@@ -165,19 +167,24 @@ impl Scoreboard {
     pub fn answer(&mut self, cycle: u64, reply: &WarpReply) {
         let i = reply.pc as usize;
         let access = &self.program[i];
-        let expected = self.expected.remove(&i);
+        let is_wide = access.size_log2 > 3;
+        let is_last = !is_wide || reply.beat != access.beat;
+        let expected = if is_last { self.expected.remove(&i) } else { self.expected.get(&i).copied() };
         let (left, words) =
             expected.unwrap_or_else(|| panic!("cycle {cycle}: answer {i} came twice or without a request"));
         assert_eq!(left, 0, "cycle {cycle}: answer {i} came before lanes {left:#x} reached the tags");
-        let of = (access.warp, access.mask, access.beat, access.size_log2);
-        assert_eq!((reply.warp, reply.mask, reply.beat, reply.size_log2), of, "cycle {cycle}: answer {i}");
+        // The second reply to a wide load has the next beat, and the other half of the words.
+        let beat = access.beat.value() + u8::from(is_wide && is_last);
+        let words = if is_wide && is_last { [words[2], words[3]] } else { [words[0], words[1]] };
+        let of = (access.warp, access.mask, beat, access.size_log2.min(3));
+        assert_eq!((reply.warp, reply.mask, reply.beat.value(), reply.size_log2), of, "cycle {cycle}: answer {i}");
         if matches!(access.kind, AccessKind::Store | AccessKind::Reduce) {
             assert_eq!(reply.kind, WarpReplyKind::Stored, "cycle {cycle}: answer {i}");
             return;
         }
         assert_eq!(reply.kind, WarpReplyKind::Loaded, "cycle {cycle}: answer {i}");
         for lane in (0..LANES).filter(|lane| access.mask >> lane & 1 != 0) {
-            let high = if access.size_log2 == 3 { reply.data[1][lane] } else { 0 };
+            let high = if access.size_log2 >= 3 { reply.data[1][lane] } else { 0 };
             assert_eq!(
                 [reply.data[0][lane], high],
                 [words[0][lane], words[1][lane]],

@@ -30,7 +30,10 @@ fn run_random(seed: u64, place: BankPlace) {
         write_miss: [WriteMiss::FetchPartial, WriteMiss::Fetch, WriteMiss::ByteMask][random.below(3) as usize],
         fetch: FetchUnit::Line,
     };
-    let flow = if random.percent(40) { by_sector(flow) } else { flow };
+    let mut flow = if random.percent(40) { by_sector(flow) } else { flow };
+    if flow.fetch == FetchUnit::Sectors && random.percent(40) {
+        flow.fetch = FetchUnit::SectorPairs;
+    }
     let streaming = StreamingConfig {
         period: 20 + random.below(300) as u32,
         miss_percent: 1 + random.below(90) as u32,

@@ -23,6 +23,11 @@ pub fn by_sector(flow: OverlappedConfig) -> OverlappedConfig {
     OverlappedConfig { write_miss: WriteMiss::ByteMask, fetch: FetchUnit::Sectors, ..flow }
 }
 
+/// Returns the flow that fetches pairs of sectors.
+fn by_pair() -> OverlappedConfig {
+    OverlappedConfig { fetch: FetchUnit::SectorPairs, ..by_sector(OverlappedConfig::default()) }
+}
+
 fn config() -> L2Config {
     L2Config { flow: by_sector(OverlappedConfig::default()).into(), ..small_config() }
 }
@@ -82,6 +87,25 @@ fn with_bursts_of_two_sectors_the_neighbour_comes_too() {
     let script = [sectors(7, 0, 0b0100), sectors(7, 1, 0b1000), sectors(7, 2, 0b0001)];
     let rig = play(&config(), fermi_place(), &script);
     assert_eq!((bursts(&rig).0, rig.bank.stats().hits), (vec![15, 14], 1));
+}
+
+#[test]
+fn a_fetch_of_sector_pairs_brings_the_missing_neighbour_and_waits_for_it() {
+    let config = L2Config { flow: by_pair().into(), ..config() };
+    let script = [
+        sectors(7, 0, 0b0100),
+        sectors(7, 1, 0b1000),
+        write(7, 2, all_of(1), 0x5a),
+        sectors(7, 3, 0b0001),
+        sectors(7, 4, 0b1111),
+    ];
+    let rig = play(&config, four(), &script);
+    assert_eq!((bursts(&rig).0, rig.bank.stats().hits), (vec![30, 31, 28], 2));
+    // The second read finds both sectors of its pair in flight, and the third one needs the other pair.
+    let script = [(0, sectors(1, 0, 0b0010)), (1, sectors(1, 1, 0b0001)), (2, sectors(1, 2, 0b1000))];
+    let rig = at_cycles(&config, &script, 20);
+    let stats = rig.bank.stats();
+    assert_eq!((bursts(&rig).0, stats.hit_pending, stats.misses), (vec![4, 5, 6, 7], 1, 2));
 }
 
 #[test]
@@ -285,9 +309,14 @@ fn one_request_at_a_time_fetches_and_writes_back_as_the_golden_bank_predicts() {
         let script = requests(&mut random, place, 20, 300);
         let replacement = replacement::draw(&mut random, 4, false);
         let config = L2Config { sets: 4, ways: 3, atomic_buffer: random.percent(50), replacement, ..config() };
+        let in_pairs = seed / 4 % 2 == 1;
+        let config = if in_pairs { L2Config { flow: by_pair().into(), ..config } } else { config };
         let rig = play(&config, place, &script);
         let index = SetIndex::new(Function::Linear { bits: 2 }, place.line_bytes.ilog2(), 32).unwrap();
         let mut golden = Bank::new(index, 3, place.burst_bytes);
+        if in_pairs {
+            golden.fetch_blocks(64);
+        }
         golden.replace_by(replacement::twin(&config.replacement, 4, 3));
         let (mut hits, mut misses, mut in_part) = ([0; 3], [0; 3], 0);
         let (mut fetched, mut written_back) = (Vec::new(), Vec::new());

@@ -310,6 +310,16 @@ impl Draw {
         let most_log2 = if is_single { 0 } else { u64::from((l1_line_bytes / SECTOR_BYTES).ilog2()) };
         let log2 = self.number(0, most_log2).unwrap_or(most_log2);
         self.set("l1.lookups", 1 << log2);
+        // A tag bank looks up one line per cycle.
+        let tag_banks: &[&str] = match log2 {
+            0 => &["[]", "[[7]]", "[[8, 10, 11], [7, 9]]"],
+            1 => &["[[7]]", "[[9, 13]]", "[[8, 10, 11], [7, 9]]"],
+            _ => &["[[7], [8]]", "[[8, 10, 11, 13, 14], [7, 8, 9, 10, 12, 13]]"],
+        };
+        if self.random.percent(50) {
+            let tag_banks = tag_banks[self.random.below(tag_banks.len() as u64) as usize];
+            self.set("l1.banks", format!("{{ kind = \"words\", tag_bank_bits = {tag_banks} }}"));
+        }
     }
 
     /// True if a field was set to a value with the given beginning.
@@ -420,7 +430,8 @@ impl Draw {
             let has_masks =
                 self.has("l2.flow.write_miss=byte-mask") || self.is_volta && !self.has("l2.flow.write_miss");
             let sectors = has_masks && self.random.percent(50);
-            self.set("l2.flow.fetch", if sectors { "sectors" } else { "line" });
+            let fetch = if sectors { ["sectors", "sector-pairs"][self.random.below(2) as usize] } else { "line" };
+            self.set("l2.flow.fetch", fetch);
             self.replacement("l2", "region");
             return;
         }
@@ -686,18 +697,19 @@ mod tests {
     use super::*;
 
     fn has_sectors(config: &MachineConfig) -> bool {
-        matches!(&config.l2.flow, FlowConfig::Overlapped(flow) if flow.fetch == FetchUnit::Sectors)
+        matches!(&config.l2.flow, FlowConfig::Overlapped(flow) if flow.fetch != FetchUnit::Line)
     }
 
     /// Feature of a machine: name, and a function that detects it.
     type Part = (&'static str, fn(&MachineConfig) -> bool);
 
     /// Features of current machines.
-    const TODAY: [Part; 10] = [
+    const TODAY: [Part; 11] = [
         ("sectors in the L2", has_sectors),
         ("an instruction cache", |config| matches!(config.sm.icache, InstructionStore::Cache(_))),
         ("separate row and column buses", |config| config.dram.command_bus == CommandBus::Dual),
         ("sub-cores", |config| config.sm.sub_cores && config.sm.schedulers > 1),
+        ("word banks in the L1", |config| config.l1.banks.as_words().is_some()),
         ("shared memory carved out of the L1", |config| !config.sm.shared.carve_outs.is_empty()),
         ("L2 banks that share a channel", |config| config.partitions_per_channel > 1),
         ("hashed partitions", |config| config.partition_index == PartitionIndex::IPoly && config.num_partitions > 1),

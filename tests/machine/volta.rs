@@ -131,6 +131,25 @@ fn an_l1d_of_four_lookups_serves_the_same_loads_in_fewer_cycles() {
     assert_eq!(run(4, Mode::FAST), four);
 }
 
+/// The kernels load 4, 8 and 16 bytes per lane. Only the first has lanes that are far apart.
+#[test]
+fn word_banks_give_the_same_results_in_fewer_cycles() {
+    for (kernel, is_faster) in [("kmeans", true), ("fft", false), ("sgemm_cache", false)] {
+        let run = |mode: Mode, sets: &[&str]| {
+            let setup = volta().mode(mode).sets(&["num_sms=12"]).sets(sets);
+            setup.passes(&launch(kernel, "small.toml")).counters
+        };
+        let words = run(Mode::default(), &["l1.banks.kind=words"]);
+        let sectors = run(Mode::default(), &[]);
+        let (words_take, sectors_take) = (words.cycles, sectors.cycles);
+        assert!(words_take <= sectors_take, "{kernel}: {words_take} and {sectors_take} cycles");
+        assert!(!is_faster || words_take < sectors_take, "{kernel}: {words_take} and {sectors_take} cycles");
+        for mode in [Mode { shuffle: Some(7), ..Mode::default() }, Mode { evaluate_all: true, ..Mode::default() }] {
+            assert_eq!(run(mode, &["l1.banks.kind=words"]), words, "{kernel}, {mode:?}");
+        }
+    }
+}
+
 #[test]
 fn a_kernel_takes_of_the_l1_what_its_shared_memory_needs() {
     // Returns a loop over 48 KB, with this number of bytes of shared memory per CTA.

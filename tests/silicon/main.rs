@@ -2,6 +2,8 @@
 //! operands (`silicon/forms.py`). PTX leaves three things open: the payload of a NaN, the last digits of
 //! approximations within stated bounds, and the cases in [`OTHERWISE`].
 
+mod banks;
+
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;

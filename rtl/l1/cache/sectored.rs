@@ -154,9 +154,17 @@ impl Cache {
         }
     }
 
-    /// Returns the mask of the data banks that the accesses of this cycle have read.
-    pub fn banks(&self) -> u8 {
-        self.banks
+    /// Returns the mask of the banks that a load needs for itself in a cycle: the data banks of its sectors,
+    /// or the tag bank of its line.
+    pub fn banks_of(&self, request: &LineAccess) -> u8 {
+        self.word_banks.as_ref().map_or(request.sectors, |banks| 1 << banks.tag_bank(request.line))
+    }
+
+    /// Returns the mask of the banks that an accepted load leaves unusable in its cycle: its own, or all if it
+    /// evicted a modified line.
+    pub fn banks_taken(&self, request: &LineAccess) -> u8 {
+        let read = if self.word_banks.is_none() || self.banks == u8::MAX { self.banks } else { 0 };
+        self.banks_of(request) | read
     }
 
     /// Serves a further load in the cycle of an accepted one, if all its sectors are present and no scheme
@@ -178,7 +186,7 @@ impl Cache {
         if sectors & !held.here != 0 || !self.schemes.is_empty() && goes_past() {
             return false;
         }
-        debug_assert!(self.banks & sectors == 0, "a bank is read once per cycle");
+        debug_assert!(self.word_banks.is_some() || self.banks & sectors == 0, "a bank is read once per cycle");
         self.tags.touch(at, set, way, LineUse::Load);
         let set_way = set * self.ways + way;
         // If the data port is already in use this cycle, this load reads other banks of the same port.

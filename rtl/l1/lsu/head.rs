@@ -195,16 +195,16 @@ impl Lsu {
     #[inline(never)]
     fn serve_further(&mut self, at: &impl AnyEdge) {
         let l1d = &mut self.caches[CacheId::L1d as usize];
-        let Some(&LineAccess { slot, sectors, .. }) = self.queue.front() else { return };
-        let mut taken = sectors | l1d.banks();
+        let Some(head) = self.queue.front() else { return };
+        let (slot, mut taken) = (head.slot, l1d.banks_taken(head));
         while self.derived.beside + 1 < self.constants.lookups
             && let Some(next) = self.queue.second()
             && next.slot == slot
-            && next.sectors & taken == 0
+            && l1d.banks_of(next) & taken == 0
             && l1d.load_extra(at, next, &self.miss_queue, &mut self.pending)
         {
-            let &LineAccess { space, line, lanes, sectors, pc, warp, .. } = next;
-            taken |= sectors;
+            let &LineAccess { space, line, lanes, pc, warp, .. } = next;
+            taken |= l1d.banks_of(next);
             l1d.stats.accesses += 1;
             l1d.stats.hits += 1;
             if let Some(load) = self.observed.loads.get_mut(pc as usize) {

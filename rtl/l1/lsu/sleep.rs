@@ -14,6 +14,7 @@ impl Lsu {
         let is_awake = head_moves
             || self.head_may_turn(sent)
             || self.can_emit()
+            || self.coalescer.is_counting()
             || self.can_drain()
             || self.is_prefetching()
             || io.has_reply(at)
@@ -35,7 +36,7 @@ impl Lsu {
     /// True if the coalescer has a line request and the access queue has room for it.
     #[inline(always)]
     pub(super) fn can_emit(&self) -> bool {
-        self.coalescer.is_busy() && self.queue.has_room(self.coalescer.warp())
+        self.coalescer.has_request() && self.queue.has_room(self.coalescer.warp())
     }
 
     /// True if the line of some waiter has arrived.

@@ -1,7 +1,9 @@
 //! # Address unit
 //! Computes the lane addresses and store data of a memory instruction, and sends its accesses to the LSU in
 //! beats. A beat has at most 8 bytes per lane, and one is sent per cycle. Beats of local memory have at most
-//! 4 bytes, because its words are interleaved between the lanes of a warp.
+//! 4 bytes, because its words are interleaved between the lanes of a warp. Where the L1D has word banks, a load
+//! of 16 bytes per lane is sent as one access, since the banks serve a quarter of the warp at a time. It is
+//! answered in two beats.
 //!
 //! The unit holds one instruction, which leaves with its last beat. Replies name their beats, so that several
 //! can be in flight. Only texture fetches send each beat after the reply to the previous one. The core keeps
@@ -37,6 +39,8 @@ pub(in crate::sm) type StoreData = [[u32; LANES]; 4];
 /// Address unit with the instruction that it holds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct AddressUnit {
+    /// True if a load of 16 bytes per lane is one access.
+    is_wide: bool,
     valid: bool,
     /// True if a beat of a texture fetch awaits its reply.
     waiting: bool,
@@ -48,8 +52,9 @@ pub(in crate::sm) struct AddressUnit {
     half: u8,
     pc: u32,
     mask: u32,
+    /// log2 of the bytes per lane in an access.
     size_log2: u8,
-    /// Index of the next beat; the instruction has `beats` of them.
+    /// Index of the next beat; the instruction has `beats` of them. An access of 16 bytes per lane has two.
     beat: u3,
     beats: u3,
     atomic: AtomicOp,
@@ -79,6 +84,7 @@ impl Part {
 impl AddressUnit {
     pub fn new() -> Self {
         Self {
+            is_wide: false,
             valid: false,
             waiting: false,
             kind: AccessKind::Load,
@@ -95,6 +101,11 @@ impl AddressUnit {
             address: [0; LANES],
             data: [[0; LANES]; 4],
         }
+    }
+
+    /// Makes a load of 16 bytes per lane one access.
+    pub fn widen_loads(&mut self) {
+        self.is_wide = true;
     }
 
     /// True while the unit holds an instruction, so that no other can enter.
@@ -126,6 +137,9 @@ impl AddressUnit {
     pub fn start(&mut self, issue: &Issue, mem: &MemOp, bytes: u8, data: Option<impl FnOnce(&mut StoreData)>) -> u8 {
         self.begin(of(issue), bytes, BEAT_BYTES);
         self.kind = if data.is_some() { AccessKind::Store } else { AccessKind::Load };
+        if self.is_wide && self.kind == AccessKind::Load {
+            self.size_log2 = bytes.trailing_zeros() as u8;
+        }
         self.uncached = mem.volatile || matches!(mem.cache, CacheOp::Cg | CacheOp::Cv);
         self.clear_idle_lanes();
         if let Some(fill) = data {
@@ -166,6 +180,7 @@ impl AddressUnit {
     /// Converts the load just accepted to a load of constants, which begin at `base`.
     pub fn move_to_constants(&mut self, base: u64) {
         self.space = MemorySpace::Const;
+        self.size_log2 = self.size_log2.min(BEAT_BYTES.ilog2() as u8);
         for address in &mut self.address {
             *address += base;
         }
@@ -266,7 +281,7 @@ impl AddressUnit {
                 *high = self.data[3];
             }
         });
-        self.beat += u3::new(1);
+        self.beat += u3::new(if 1 << self.size_log2 > BEAT_BYTES { 2 } else { 1 });
         self.valid = self.beat < self.beats;
         if self.valid && self.space == MemorySpace::Texture {
             self.waiting = true;
@@ -283,6 +298,7 @@ impl AddressUnit {
 
     pub fn describe(&self, halves: u32, to: &mut dyn Describe) {
         let Self {
+            is_wide,
             valid,
             waiting,
             kind,
@@ -310,7 +326,7 @@ impl AddressUnit {
         }
         to.bits("pc", *pc);
         to.bits("mask", *mask);
-        to.sized("size_log2", u64::from(*size_log2), 2);
+        to.sized("size_log2", u64::from(*size_log2), 2 + u32::from(*is_wide));
         to.bits("beat", *beat);
         to.bits("beats", *beats);
         atomic.fields(&(), to);

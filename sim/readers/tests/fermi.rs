@@ -101,9 +101,16 @@ fn every_line_of_every_view_fits_a_machine_that_has_what_it_is_about() {
     let hbm2 = machine("hbm2", &[], &[]);
     let sectored = machine("fermi", &["l2-sectored"], &[]);
     let mesh = machine("fermi", &[], &["noc.kind=mesh"]);
+    let words = machine("volta", &[], &["num_sms=4", "l1.banks.kind=words"]);
     let of_sectored = ["**.l2.mshr.entry[*]", "**.l2.*.slot[*]", "**.l2.tags[*]", "**.l2.masks[*]"];
-    let machines =
-        [(&fermi, &of_fermi[..]), (&hybrid, &of_hybrid), (&hbm2, &[]), (&sectored, &of_sectored), (&mesh, &[])];
+    let machines = [
+        (&fermi, &of_fermi[..]),
+        (&hybrid, &of_hybrid),
+        (&hbm2, &[]),
+        (&sectored, &of_sectored),
+        (&mesh, &[]),
+        (&words, &[]),
+    ];
     let waves = machines.map(|(machine, entries)| {
         let globs: Vec<Glob> = ["**"].iter().chain(entries).map(|glob| glob.parse().unwrap()).collect();
         let spec = WaveSpec { globs: &globs, ..WaveSpec::of(machine.clocks(), usize::from(CORE)) };

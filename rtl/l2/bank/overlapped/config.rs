@@ -25,6 +25,8 @@ pub enum FetchUnit {
     /// The DRAM bursts that hold missing bytes of the requested sectors. Only bursts that were written to are
     /// written back on eviction.
     Sectors,
+    /// As `sectors`, and the missing bursts of the other sector in each aligned pair of sectors, 64 bytes.
+    SectorPairs,
 }
 
 /// Overlapped flow: the victim moves to a writeback queue at once, in parallel with the fetch.
@@ -56,7 +58,7 @@ impl OverlappedConfig {
 
     /// True if lines are fetched by sectors.
     pub(super) fn is_by_sector(&self) -> bool {
-        self.fetch == FetchUnit::Sectors
+        self.fetch != FetchUnit::Line
     }
 
     /// Checks all parameters.
@@ -67,7 +69,7 @@ impl OverlappedConfig {
         rules.expect(
             self.has_byte_masks() || !self.is_by_sector(),
             "fetch",
-            "sectors",
+            if self.fetch == FetchUnit::SectorPairs { "sector-pairs" } else { "sectors" },
             "line, or write_miss = \"byte-mask\"",
             "bytes written to a missing sector are kept under a byte mask",
         );

@@ -83,7 +83,7 @@ impl Overlapped {
         let passing = scheme.map(|scheme| Box::new(BypassBuffer::new(path, scheme, mshr_entries, place.line_bytes)));
         let (is_masked, by_sector) = (flow.has_byte_masks(), flow.is_by_sector());
         let in_part = bypass.keeps_tags() || is_masked;
-        let pieces = BurstMap::new(&place, by_sector);
+        let pieces = BurstMap::new(&place, flow.fetch);
         let shape = CoreShape {
             tags: (1, 1),
             order: (1, 1),

@@ -3,7 +3,9 @@
 //!
 //! For each line, the bank records the bytes that are newer than memory and the bursts that memory has
 //! delivered. An access needs the bursts that contain bytes of its sectors in neither set; a write needs
-//! none. A burst is the smallest unit of a fetch: a burst of 64 bytes delivers two sectors. Arriving bytes do
+//! none. A burst is the smallest unit of a fetch: a burst of 64 bytes delivers two sectors. With `fetch =
+//! "sector-pairs"`, the other sector of an aligned pair is fetched along, and the access waits for both, as one
+//! burst of 64 bytes would deliver them (an H100 fetches 64 bytes, `silicon/README.md`). Arriving bytes do
 //! not overwrite newer bytes. On eviction, the bursts that contain newer bytes are written back under their
 //! mask. Line states mean the same as elsewhere, except that a clean or dirty line may be partially present.
 //!
@@ -31,8 +33,8 @@ use super::super::super::mshr::MshrEntry;
 use super::super::super::stats::{LookupResult, Stall};
 use super::super::lines::LinePlace;
 use super::partial::required_bytes;
-use super::{BankPlace, Match, Overlapped, oldest};
-use crate::cells::line::LINE_BYTES;
+use super::{BankPlace, FetchUnit, Match, Overlapped, oldest};
+use crate::cells::line::{LINE_BYTES, SECTOR_BYTES};
 use crate::kernel::AnyEdge;
 
 /// Division of a line into bursts.
@@ -41,12 +43,17 @@ pub(super) struct BurstMap {
     pub by_sector: bool,
     bursts: u32,
     burst_bytes: u32,
+    /// Number of bursts in an aligned group. If one is fetched, the others that are missing are fetched, too.
+    together: u32,
 }
 
 impl BurstMap {
     /// Returns the division for the lines of a bank.
-    pub fn new(place: &BankPlace, by_sector: bool) -> Self {
-        Self { by_sector, bursts: place.bursts(), burst_bytes: place.burst_bytes }
+    pub fn new(place: &BankPlace, unit: FetchUnit) -> Self {
+        let (bursts, burst_bytes) = (place.bursts(), place.burst_bytes);
+        let pair = (2 * SECTOR_BYTES / burst_bytes).clamp(1, bursts);
+        let together = if unit == FetchUnit::SectorPairs { pair } else { 1 };
+        Self { by_sector: unit != FetchUnit::Line, bursts, burst_bytes, together }
     }
 
     /// Returns the number of bursts per line.
@@ -62,6 +69,18 @@ impl BurstMap {
 
     fn bytes_of(&self, burst: u32) -> u128 {
         u128::MAX >> (LINE_BYTES as u32 - self.burst_bytes) << (burst * self.burst_bytes)
+    }
+
+    /// Returns the bursts to fetch for `needed` bytes, of which those in `here` are present.
+    fn to_fetch(&self, needed: u128, here: u128) -> Bursts {
+        let bursts = self.with(needed & !here);
+        if self.together == 1 || bursts == 0 {
+            return bursts;
+        }
+        let group = (1 << self.together) - 1;
+        let groups = (0..self.bursts).step_by(self.together as usize).map(|first| group << first);
+        let widened = groups.filter(|group| bursts & group != 0).fold(0, |all, group| all | group);
+        widened & self.with(!here)
     }
 
     /// Returns the bursts to write back for the given bytes: all bursts, unless lines are fetched by sectors.
@@ -85,7 +104,7 @@ impl Overlapped {
 
     /// Returns the bursts that the oldest request needs in addition to the bytes that are present.
     fn missing_bursts(&self, here: u128) -> Bursts {
-        self.pieces.with(required_bytes(oldest(&self.core.looking)) & !here)
+        self.pieces.to_fetch(required_bytes(oldest(&self.core.looking)), here)
     }
 
     /// Returns the record of present bytes of the line in a way; for the bypass buffer, no byte.
