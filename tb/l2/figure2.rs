@@ -19,9 +19,6 @@ const B: u64 = 2;
 const C: u64 = 3;
 const D: u64 = 4;
 
-/// Requests of the figure: cycle in which the bank accepts the request, and its line.
-const READS: [(u64, u64); 3] = [(0, B), (90, C), (240, D)];
-
 fn config(frc_entries: u32) -> L2Config {
     L2Config { ways: 1, lookup_latency: 10, flow: flow(frc_entries).into(), ..small_config() }
 }

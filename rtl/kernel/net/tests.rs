@@ -258,8 +258,13 @@ fn a_netlist_is_idle_when_no_block_and_no_link_holds_anything() {
 fn blocks_settle_up_to_the_cycle_of_their_own_clock() {
     let mut ring = Ring::new([20, 20], 1);
     ring.net.settle(36);
-    let settled = |kind| ring.net.all(kind).iter().map(|station| station.settled_to).collect::<Vec<_>>();
-    assert_eq!(ring.stations.map(settled), [vec![36 / 7 + 1; STATIONS / 2], vec![36 / 5 + 1; STATIONS / 2]]);
+    let settled = |ring: &Ring| {
+        ring.stations.map(|kind| ring.net.all(kind).iter().map(|station| station.settled_to).collect::<Vec<_>>())
+    };
+    let of = |[first, second]: [u64; 2]| [vec![first; STATIONS / 2], vec![second; STATIONS / 2]];
+    assert_eq!(settled(&ring), of([36 / 7 + 1, 36 / 5 + 1]));
+    ring.net.settle_others(ring.stations[0], 70);
+    assert_eq!(settled(&ring), of([36 / 7 + 1, 70 / 5 + 1]));
 }
 
 #[test]
