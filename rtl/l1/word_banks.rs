@@ -22,7 +22,6 @@
 //!
 //! Part of `rtl/l1/lsu.rs`.
 //! Twin: `golden/l1/banks.rs`.
-//! Bench: its own tests, `tb/l1/word_banks.rs` and `tests/silicon/banks.rs`.
 
 use arbitrary_int::u6;
 use serde::{Deserialize, Serialize};

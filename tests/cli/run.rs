@@ -116,6 +116,7 @@ fn statistics_have_every_key_of_schema_1() {
         "store_misses",
         "atomics",
         "evictions",
+        "prefetch",
         "promotions",
         "demotions",
         "recalls",

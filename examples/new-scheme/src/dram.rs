@@ -1,5 +1,5 @@
-//! # Reads before writes
-//! A DRAM channel serves reads first, or writes, and among them row hits.
+//! # Row misses first
+//! A DRAM channel serves requests to closed rows first, the opposite of FR-FCFS.
 
 pub mod twin;
 
@@ -11,37 +11,37 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewDram {
-    /// True if reads come first, false if writes do.
-    pub reads_first: bool,
+    /// True to serve requests to open rows first, as FR-FCFS does.
+    pub hits_first: bool,
 }
 
 impl Default for NewDram {
     fn default() -> Self {
-        Self { reads_first: true }
+        Self { hits_first: false }
     }
 }
 
 #[typetag::serde(name = "new-dram")]
 impl Scheme for NewDram {
     fn order(&self, size: &ChannelSize) -> Order {
-        Order::Ranked(Box::new(Ranks { reads_first: self.reads_first, entries: size.entries }))
+        Order::Ranked(Box::new(Ranks { hits_first: self.hits_first, entries: size.entries }))
     }
 }
 
 /// Hardware of the scheme, which has no state.
 #[derive(Debug, Serialize, Deserialize)]
 struct Ranks {
-    reads_first: bool,
+    hits_first: bool,
     entries: u32,
 }
 
 #[typetag::serde(name = "new-dram")]
 impl Hooks for Ranks {
     fn rank(&self, request: &WaitingRequest) -> u64 {
-        u64::from(request.write != self.reads_first) << 1 | u64::from(request.is_hit)
+        u64::from(request.is_hit == self.hits_first)
     }
 
     fn describe(&self, to: &mut dyn Describe) {
-        describe_ranks(self.entries, 2, to);
+        describe_ranks(self.entries, 1, to);
     }
 }

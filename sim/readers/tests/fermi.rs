@@ -101,6 +101,8 @@ fn every_line_of_every_view_fits_a_machine_that_has_what_it_is_about() {
     let hbm2 = machine("hbm2", &[], &[]);
     let sectored = machine("fermi", &["l2-sectored"], &[]);
     let mesh = machine("fermi", &[], &["noc.kind=mesh"]);
+    let prefetching = machine("fermi", &["next-line"], &[]);
+    let of_prefetching = ["**.l1.mshr.entry[*]", "**.l1.prefetch.queue.slot[*]", "**.l1.miss_queue.slot[*]"];
     let words = machine("volta", &[], &["num_sms=4", "l1.banks.kind=words"]);
     let of_sectored = ["**.l2.mshr.entry[*]", "**.l2.*.slot[*]", "**.l2.tags[*]", "**.l2.masks[*]"];
     let machines = [
@@ -109,6 +111,7 @@ fn every_line_of_every_view_fits_a_machine_that_has_what_it_is_about() {
         (&hbm2, &[]),
         (&sectored, &of_sectored),
         (&mesh, &[]),
+        (&prefetching, &of_prefetching),
         (&words, &[]),
     ];
     let waves = machines.map(|(machine, entries)| {

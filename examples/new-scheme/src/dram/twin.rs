@@ -8,7 +8,7 @@ use serde::Deserialize;
 /// Configuration keys of the scheme, the same as those of the hardware.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Keys {
-    reads_first: bool,
+    hits_first: bool,
 }
 
 #[typetag::deserialize(name = "new-dram")]
@@ -19,8 +19,8 @@ impl Scheme for Keys {
 }
 
 impl Policy for Keys {
-    fn priority(&self, _cycle: u64, request: &Waiting, is_hit: bool) -> Vec<u64> {
-        let is_first = if self.reads_first { !request.write } else { request.write };
-        vec![u64::from(is_first), u64::from(is_hit)]
+    fn priority(&self, _cycle: u64, _request: &Waiting, is_hit: bool) -> Vec<u64> {
+        let is_first = if self.hits_first { is_hit } else { !is_hit };
+        vec![u64::from(is_first)]
     }
 }
