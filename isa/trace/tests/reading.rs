@@ -376,7 +376,10 @@ fn a_file_of_unknown_lines_is_refused_before_its_end() {
     let accepted = list(format!("{unknown}{kernel}{unknown}{kernel}")).map(Result::unwrap);
     assert_eq!(accepted.count(), 2, "each command begins a new succession");
     let refused = list(format!("{unknown}y\n{kernel}")).next_command().unwrap_err();
-    assert_eq!(refused.to_string(), "l.g:1001:1: 1000 lines before this one are no known commands: not a list of traces");
+    assert_eq!(
+        refused.to_string(),
+        "l.g:1001:1: 1000 lines before this one are no known commands: not a list of traces"
+    );
 }
 
 #[test]
