@@ -191,7 +191,7 @@ fn decoupled_case(seed: u64, length: usize) -> Case {
 
 /// Draws a configuration with a prefetcher, in some cases with several lookups per cycle.
 fn prefetch_case(seed: u64, length: usize) -> Case {
-    let mut case = if mix(seed, 3000) % 4 == 0 { wide_case(seed, length) } else { case(seed, length) };
+    let mut case = if mix(seed, 3000).is_multiple_of(4) { wide_case(seed, length) } else { case(seed, length) };
     let mut draws = 3001..;
     let mut pick =
         |least: u32, most: u32| least + (mix(seed, draws.next().unwrap_or(0)) % u64::from(most - least + 1)) as u32;

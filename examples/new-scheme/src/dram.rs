@@ -8,17 +8,11 @@ use rtl::kernel::Describe;
 use serde::{Deserialize, Serialize};
 
 /// Configuration keys of the scheme in `dram.policy`.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewDram {
     /// True to serve requests to open rows first, as FR-FCFS does.
     pub hits_first: bool,
-}
-
-impl Default for NewDram {
-    fn default() -> Self {
-        Self { hits_first: false }
-    }
 }
 
 #[typetag::serde(name = "new-dram")]

@@ -41,9 +41,18 @@ struct Tables {
     warps: BTreeMap<u64, ((u32, u8), Vec<i64>)>,
     /// Stride of an instruction, and the number of times that a warp has found it.
     votes: BTreeMap<u64, (u32, i64, usize)>,
-    /// Last warp and line of an instruction, and the distances to the line before, of neighbors only; a
-    /// distance that is none is 0.
-    neighbors: BTreeMap<u64, (u32, (u8, i64), Vec<i64>)>,
+    /// Loads of an instruction by warps in succession.
+    neighbors: BTreeMap<u64, Neighbors>,
+}
+
+/// Loads of one instruction by warps in succession.
+#[derive(Clone, Debug)]
+struct Neighbors {
+    pc: u32,
+    last_warp: u8,
+    last_line: i64,
+    /// Distances between the lines of neighboring warps, at most three; 0 if a page or more.
+    distances: Vec<i64>,
 }
 
 /// Returns the digits of a number to a base, added without carry.
@@ -65,12 +74,12 @@ impl Tables {
     /// Returns the stride between warps of an instruction, if the last three distances are equal.
     fn between(&mut self, pc: u32, warp: u8, line: i64) -> Option<i64> {
         let slot = slot(pc.into(), self.config.pc_entries);
-        let known = self.neighbors.get(&slot).filter(|(owner, ..)| *owner == pc).cloned();
+        let known = self.neighbors.get(&slot).filter(|known| known.pc == pc).cloned();
         let mut distances = Vec::new();
-        if let Some((_, (last_warp, last_line), before)) = known {
-            distances = before;
-            if warp == last_warp + 1 {
-                distances.push(self.distance(last_line, line));
+        if let Some(known) = known {
+            distances = known.distances;
+            if warp == known.last_warp + 1 {
+                distances.push(self.distance(known.last_line, line));
             }
         }
         distances.drain(..distances.len().saturating_sub(3));
@@ -78,7 +87,7 @@ impl Tables {
             [one, two, three] if one == two && two == three && one != 0 => Some(one),
             _ => None,
         };
-        self.neighbors.insert(slot, (pc, (warp, line), distances));
+        self.neighbors.insert(slot, Neighbors { pc, last_warp: warp, last_line: line, distances });
         stride
     }
 

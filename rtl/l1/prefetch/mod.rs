@@ -262,14 +262,6 @@ impl Run {
         Self { trigger, line: first, step, left: count }
     }
 
-    /// Returns the next line of the run, if there is one.
-    pub fn next(&mut self) -> Option<Target> {
-        self.left = self.left.checked_sub(1)?;
-        let line = self.line;
-        self.line = line.wrapping_add_signed(self.step);
-        Some(Target { line, trigger: self.trigger })
-    }
-
     /// Adds the registers and the adder to the hardware description. `step_bits` is the width of the step in
     /// two's complement, `most` the greatest number of lines.
     pub fn describe(&self, place: &RunShape, to: &mut dyn Describe) {
@@ -283,6 +275,17 @@ impl Run {
             to.logic("next", Logic::Adder { width: line_bits });
             to.logic("count", Logic::Counter { width: count_bits(most) });
         });
+    }
+}
+
+impl Iterator for Run {
+    type Item = Target;
+
+    fn next(&mut self) -> Option<Target> {
+        self.left = self.left.checked_sub(1)?;
+        let line = self.line;
+        self.line = line.wrapping_add_signed(self.step);
+        Some(Target { line, trigger: self.trigger })
     }
 }
 

@@ -72,7 +72,7 @@ impl BurstMap {
     }
 
     /// Returns the bursts to fetch for `needed` bytes, of which those in `here` are present.
-    fn to_fetch(&self, needed: u128, here: u128) -> Bursts {
+    fn to_fetch(self, needed: u128, here: u128) -> Bursts {
         let bursts = self.with(needed & !here);
         if self.together == 1 || bursts == 0 {
             return bursts;
