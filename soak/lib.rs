@@ -13,7 +13,7 @@
 //! | `mutate`     | mutations that damage a sample                                      |
 //! | `readers`    | inputs of the library                                               |
 //! | [`shrink`]   | search for a smaller case that fails in the same way                |
-//! | [`file`]     | cases as TOML                                                       |
+//! | [`mod@file`] | cases as TOML                                                       |
 //! | `seeded`     | cases that a seed and a number of steps determine                   |
 
 pub mod coverage;

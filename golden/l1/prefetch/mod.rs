@@ -1,6 +1,6 @@
 //! # Prefetchers of the L1D
 //! Reference models of the prefetchers, written from their papers. A model receives the loads that the cache
-//! accepts, and returns the lines that each of them triggers. [`unit`] holds these lines in order.
+//! accepts, and returns the lines that each of them triggers. [`mod@unit`] holds these lines in order.
 //! A model reads the configuration of the hardware prefetcher, selected by the same `kind` key.
 
 automod::dir!(pub "l1/prefetch");

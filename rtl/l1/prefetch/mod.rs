@@ -1,6 +1,6 @@
 //! # Prefetching into the L1D
 //! Fetches lines before a load requests them. Each prefetcher is one file here: its configuration, its state
-//! and its hooks. The unit around it ([`unit`]) queues the lines, looks them up and sends their reads.
+//! and its hooks. The unit around it ([`mod@unit`]) queues the lines, looks them up and sends their reads.
 //!
 //! | kind        | prefetches                                            | source                             |
 //! |-------------|-------------------------------------------------------|------------------------------------|
