@@ -19,12 +19,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DemandLoad, Hooks, PrefetchPlace, Run, RunShape, Scheme, Target, low_bits};
+use super::{
+    DemandLoad, Hooks, PrefetchPlace, Run, RunShape, Scheme, Target, WARP_BITS, distance, hash, low_bits, row_of,
+};
 use crate::config::Rules;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Logic, Payload, Storage};
 
-/// Width of a warp slot in bits.
-const WARP_BITS: u32 = 6;
 /// Warps that must find a stride before it is promoted, and equal distances between warps before they are
 /// used.
 const NEEDED: u8 = 3;
@@ -165,9 +165,8 @@ impl ManyThread {
     /// Returns the distance from one line to another in two's complement, if it is shorter than a page and
     /// not 0.
     fn distance(&self, from: u64, to: u64) -> Option<u64> {
-        let distance = to as i64 - from as i64;
-        let is_short = distance.unsigned_abs() < 1 << (self.shape.stride_bits - 1);
-        (distance != 0 && is_short).then(|| low_bits(distance as u64, self.shape.stride_bits))
+        let distance = distance(from, to, self.shape.stride_bits).filter(|distance| *distance != 0)?;
+        Some(low_bits(distance as u64, self.shape.stride_bits))
     }
 
     /// Starts a run at the lines that follow `line` at a stride in two's complement.
@@ -202,8 +201,9 @@ impl ManyThread {
 
     /// Trains the stride of a warp. Returns it if it has repeated, with true if it repeats for the first
     /// time.
-    fn train_warp(&mut self, at: &Edge<'_>, &DemandLoad { pc, warp, line, .. }: &DemandLoad) -> Option<(u64, bool)> {
-        let row = hash(u64::from(pc) << WARP_BITS | u64::from(warp), self.config.warp_entries);
+    fn train_warp(&mut self, at: &Edge<'_>, load: &DemandLoad) -> Option<(u64, bool)> {
+        let &DemandLoad { pc, warp, line, .. } = load;
+        let row = row_of(load, self.config.warp_entries);
         let old = *self.by_warp.read_cell(at, row, 0);
         if !old.valid || (old.pc, old.warp) != (pc, warp) {
             self.by_warp.write(at, row, 0, WarpEntry { valid: true, pc, warp, line, ..WarpEntry::default() });
@@ -217,12 +217,6 @@ impl ManyThread {
         self.by_warp.write(at, row, 0, WarpEntry { line, stride, steady, ..old });
         steady.then_some((stride, !old.steady))
     }
-}
-
-/// Returns the row of a key: the exclusive or of all its pieces.
-fn hash(key: u64, rows: u32) -> u32 {
-    let bits = rows.ilog2();
-    (0..u64::BITS).step_by(bits as usize).fold(0, |row, shift| row ^ low_bits(key >> shift, bits)) as u32
 }
 
 #[typetag::serde]

@@ -300,6 +300,26 @@ pub struct RunShape {
     pub most: u32,
 }
 
+/// Width of a warp slot in bits.
+const WARP_BITS: u32 = 6;
+
+/// Returns the row of a key in a table: the exclusive or of all its pieces.
+fn hash(key: u64, rows: u32) -> u32 {
+    let bits = rows.ilog2();
+    (0..u64::BITS).step_by(bits as usize).fold(0, |row, shift| row ^ low_bits(key >> shift, bits)) as u32
+}
+
+/// Returns the row of an instruction and warp in a table.
+fn row_of(&DemandLoad { pc, warp, .. }: &DemandLoad, rows: u32) -> u32 {
+    hash(u64::from(pc) << WARP_BITS | u64::from(warp), rows)
+}
+
+/// Returns the distance from one line to another, if it fits into `bits` bits in two's complement.
+fn distance(from: u64, to: u64, bits: u32) -> Option<i64> {
+    let distance = to as i64 - from as i64;
+    (distance.unsigned_abs() < 1 << (bits - 1)).then_some(distance)
+}
+
 /// Returns the lowest bits of a value.
 #[must_use]
 pub(super) fn low_bits(value: u64, bits: u32) -> u64 {

@@ -19,12 +19,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DemandLoad, Hooks, PrefetchPlace, Run, RunShape, Scheme, Target, count_bits, low_bits};
+use super::{
+    DemandLoad, Hooks, PrefetchPlace, Run, RunShape, Scheme, Target, WARP_BITS, count_bits, distance, low_bits, row_of,
+};
 use crate::config::Rules;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Logic, Payload, Storage};
-
-/// Width of a warp slot in bits.
-const WARP_BITS: u32 = 6;
 
 /// Configuration of stride prefetching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,19 +116,6 @@ impl Stride {
         };
         Self { config: *config, table: Array::new(spec, shape), run: Run::default(), shape }
     }
-
-    /// Returns the row of an instruction and warp: the exclusive or of all pieces of both.
-    fn row(&self, load: &DemandLoad) -> u32 {
-        let bits = self.config.entries.ilog2();
-        let key = u64::from(load.pc) << WARP_BITS | u64::from(load.warp);
-        (0..u64::BITS).step_by(bits as usize).fold(0, |row, shift| row ^ low_bits(key >> shift, bits)) as u32
-    }
-
-    /// Returns the distance from one line to another, if it is shorter than a page.
-    fn distance(&self, from: u64, to: u64) -> Option<i64> {
-        let distance = to as i64 - from as i64;
-        (distance.unsigned_abs() < 1 << (self.shape.stride_bits - 1)).then_some(distance)
-    }
 }
 
 #[typetag::serde]
@@ -139,7 +125,7 @@ impl Hooks for Stride {
             return;
         }
         let &DemandLoad { line, pc, warp, .. } = load;
-        let row = self.row(load);
+        let row = row_of(load, self.config.entries);
         let old = *self.table.read_cell(at, row, 0);
         if !old.valid || (old.pc, old.warp) != (pc, warp) {
             return self.table.write(at, row, 0, Entry { valid: true, pc, warp, line, ..Entry::default() });
@@ -147,7 +133,7 @@ impl Hooks for Stride {
         if line == old.line {
             return;
         }
-        let distance = self.distance(old.line, line);
+        let distance = distance(old.line, line, self.shape.stride_bits);
         let stride = distance.map_or(0, |distance| low_bits(distance as u64, self.shape.stride_bits));
         let repeats = distance.is_some() && stride == old.stride;
         let count = if repeats { (old.count + 1).min(self.config.confidence as u8) } else { 0 };
