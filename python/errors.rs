@@ -1,4 +1,5 @@
-//! Errors of the simulator as exceptions of the Python module `warpsieve.errors`, with the text of the command line.
+//! Errors of the simulator as exceptions of the Python module `warpsieve.errors`, with the text of the
+//! command line.
 
 use miette::{Diagnostic, GraphicalTheme};
 use pyo3::exceptions::PyRuntimeError;

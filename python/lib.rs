@@ -1,6 +1,6 @@
 //! # The simulator as a module of Python
-//! `warpsieve._native` holds machines; the package `warpsieve` around it, in Python, adds arrays, arguments of kernels
-//! and the driver for Triton.
+//! `warpsieve._native` holds machines; the package `warpsieve` around it, in Python, adds arrays, arguments
+//! of kernels and the driver for Triton.
 //!
 //! | file     | content                                                               |
 //! |----------|-----------------------------------------------------------------------|
@@ -172,7 +172,8 @@ impl Machine {
         })
     }
 
-    /// Translates a kernel and returns its parameters, number of registers, and static shared memory in bytes.
+    /// Translates a kernel and returns its parameters, number of registers, and static shared memory in
+    /// bytes.
     fn kernel(&self, py: Python<'_>, module: usize, name: String) -> PyResult<(Vec<Parameter>, u32, u32)> {
         self.worker.call(py, move |device| {
             let kernel = device.kernel(module, &name).map_err(|error| Failure::of_run(Kind::Ptx, &error))?;

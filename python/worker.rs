@@ -1,5 +1,5 @@
-//! Thread that owns a machine. Python's thread waits for it in short steps, so that a signal such as Ctrl-C stops a
-//! launch, and other threads of Python run meanwhile.
+//! Thread that owns a machine. Python's thread waits for it in short steps, so that a signal such as Ctrl-C
+//! stops a launch, and other threads of Python run meanwhile.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,8 +17,8 @@ use crate::errors::{Failure, Kind};
 
 /// Interval at which Python's signals are polled.
 const POLL: Duration = Duration::from_millis(50);
-/// Time in which a launch ends after a signal. The functional interpreter of a checked launch may take longer; Python
-/// goes on without it.
+/// Time in which a launch ends after a signal. The functional interpreter of a checked launch may take
+/// longer; Python goes on without it.
 const GRACE: Duration = Duration::from_millis(500);
 /// Stack of the thread in bytes, as large as that of a main thread.
 const STACK_BYTES: usize = 8 << 20;
@@ -151,7 +151,7 @@ fn serve(
     let _ = created.send(Ok(()));
     for request in requests {
         match request {
-            // What the machine holds after a violation of its own rules is nothing to go on with.
+            // After a violation of its own rules, the state of the machine cannot be used.
             Request::Work(job) => {
                 if job(&mut device).is_err() {
                     return;

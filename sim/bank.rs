@@ -160,7 +160,8 @@ impl BankAlone {
         Self::of(wired, config.interleave(config.l1.line_bytes), partition)
     }
 
-    /// Creates an empty bank at a place that no machine needs to have, with lines as long as those of the L1s.
+    /// Creates an empty bank at a place that no machine needs to have, with lines as long as those of the
+    /// L1s.
     ///
     /// # Panics
     /// Panics if the configuration breaks a rule.

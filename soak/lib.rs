@@ -3,7 +3,8 @@
 //! number of cases or a time limit, or when a case fails. A case depends only on its own seed, so `soak NAME
 //! --seed S --count 1` repeats the case of seed `S` alone.
 //!
-//! This crate holds what all soaks share, and the soaks of readers. The soaks of the hardware are in `tb/soak`.
+//! This crate holds what all soaks share, and the soaks of readers. The soaks of the hardware are in
+//! `tb/soak`.
 //!
 //! | module       | holds                                                               |
 //! |--------------|---------------------------------------------------------------------|

@@ -127,7 +127,8 @@ struct Figure {
     times: Times,
     /// Requests to send, each with the cycle in which it leaves.
     reads: VecDeque<(u64, Request)>,
-    /// Replies of the memory and acknowledgments of the L1s in flight, each with the cycle in which it leaves.
+    /// Replies of the memory and acknowledgments of the L1s in flight, each with the cycle in which it
+    /// leaves.
     fetches: VecDeque<(u64, DramReply)>,
     recalls: VecDeque<(u64, u64, InvalidateAck)>,
     events: EventTable,

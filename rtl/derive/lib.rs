@@ -25,7 +25,8 @@ mod watched;
 use proc_macro::TokenStream;
 use syn::{DeriveInput, ItemTrait, LitStr, parse_macro_input};
 
-/// Implements `Counted`: lists the counters of a struct, and adds and subtracts the counters of another instance.
+/// Implements `Counted`: lists the counters of a struct, and adds and subtracts the counters of another
+/// instance.
 ///
 /// A field of type `u64` is a counter. An array of `u64` is a histogram or, with `by`, one counter per
 /// variant of an enum. Any other field is a group: a struct that also derives `Counted`. The doc comment of a

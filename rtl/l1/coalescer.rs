@@ -5,9 +5,10 @@
 //! that earlier requests of the cycle did not.
 //!
 //! Where the L1D has word banks (`l1.banks`), the requests of a cycle lie in different tag banks: the lowest
-//! lane of each bank selects its line. The coalescer holds a load of the L1D for as many cycles as it occupies
-//! the banks (`rtl/l1/word_banks.rs`), and emits the last request in the last of them. A load that hits is thus
-//! complete when its last word has been read, and the tags need no more cycles than the coalescer.
+//! lane of each bank selects its line. The coalescer holds a load of the L1D for as many cycles as it
+//! occupies the banks (`rtl/l1/word_banks.rs`), and emits the last request in the last of them. A load that
+//! hits is thus complete when its last word has been read, and the tags need no more cycles than the
+//! coalescer.
 //!
 //! | port   | dir | payload      | contract                                                    |
 //! |--------|-----|--------------|-------------------------------------------------------------|
@@ -151,8 +152,8 @@ pub struct Coalescer {
     outputs: u32,
     /// Word banks of the L1D, if it has them.
     banks: Option<WordBanks>,
-    /// Cycles, including the next one, for which the current load occupies the word banks; at least 1. It is 0
-    /// for other instructions.
+    /// Cycles, including the next one, for which the current load occupies the word banks; at least 1. It is
+    /// 0 for other instructions.
     left: u6,
     /// Lanes of the current load in each tag bank. Derived from the addresses; kept for simulation speed.
     bank_lanes: [u32; MAX_TAG_BANKS],

@@ -74,8 +74,8 @@ pub enum Fetch {
 pub enum BanksConfig {
     /// One data bank per sector of a line. Lines that use different sectors are read in the same cycle.
     Sectors(SectorBanksConfig),
-    /// 32 data banks of 4-byte words, and tag banks that look up one line each per cycle. A load takes as many
-    /// cycles as the fullest bank has words or lines of it.
+    /// 32 data banks of 4-byte words, and tag banks that look up one line each per cycle. A load takes as
+    /// many cycles as the fullest bank has words or lines of it.
     Words(WordBanksConfig),
 }
 

@@ -12,8 +12,8 @@
 //! | `take`        | out | `WarpReply`        | frees a row whose lanes are all done            |
 //!
 //! Latency: a row completed in one cycle can be taken in the next. Complete rows are taken round robin,
-//! starting after the row taken last, so that none starves. A load of 16 bytes per lane is taken in two beats,
-//! and its row is free after the second.
+//! starting after the row taken last, so that none starves. A load of 16 bytes per lane is taken in two
+//! beats, and its row is free after the second.
 //!
 //! Part of `rtl/l1/lsu.rs`.
 //! Twin: none; `tb/l1/scoreboard.rs` predicts the replies to the core.

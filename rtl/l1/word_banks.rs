@@ -1,6 +1,6 @@
 //! # Word banks of the L1D
-//! Computes for how many cycles a load occupies an L1D whose data array has 32 banks of 4 bytes and whose tags
-//! lie in a few banks of their own (`l1.banks`, kind `words`). In an L1D with one data bank per sector
+//! Computes for how many cycles a load occupies an L1D whose data array has 32 banks of 4 bytes and whose
+//! tags lie in a few banks of their own (`l1.banks`, kind `words`). In an L1D with one data bank per sector
 //! (`rtl/l1/cache.rs`), two lines share a cycle only if they use different sectors.
 //!
 //! | port       | dir | payload                    | contract                                              |
@@ -11,11 +11,12 @@
 //! A tag bank looks up one line per cycle, and a data bank reads one word per cycle. Lanes that name the same
 //! word are served together. The data banks work behind the tags, so a load takes the larger of two numbers:
 //! - the lines in the fullest tag bank,
-//! - the words in the fullest data bank. The banks read 128 bytes of lanes at a time: the whole warp if a lane
-//!   loads up to 4 bytes, half of it at 8 bytes, a quarter at 16 bytes. The numbers of these parts add up.
+//! - the words in the fullest data bank. The banks read 128 bytes of lanes at a time: the whole warp if a
+//!   lane loads up to 4 bytes, half of it at 8 bytes, a quarter at 16 bytes. The numbers of these parts add
+//!   up.
 //!
-//! The number of a tag bank has one bit per XOR tree over the byte address. An H200 takes these cycles for 422
-//! of 423 measured loads (`silicon/l1_banks.py`).
+//! The number of a tag bank has one bit per XOR tree over the byte address. An H200 takes these cycles for
+//! 422 of 423 measured loads (`silicon/l1_banks.py`).
 //!
 //! Latency: none, the result is known in the cycle in which the coalescer accepts the load.
 //! Area: XOR trees for each lane, comparators between lanes, and population counts.
@@ -83,7 +84,8 @@ impl WordBanks {
         self.masks.len() as u32
     }
 
-    /// Returns how a load of `1 << size_log2` bytes per lane uses the banks. At least one lane of `mask` is set.
+    /// Returns how a load of `1 << size_log2` bytes per lane uses the banks. At least one lane of `mask` is
+    /// set.
     #[must_use]
     pub fn occupy(&self, address: &[u64; LANES], mask: u32, size_log2: u8) -> Occupancy {
         let (mut lanes, mut lines) = ([0; MAX_TAG_BANKS], [0; MAX_TAG_BANKS]);

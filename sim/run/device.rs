@@ -242,7 +242,8 @@ impl<'o> Device<'o> {
 
     /// Allocates memory at the lowest free multiple of `alignment`, a power of two, that is at least `least`.
     /// At least one byte after it stays free, so that an access past its end does not reach the next
-    /// allocation. No two allocations at a time may have the same name. Returns `None` if the memory is exhausted.
+    /// allocation. No two allocations at a time may have the same name. Returns `None` if the memory is
+    /// exhausted.
     pub fn allocate(&mut self, name: &str, bytes: u64, alignment: u64, least: u64) -> Option<u64> {
         let alignment = alignment.max(ALIGNMENT);
         let mut start = least.max(FIRST_ADDRESS).checked_next_multiple_of(alignment)?;
@@ -517,8 +518,8 @@ impl<'o> Device<'o> {
         Ok(self.drive.report())
     }
 
-    /// Returns the report of the last launch; an empty one if there is none. The verdict of the checks and the notes
-    /// are those of all launches so far.
+    /// Returns the report of the last launch; an empty one if there is none. The verdict of the checks and
+    /// the notes are those of all launches so far.
     ///
     /// # Errors
     /// If a launch stopped the machine.

@@ -447,7 +447,7 @@ impl<'o> Drive<'o> {
             if may_part && !self.watches.circles.is_watching() && self.machine.outstanding_ctas() > 0 {
                 self.run_in_islands(end.min(looks.next).min(saves.next));
                 // The core at fault has missed its edges since.
-                if self.machine.is_called() && self.machine.fault().is_some() {
+                if self.machine.fault().is_some() {
                     return Ok(());
                 }
             }
@@ -555,8 +555,8 @@ impl<'o> Drive<'o> {
     }
 }
 
-/// Returns the verdict of a run with these failed checks, and these notes about results that depend on the order of
-/// warps and about undefined registers.
+/// Returns the verdict of a run with these failed checks, and these notes about results that depend on the
+/// order of warps and about undefined registers.
 fn verdict(
     failed: Vec<String>,
     is_checked: bool,

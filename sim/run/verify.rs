@@ -348,8 +348,8 @@ fn all_of(prepared: &PreparedLaunch) -> Vec<Compared<'_>> {
     buffers.chain(regions).collect()
 }
 
-/// Runs a launch of a launch file on the functional interpreter and compares all memory, buffers by the rules of
-/// their outputs.
+/// Runs a launch of a launch file on the functional interpreter and compares all memory, buffers by the rules
+/// of their outputs.
 pub(super) fn interpret(
     shadow: &mut Shadow,
     kernel: &Kernel,
@@ -364,9 +364,9 @@ pub(super) fn interpret(
     interpret_and_compare(shadow, &interpreted(kernel), &kernel.image, machine, &all, &parts)
 }
 
-/// Runs a launch on the functional interpreter and compares all memory. `parts` returns the sections of a buffer or
-/// variable by its number. Results that depend on the order of warps become notes, and the interpreter then continues
-/// with the machine's memory.
+/// Runs a launch on the functional interpreter and compares all memory. `parts` returns the sections of a
+/// buffer or variable by its number. Results that depend on the order of warps become notes, and the
+/// interpreter then continues with the machine's memory.
 pub(super) fn interpret_and_compare(
     shadow: &mut Shadow,
     launch: &interp::Launch<'_>,

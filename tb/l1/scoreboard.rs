@@ -55,8 +55,8 @@ pub struct Scoreboard {
     /// Number of instructions all of whose lines have reached the tags.
     passed: usize,
     image: BTreeMap<u64, [u8; LINE_BYTES]>,
-    /// Expected replies of each instruction: mask of the lanes not yet served, and the data words of each lane.
-    /// A load of 16 bytes per lane has two replies.
+    /// Expected replies of each instruction: mask of the lanes not yet served, and the data words of each
+    /// lane. A load of 16 bytes per lane has two replies.
     expected: BTreeMap<usize, (u32, [[u32; LANES]; 4])>,
     /// Number of line requests that the tags accepted: loads by cache, stores, atomics.
     pub loads: [u64; 3],

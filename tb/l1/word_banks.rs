@@ -1,6 +1,6 @@
 //! # Cycle tables of an L1D with word banks
-//! Scripts as in `cycles` and `lookups`, in an L1D whose tag bank is the line number modulo 4. A lane reads a byte
-//! of word `8 * sector` of its line, so two lanes in one sector number use one data bank.
+//! Scripts as in `cycles` and `lookups`, in an L1D whose tag bank is the line number modulo 4. A lane reads a
+//! byte of word `8 * sector` of its line, so two lanes in one sector number use one data bank.
 //!
 //! | testpoint                                                                   | test                          |
 //! |-----------------------------------------------------------------------------|-------------------------------|

@@ -1,4 +1,5 @@
-//! The Python package. Its own tests are in `python/tests`; the program of `WARPSIEVE_PYTHON` has the package and pytest.
+//! The Python package. Its own tests are in `python/tests`; the program of `WARPSIEVE_PYTHON` has the package
+//! and pytest.
 
 use std::process::Command;
 

@@ -160,8 +160,8 @@ impl Cache {
         self.word_banks.as_ref().map_or(request.sectors, |banks| 1 << banks.tag_bank(request.line))
     }
 
-    /// Returns the mask of the banks that an accepted load leaves unusable in its cycle: its own, or all if it
-    /// evicted a modified line.
+    /// Returns the mask of the banks that an accepted load leaves unusable in its cycle: its own, or all if
+    /// it evicted a modified line.
     pub fn banks_taken(&self, request: &LineAccess) -> u8 {
         let read = if self.word_banks.is_none() || self.banks == u8::MAX { self.banks } else { 0 };
         self.banks_of(request) | read

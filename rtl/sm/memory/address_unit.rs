@@ -1,9 +1,9 @@
 //! # Address unit
 //! Computes the lane addresses and store data of a memory instruction, and sends its accesses to the LSU in
 //! beats. A beat has at most 8 bytes per lane, and one is sent per cycle. Beats of local memory have at most
-//! 4 bytes, because its words are interleaved between the lanes of a warp. Where the L1D has word banks, a load
-//! of 16 bytes per lane is sent as one access, since the banks serve a quarter of the warp at a time. It is
-//! answered in two beats.
+//! 4 bytes, because its words are interleaved between the lanes of a warp. Where the L1D has word banks, a
+//! load of 16 bytes per lane is sent as one access, since the banks serve a quarter of the warp at a time. It
+//! is answered in two beats.
 //!
 //! The unit holds one instruction, which leaves with its last beat. Replies name their beats, so that several
 //! can be in flight. Only texture fetches send each beat after the reply to the previous one. The core keeps
