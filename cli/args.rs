@@ -170,7 +170,7 @@ const HDL_EXAMPLES: &str = "Examples:
   warpsieve hdl synth l1/mshr
   warpsieve hdl prove tracker/sharer_table --waves broken
 
-The modules are in hdl/ of the source tree; docs/hdl.md describes how to use them. `waves` needs
+The modules are in rtl/hdl/ of the source tree; docs/hdl.md describes how to use them. `waves` needs
 verilator and g++; `synth` and `prove` need yosys.";
 
 const PTX_EXAMPLES: &str = "Examples:

@@ -59,7 +59,7 @@ fn named(name: &str) -> Result<&'static Block, Report> {
     let names: Vec<_> = blocks.iter().map(|block| block.path()).collect();
     let names: Vec<_> = names.iter().map(String::as_str).collect();
     let found = blocks.iter().find(|block| block.path() == name).copied();
-    found.ok_or_else(|| miette!(help = suggestion(name, "blocks", &names), "there is no block `{name}` in hdl/"))
+    found.ok_or_else(|| miette!(help = suggestion(name, "blocks", &names), "there is no block `{name}` in rtl/hdl/"))
 }
 
 fn vectors(arguments: &TrafficArguments) -> Result<Exit, Report> {
@@ -127,7 +127,7 @@ fn prove(arguments: &ProveArguments) -> Result<Exit, Report> {
         let names: Vec<_> = proofs.iter().map(|proof| proof.path()).collect();
         let names: Vec<_> = names.iter().map(String::as_str).collect();
         let unknown =
-            || miette!(help = suggestion(name, "proofs", &names), "there is no proof of `{name}` in hdl/proofs/");
+            || miette!(help = suggestion(name, "proofs", &names), "there is no proof of `{name}` in rtl/hdl/proofs/");
         let at = names.iter().position(|known| known == name).ok_or_else(unknown)?;
         proofs = vec![proofs[at]];
     }

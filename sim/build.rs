@@ -1,4 +1,4 @@
-//! Embeds the built-in machines and designs: every TOML file in `machines/` and `designs/`.
+//! Embeds the built-in machines and designs: every TOML file in `machines/` and `machines/designs/`.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or(io::ErrorKind::NotFound)?);
-    for folder in ["machines", "designs"] {
+    for (list, folder) in [("machines", "machines"), ("designs", "machines/designs")] {
         println!("cargo::rerun-if-changed=../{folder}");
         let files = names(&Path::new("..").join(folder))?.iter().fold(String::new(), |mut files, name| {
             let path = format!("{folder}/{name}.toml");
@@ -14,7 +14,7 @@ fn main() -> io::Result<()> {
             writeln!(files, "Builtin {{ name: {name:?}, path: {path:?}, text: {text} }},").expect("strings grow");
             files
         });
-        fs::write(out.join(format!("{folder}.rs")), format!("&[\n{files}]\n"))?;
+        fs::write(out.join(format!("{list}.rs")), format!("&[\n{files}]\n"))?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! # Banks of an L1 by words and lines
 //! Returns the cycles that an L1 takes for a load whose lines are all present, as measured on an H200
-//! (`silicon/README.md`). Every 4-byte word has a data bank, every line has a tag bank, and each bank serves
-//! one of them per cycle.
+//! (`machines/silicon/README.md`). Every 4-byte word has a data bank, every line has a tag bank, and each bank
+//! serves one of them per cycle.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -32,7 +32,7 @@ pub enum AluFn {
     /// `a / b`.
     Div,
     /// Remainder of `a / b`, with the sign of `a`. Division by zero gives all ones, as on an H100
-    /// (`silicon/data`).
+    /// (`machines/silicon/data`).
     Rem,
     /// Magnitude of `a`: `|a|`.
     Abs,

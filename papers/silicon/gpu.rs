@@ -1,4 +1,5 @@
-//! Measurements on a GPU, read from the tables in `silicon/data` that `silicon/run.sh` produced.
+//! Measurements on a GPU, read from the tables in `machines/silicon/data` that `machines/silicon/run.sh`
+//! produced.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -56,12 +57,13 @@ impl Table {
 
     /// Returns a number that the table must contain.
     fn stated(&self, row: &StringRecord, column: &str) -> Result<f64, Report> {
-        self.number(row, column)?.ok_or_else(|| miette!("no `{column}` in a row of a table of `silicon/data`"))
+        self.number(row, column)?.ok_or_else(|| miette!("no `{column}` in a row of a table of `machines/silicon/data`"))
     }
 
     fn text<'r>(&self, row: &'r StringRecord, column: &str) -> Result<&'r str, Report> {
         let at = self.head.iter().position(|name| name == column);
-        at.and_then(|at| row.get(at)).ok_or_else(|| miette!("no column `{column}` in a table of `silicon/data`"))
+        at.and_then(|at| row.get(at))
+            .ok_or_else(|| miette!("no column `{column}` in a table of `machines/silicon/data`"))
     }
 
     /// Returns a number, which may have commas between its digits; `None` if the cell is empty.
@@ -72,7 +74,7 @@ impl Table {
         }
         text.parse()
             .map(Some)
-            .map_err(|_| miette!("`{column}` is `{text}` in a table of `silicon/data`, expected a number"))
+            .map_err(|_| miette!("`{column}` is `{text}` in a table of `machines/silicon/data`, expected a number"))
     }
 }
 
@@ -136,7 +138,7 @@ mod tests {
 
     #[test]
     fn what_an_h100_left_is_read_launch_by_launch() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../silicon/data/h100-sxm");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../machines/silicon/data/h100-sxm");
         let files = measured(&folder).unwrap();
         assert_eq!(files.len(), 64);
         assert!(files.values().all(|file| file.cycles.is_finite() && file.cycles > 0.0));

@@ -29,8 +29,8 @@ const FAR: f64 = 0.2;
 /// on the GPU.
 const QUICK: usize = 6;
 
-const ABOUT: &str = "The same launch files, from cold caches, on an H100 SXM (`silicon/data/h100-sxm`, measured by
-`silicon/run.sh`) and on the machine `hopper`. No field of the machine is chosen for these numbers. Cycles of the GPU are the shortest of ten
+const ABOUT: &str = "The same launch files, from cold caches, on an H100 SXM (`machines/silicon/data/h100-sxm`, measured by
+`machines/silicon/run.sh`) and on the machine `hopper`. No field of the machine is chosen for these numbers. Cycles of the GPU are the shortest of ten
 runs by the driver's activity records, less those of an empty kernel, at the clock that the same run measured; counters are Nsight Compute's.";
 
 /// Results of a launch file on the GPU and on our machine.
@@ -68,7 +68,7 @@ fn percent([all, had]: [f64; 2]) -> Option<f64> {
 }
 
 pub(super) fn draw(desk: &Session) -> Result<Page, FigureError> {
-    let folder = desk.kernels.join("../silicon/data").join(GPU);
+    let folder = desk.kernels.join("../machines/silicon/data").join(GPU);
     let mut gpu: Vec<(String, GpuMeasurement)> = measured(&folder)?.into_iter().collect();
     gpu.retain(|(name, _)| !name.starts_with(TENSOR));
     if desk.is_quick {
@@ -123,7 +123,7 @@ fn page(is_quick: bool, pairs: &[Pair]) -> Result<Page, FigureError> {
         "Ours executes PTX as it stands; the GPU what `ptxas` makes of it. A ratio of instructions well above 1 is a loop that `ptxas` unrolled or
 code that it merged, and its loads wait for each other less. Loads whose lanes lie in many lines take the L1 of `hopper` up to four times as long:
 the GPU looks up four lines a cycle as long as their words lie in different ones of 32 banks, `hopper` if their sectors lie in different ones of four
-(`silicon/README.md`: lanes 36 and 132 bytes apart).",
+(`machines/silicon/README.md`: lanes 36 and 132 bytes apart).",
     );
     let dots = pairs.iter().map(|pair| Dot {
         name: pair.name.clone(),

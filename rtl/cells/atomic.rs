@@ -5,7 +5,7 @@
 //! Part of `rtl/l2/bank.rs`.
 //! Twin: `golden/l2/bank.rs`.
 //! Bench: its own tests, `tb/l2/atomics.rs`, and `tb/hdl/cells/atomic.rs` with
-//! `hdl/cells/ws_cells_atomic.sv`. The latter omits floating-point sums, which take no extra cycle in this
+//! `rtl/hdl/cells/ws_cells_atomic.sv`. The latter omits floating-point sums, which take no extra cycle in this
 //! model.
 
 use isa::lanes::{AtomicFn, global_atomic};

@@ -8,7 +8,7 @@
 //!
 //! Part of `rtl/dram/channel.rs`.
 //! Twin: `golden/dram/checker.rs`.
-//! Bench: its own tests, `tb/dram/mutants.rs`, and `tb/hdl/dram/bank.rs` with `hdl/dram/ws_dram_bank.sv`.
+//! Bench: its own tests, `tb/dram/mutants.rs`, and `tb/hdl/dram/bank.rs` with `rtl/hdl/dram/ws_dram_bank.sv`.
 
 use serde::{Deserialize, Serialize};
 

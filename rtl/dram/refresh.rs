@@ -11,7 +11,7 @@
 //!
 //! Part of `rtl/dram/channel.rs`.
 //! Twin: `golden/dram/checker.rs`.
-//! Bench: `tb/dram/directed.rs`, and `tb/hdl/dram/refresh.rs` with `hdl/dram/ws_dram_refresh.sv`.
+//! Bench: `tb/dram/directed.rs`, and `tb/hdl/dram/refresh.rs` with `rtl/hdl/dram/ws_dram_refresh.sv`.
 
 use serde::{Deserialize, Serialize};
 

@@ -10,7 +10,8 @@
 //!
 //! Part of `rtl/dram/channel.rs`.
 //! Twin: `golden/dram/rules.rs`.
-//! Bench: its own tests, `tb/dram/mutants.rs`, and `tb/hdl/dram/timing.rs` with `hdl/dram/ws_dram_timing.sv`.
+//! Bench: its own tests, `tb/dram/mutants.rs`, and `tb/hdl/dram/timing.rs` with
+//! `rtl/hdl/dram/ws_dram_timing.sv`.
 
 use arbitrary_int::traits::Integer;
 use arbitrary_int::{u5, u6};

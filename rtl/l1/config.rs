@@ -92,7 +92,7 @@ pub struct WordBanksConfig {
     pub tag_bank_bits: Vec<Vec<u32>>,
 }
 
-/// Tag banks of an H100, as measured (`silicon/README.md`).
+/// Tag banks of an H100, as measured (`machines/silicon/README.md`).
 impl Default for WordBanksConfig {
     fn default() -> Self {
         Self { tag_bank_bits: vec![vec![8, 10, 11, 13, 14], vec![7, 8, 9, 10, 12, 13]] }

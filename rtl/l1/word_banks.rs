@@ -16,7 +16,7 @@
 //!   up.
 //!
 //! The number of a tag bank has one bit per XOR tree over the byte address. An H200 takes these cycles for
-//! 422 of 423 measured loads (`silicon/l1_banks.py`).
+//! 422 of 423 measured loads (`machines/silicon/l1_banks.py`).
 //!
 //! Latency: none, the result is known in the cycle in which the coalescer accepts the load.
 //! Area: XOR trees for each lane, comparators between lanes, and population counts.

@@ -1,6 +1,6 @@
 //! # Configuration of a whole machine
 //! Groups the parameters of a machine by kind of block. Presets in `machines/` state every field with its
-//! source. Designs in `designs/` and the option `--set` change single fields. [`MachineConfig::validate`]
+//! source. Designs in `machines/designs/` and the option `--set` change single fields. [`MachineConfig::validate`]
 //! reports all violated rules at once.
 
 use isa::MAX_ADDRESS_BITS;

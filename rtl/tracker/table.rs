@@ -16,7 +16,7 @@
 //!
 //! Part of `rtl/tracker/bank.rs`.
 //! Twin: `golden/hybrid/tracker.rs`.
-//! Bench: `tb/tracker`, and `tb/hdl/tracker/sharer_table.rs` with `hdl/tracker/ws_tracker_sharer_table.sv`.
+//! Bench: `tb/tracker`, and `tb/hdl/tracker/sharer_table.rs` with `rtl/hdl/tracker/ws_tracker_sharer_table.sv`.
 
 use serde::{Deserialize, Serialize};
 

@@ -24,7 +24,7 @@
 //!
 //! Part of `rtl/tracker/bank.rs`.
 //! Twin: none; `golden/consistency.rs` judges what loads return.
-//! Bench: `tb/tracker`, and `tb/hdl/tracker/transfers.rs` with `hdl/tracker/ws_tracker_transfers.sv`.
+//! Bench: `tb/tracker`, and `tb/hdl/tracker/transfers.rs` with `rtl/hdl/tracker/ws_tracker_transfers.sv`.
 
 use serde::{Deserialize, Serialize};
 

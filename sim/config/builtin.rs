@@ -1,9 +1,9 @@
 //! Machines and designs built into the program, so that their names work from any folder. `sim/build.rs`
-//! embeds every file of the folders `machines` and `designs`.
+//! embeds every file of the folders `machines` and `machines/designs`.
 
 use std::sync::OnceLock;
 
-/// Embedded file of `machines/` or `designs/`.
+/// Embedded file of `machines/` or `machines/designs/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Builtin {
     /// Name on the command line.

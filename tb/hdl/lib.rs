@@ -1,5 +1,5 @@
 //! # Lockstep with SystemVerilog
-//! A module of `hdl` implements a block of `rtl` in synthesizable SystemVerilog: `hdl/l1/ws_l1_mshr.sv` that
+//! A module of `hdl` implements a block of `rtl` in synthesizable SystemVerilog: `rtl/hdl/l1/ws_l1_mshr.sv` that
 //! of the path `l1/mshr`. `tb/hdl/PATH.rs` drives the Rust block, the module, and the golden twin if there is
 //! one, with the same random legal traffic. It compares every output and every register in every cycle.
 //! Verilator compiles the module into a program that reads rows of inputs and writes rows of outputs and
@@ -89,7 +89,7 @@ pub use vectors::Vectors;
 
 use traffic_modes::TrafficModes;
 
-/// SystemVerilog module of `hdl/` with the bench that drives it.
+/// SystemVerilog module of `rtl/hdl/` with the bench that drives it.
 pub struct Block {
     /// `module_path!()` of the bench, which gives the path of the module.
     pub bench: &'static str,
@@ -171,7 +171,7 @@ pub trait Bench {
 }
 
 impl Block {
-    /// Returns the path of the module in `hdl/`, without its ending, such as `l1/mshr`.
+    /// Returns the path of the module in `rtl/hdl/`, without its ending, such as `l1/mshr`.
     #[must_use]
     pub fn path(&self) -> String {
         path_of(self.bench)
@@ -202,7 +202,7 @@ impl Block {
     }
 }
 
-/// Returns the path in `hdl/` of the module of a bench.
+/// Returns the path in `rtl/hdl/` of the module of a bench.
 fn path_of(bench: &str) -> String {
     let (_, path) = bench.split_once("::").unwrap_or(("", bench));
     path.replace("::", "/")

@@ -258,5 +258,5 @@ pub(super) fn with_mistake(text: &str, mistake: &Mistake) -> Result<String, Repo
 /// Returns the folder of the modules in the source tree.
 #[must_use]
 pub fn hdl_folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hdl")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../rtl/hdl")
 }

@@ -1,5 +1,5 @@
 //! # Formal proofs
-//! A file in `hdl/proofs` wraps the module of the same path, assumes the contract of its inputs, and asserts
+//! A file in `rtl/hdl/proofs` wraps the module of the same path, assumes the contract of its inputs, and asserts
 //! a property. Yosys translates both into gates. ABC, which comes with Yosys, searches for an inductive
 //! invariant (`pdr`), or for the shortest counterexample (`bmc3`), which is shown as a waveform.
 //!
@@ -59,7 +59,7 @@ pub fn proofs() -> Vec<&'static Proof> {
 }
 
 impl Proof {
-    /// Returns the path in `hdl/proofs/`, without its ending. It equals the path of the module in `hdl/`.
+    /// Returns the path in `rtl/hdl/proofs/`, without its ending. It equals the path of the module in `rtl/hdl/`.
     #[must_use]
     pub fn path(&self) -> String {
         super::path_of(self.bench)

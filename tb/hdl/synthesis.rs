@@ -1,5 +1,5 @@
 //! # Gates of a module
-//! Yosys maps a module to the cells of `area/technology.toml`, for comparison with the estimate that `area`
+//! Yosys maps a module to the cells of `sim/area/technology.toml`, for comparison with the estimate that `area`
 //! makes of the described structures. A register with an enable is a flip-flop behind a multiplexer, and one
 //! with a reset is a flip-flop behind a gate, also if the reset is asynchronous. Multiplexer and gate count
 //! as logic.

@@ -283,7 +283,7 @@ fn every_refusal_of_a_parameter_happens() {
     }
 }
 
-/// Returns the lists of all modules for tools: the name in `hdl/` and the text of each file.
+/// Returns the lists of all modules for tools: the name in `rtl/hdl/` and the text of each file.
 fn lists() -> [(&'static str, String); 3] {
     let files = |indent: &str| -> String {
         let name = |block: &&Block| block.file().strip_prefix(hdl_folder()).unwrap().display().to_string();
@@ -315,7 +315,7 @@ fn the_lists_for_tools_name_every_module() {
             fs::write(&file, &text).unwrap();
         }
         let is_same = fs::read_to_string(&file).is_ok_and(|present| present == text);
-        assert!(is_same, "hdl/{name} is out of date: UPDATE_LISTS=1 cargo test -p hdl lists writes it");
+        assert!(is_same, "rtl/hdl/{name} is out of date: UPDATE_LISTS=1 cargo test -p hdl lists writes it");
     }
 }
 

@@ -38,7 +38,7 @@ fn shown(folder: &Path, html: &str) -> String {
     let page = folder.join("shown.html");
     fs::write(&page, html).unwrap();
     let profile = tempfile::tempdir().unwrap();
-    // Chromium reserves more address space than `./mutants` allows a test.
+    // Chromium reserves more address space than `scripts/mutants` allows a test.
     let mut chromium = Command::new("sh");
     chromium.args(["-c", "ulimit -S -v $(ulimit -H -v); exec \"$0\" \"$@\"", "chromium"]);
     chromium.args(["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]);

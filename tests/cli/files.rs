@@ -24,7 +24,7 @@ impl Inputs {
             ("vadd.ptx", text("kernels/vadd/vadd.ptx")),
             ("m.toml", machine.to_owned()),
             ("base.toml", base.to_owned()),
-            ("d.toml", text("designs/pric.toml")),
+            ("d.toml", text("machines/designs/pric.toml")),
             ("t.csv", "cycle,op,addr\n0,R,0x40\n".to_owned()),
             ("kernelslist.g", "kernel-1.traceg\n".to_owned()),
             ("kernel-1.traceg", text("tests/corpus/traces/volta.traceg")),

@@ -50,7 +50,7 @@ fn a_part_that_is_not_there_is_refused_with_one_that_is() {
         let CommandResult { status, out, err } = warpsieve(&[&["hdl", command, "l1/mhsr"], options].concat());
         assert_eq!((status, out.as_str()), (Some(2), ""));
         assert!(
-            err.contains("there is no block `l1/mhsr` in hdl/") && err.contains("did you mean `l1/mshr`?"),
+            err.contains("there is no block `l1/mhsr` in rtl/hdl/") && err.contains("did you mean `l1/mshr`?"),
             "{err}"
         );
     }

@@ -69,7 +69,7 @@ use std::process::{Command, Output};
 
 /// Returns the folder of the workspace.
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// Runs the command with these arguments in the folder of the workspace.

@@ -135,7 +135,7 @@ fn what_is_there_stays_and_names_that_cannot_be_are_refused() {
     assert_eq!(fs::read_to_string(folder.path().join("taken")).unwrap(), "mine");
     new(folder.path(), &["../x"]).refused(&["expected lower-case words and digits joined by hyphens"]);
     new(folder.path(), &["match"]).refused(&["the name is `match`, a Rust keyword"]);
-    new(folder.path(), &["pric"]).refused(&["the name of a design, expected another name: designs/pric.toml"]);
+    new(folder.path(), &["pric"]).refused(&["the name of a design, expected another name: machines/designs/pric.toml"]);
     new(folder.path(), &["rtl"]).refused(&["the name of another crate or kind"]);
     new(folder.path(), &["mine", "--path", "."]).refused(&["does not contain the sources of warpsieve", "--path DIR"]);
     for address in ["a\"b", "not a url", "", "../src", "git@host:a/b", "https://"] {

@@ -24,7 +24,7 @@ fn list_designs_names_slot_and_source() {
     let pric = ended.out.lines().find(|line| line.starts_with("pric ")).unwrap();
     assert!(pric.contains("  index  ") && pric.ends_with("khairy2015 section 4.3"), "{pric}");
     let entries = listed("designs");
-    let files = fs::read_dir(super::root().join("designs")).unwrap();
+    let files = fs::read_dir(super::root().join("machines/designs")).unwrap();
     let mut files: Vec<_> = files.map(|file| file.unwrap().path().file_stem().unwrap().to_owned()).collect();
     files.sort();
     let mut listed = names(&entries);
@@ -134,7 +134,7 @@ fn the_version_names_commit_and_profile() {
         git.ok().filter(|git| git.status.success()).map(|git| String::from_utf8(git.stdout).unwrap())
     };
     let commit = commit.trim_end_matches(',');
-    // A source tree without git is not a clone. Nor is a tree inside another repository, where `./mutants`
+    // A source tree without git is not a clone. Nor is a tree inside another repository, where `scripts/mutants`
     // puts its copy.
     let is_own = git("--show-toplevel").is_some_and(|top| Path::new(top.trim_end()).canonicalize().unwrap() == root);
     let head = is_own.then(|| git("HEAD")).flatten();

@@ -128,7 +128,7 @@ fn the_figures_of_a_run_are_those_of_its_statistics() {
 
     let changed = rows(&document, "changed");
     let index = changed.iter().find(|row| row[0] == "l1.index").unwrap();
-    assert!(index[3].starts_with("designs/pric.toml, line "), "{changed:?}");
+    assert!(index[3].starts_with("machines/designs/pric.toml, line "), "{changed:?}");
     let entries = changed.iter().find(|row| row[0] == "l1.mshr_entries").unwrap();
     assert_eq!(entries[1..], ["4", "32", "--set l1.mshr_entries=4"]);
     assert_eq!(changed.len(), 1 + 2);

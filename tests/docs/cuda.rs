@@ -18,7 +18,7 @@ const FILES: [(&str, &str); 7] = [
 
 /// Returns the functions that a source file exports, sorted.
 fn exported(file: &str) -> Vec<String> {
-    let text = fs::read_to_string(root().join("cuda/runtime").join(file).with_extension("rs")).unwrap();
+    let text = fs::read_to_string(root().join("cli/cuda/runtime").join(file).with_extension("rs")).unwrap();
     let after = text.split("#[unsafe(no_mangle)]\nextern \"C\" fn ").skip(1);
     let mut names: Vec<_> = after.map(|rest| rest.split('(').next().unwrap().to_owned()).collect();
     names.retain(|name| name.trim_start_matches('_').starts_with("cuda"));
@@ -39,7 +39,7 @@ fn functions() -> String {
 
 #[test]
 fn every_exported_function_is_in_one_of_the_files() {
-    let folder = fs::read_dir(root().join("cuda/runtime")).unwrap();
+    let folder = fs::read_dir(root().join("cli/cuda/runtime")).unwrap();
     for path in folder.map(|entry| entry.unwrap().path()) {
         let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
         if path.extension().is_some_and(|ending| ending == "rs") && !FILES.iter().any(|(file, _)| *file == stem) {

@@ -33,9 +33,9 @@ fn links(text: &str) -> Vec<&str> {
 /// Returns the code spans that name one file or folder of the workspace. An example is `rtl/l1/mshr.rs`,
 /// but not `kernels/KEY/launch.toml`, which stands for many files.
 fn paths(text: &str) -> Vec<&str> {
-    const FOLDERS: [&str; 19] = [
-        "area", "cli", "command", "compiler", "designs", "examples", "golden", "hdl", "input", "isa", "kernels",
-        "machines", "papers", "rtl", "sim", "soak", "tb", "tests", "waves",
+    const FOLDERS: [&str; 15] = [
+        "cli", "docs", "examples", "golden", "isa", "kernels", "machines", "papers", "python", "rtl", "scripts", "sim",
+        "tb", "tests", "waves",
     ];
     let spans = prose(text).flat_map(|line| line.split('`').skip(1).step_by(2));
     let is_path = |span: &&str| {

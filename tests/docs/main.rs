@@ -40,7 +40,7 @@ use serde_json::Value;
 
 /// Returns the folder of the workspace.
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// Returns the output of the command with these arguments, run in the folder of the workspace.

@@ -91,7 +91,7 @@ fn kernels() -> Vec<String> {
 
 /// Returns the folder of the workspace.
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 struct Task {

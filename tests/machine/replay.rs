@@ -103,7 +103,7 @@ fn the_four_patterns_ask_for_the_lines_that_coalescing_gives() {
 fn designs_and_schedulers_run_traces_as_they_run_programs() {
     let traced = TraceFolder::synthetic(Kind::Tile, SMALL);
     let plain = lines(&traced.passes(&Setup::default()).counters);
-    let designs = fs::read_dir(root().join("designs")).unwrap().map(|entry| entry.unwrap().path());
+    let designs = fs::read_dir(root().join("machines/designs")).unwrap().map(|entry| entry.unwrap().path());
     for design in designs.filter(|path| path.extension().is_some_and(|end| end == "toml")) {
         let name = design.file_stem().unwrap().to_str().unwrap();
         // A profile needs a previous run, which a trace does not have.

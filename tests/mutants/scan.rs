@@ -147,7 +147,7 @@ mod tests {
         let root = root();
         let scan = scan(&root, &tracked(&root).unwrap()).unwrap();
         assert!(scan.stale.is_empty(), "{}", scan.stale.join("\n"));
-        for folder in ["rtl", "golden", "isa/lanes", "compiler", "area"] {
+        for folder in ["rtl", "golden", "isa/lanes", "sim/compiler", "sim/area"] {
             assert!(scan.sites.iter().any(|site| is_below(&site.file, folder)), "nothing in {folder}");
         }
         let is_test = |site: &&Site| site.file.ends_with("tests.rs") || site.file.contains("/tests/");

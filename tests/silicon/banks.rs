@@ -1,5 +1,5 @@
 //! Compares the word banks of the L1D of `hopper`, and their twin, with the loads whose cycles were measured
-//! on an H200 (`silicon/data/h200-sxm/accesses.jsonl`).
+//! on an H200 (`machines/silicon/data/h200-sxm/accesses.jsonl`).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,7 +24,7 @@ fn loads_occupy_the_word_banks_for_as_many_cycles_as_an_l1_of_an_h200() {
     let words = l1.banks.as_words().expect("hopper has word banks");
     let banks = WordBanks::new(words, l1.line_bytes, 28);
     let twin = Banks { tag_bank_bits: words.tag_bank_bits.clone() };
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../silicon/data/h200-sxm/accesses.jsonl");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../machines/silicon/data/h200-sxm/accesses.jsonl");
     let text = fs::read_to_string(path).unwrap();
     let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let patterns = rows.iter().find_map(|row| row.get("patterns")).unwrap();

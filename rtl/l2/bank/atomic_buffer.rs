@@ -24,7 +24,7 @@
 //!
 //! Part of `rtl/l2/bank.rs`.
 //! Twin: `golden/hybrid/coherent.rs`.
-//! Bench: `tb/l2/atomic_buffer.rs`, and `tb/hdl/l2/atomic_buffer.rs` with `hdl/l2/ws_l2_atomic_buffer.sv`.
+//! Bench: `tb/l2/atomic_buffer.rs`, and `tb/hdl/l2/atomic_buffer.rs` with `rtl/hdl/l2/ws_l2_atomic_buffer.sv`.
 
 use serde::{Deserialize, Serialize};
 

@@ -21,7 +21,7 @@
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
 //! Bench: its own tests, `tb/sm/timing.rs`, and `tb/hdl/sm/warp_scheduler.rs` with
-//! `hdl/sm/ws_sm_warp_scheduler.sv`.
+//! `rtl/hdl/sm/ws_sm_warp_scheduler.sv`.
 
 use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;

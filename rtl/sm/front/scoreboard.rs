@@ -13,7 +13,7 @@
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
-//! Bench: its own tests, `tb/sm/timing.rs`, and `tb/hdl/sm/scoreboard.rs` with `hdl/sm/ws_sm_scoreboard.sv`.
+//! Bench: its own tests, `tb/sm/timing.rs`, and `tb/hdl/sm/scoreboard.rs` with `rtl/hdl/sm/ws_sm_scoreboard.sv`.
 
 use isa::program::RegMask;
 use serde::{Deserialize, Serialize};

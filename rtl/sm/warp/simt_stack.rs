@@ -17,7 +17,7 @@
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
-//! Bench: its own tests, `tb/sm/control.rs`, and `tb/hdl/sm/simt_stack.rs` with `hdl/sm/ws_sm_simt_stack.sv`.
+//! Bench: its own tests, `tb/sm/control.rs`, and `tb/hdl/sm/simt_stack.rs` with `rtl/hdl/sm/ws_sm_simt_stack.sv`.
 
 use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;

@@ -32,7 +32,7 @@
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/throttle/ccws.rs`.
 //! Bench: its own tests, `tb/throttle/ccws.rs`, and `tb/hdl/throttle/ccws/scores.rs` with
-//! `hdl/throttle/ccws/ws_throttle_ccws_scores.sv`.
+//! `rtl/hdl/throttle/ccws/ws_throttle_ccws_scores.sv`.
 
 use arbitrary_int::traits::Integer;
 use arbitrary_int::u18;

@@ -16,7 +16,7 @@
 //! Part of `rtl/l1/cache.rs`.
 //! Twin: `golden/throttle/ccws.rs`.
 //! Bench: `tb/throttle/ccws.rs`, and `tb/hdl/throttle/ccws/victims.rs` with
-//! `hdl/throttle/ccws/ws_throttle_ccws_victims.sv`.
+//! `rtl/hdl/throttle/ccws/ws_throttle_ccws_victims.sv`.
 
 use serde::{Deserialize, Serialize};
 

@@ -25,7 +25,7 @@
 //!
 //! Twin: `golden/throttle/dwt_cs.rs`.
 //! Bench: `tb/throttle/coordinator.rs`, and `tb/hdl/throttle/coordinator.rs` with
-//! `hdl/throttle/ws_throttle_coordinator.sv`.
+//! `rtl/hdl/throttle/ws_throttle_coordinator.sv`.
 
 use arbitrary_int::{u27, u31};
 use serde::{Deserialize, Serialize};

@@ -24,7 +24,7 @@
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/throttle/dwt_cs.rs`.
 //! Bench: its own tests, `tb/throttle/coordinator.rs`, and `tb/hdl/throttle/monitor.rs` with
-//! `hdl/throttle/ws_throttle_monitor.sv`.
+//! `rtl/hdl/throttle/ws_throttle_monitor.sv`.
 
 use arbitrary_int::traits::Integer;
 use serde::{Deserialize, Serialize};

@@ -132,7 +132,7 @@ fn a_throttle_is_judged_by_its_own_keys_and_by_the_cores() {
     assert_eq!(
         expect_errors(&["ccws"], &["sm.policy=two-level"]),
         [
-            "designs/ccws.toml:6:1: throttle is ccws, expected none with a two-level scheduler: a two-level scheduler orders its \
+            "machines/designs/ccws.toml:6:1: throttle is ccws, expected none with a two-level scheduler: a two-level scheduler orders its \
              warps by their queue, not by their age"
         ]
     );
@@ -613,18 +613,24 @@ fn a_flow_takes_its_own_keys_alone() {
 fn a_policy_that_its_machine_cannot_follow_is_refused() {
     assert_eq!(
         expect_errors(&["hybrid-policy", "decoupled"], &[]),
-        ["designs/hybrid-policy.toml:7:10: l1.bypass is contentious, expected none or all with l1.organisation = \
-             \"decoupled\": only one scheme can decide which loads bypass the cache"]
+        [
+            "machines/designs/hybrid-policy.toml:7:10: l1.bypass is contentious, expected none or all with l1.organisation = \
+             \"decoupled\": only one scheme can decide which loads bypass the cache"
+        ]
     );
     assert_eq!(
         expect_errors(&["hybrid-policy"], &["sm.warp_lanes=64"]),
-        ["designs/hybrid-policy.toml:7:10: l1.bypass is contentious, expected another with sm.warp_lanes = 64: the \
-             lines of an instruction are counted together, but a warp of 64 lanes arrives in two halves"]
+        [
+            "machines/designs/hybrid-policy.toml:7:10: l1.bypass is contentious, expected another with sm.warp_lanes = 64: the \
+             lines of an instruction are counted together, but a warp of 64 lanes arrives in two halves"
+        ]
     );
     assert_eq!(
         expect_errors(&["tracker", "ship"], &[]),
-        ["designs/tracker.toml:7:10: tracker.scheme is not off, expected off with l1.replacement = \"ship\": its \
-             table records hits of its own SM and has no port for those of other SMs"]
+        [
+            "machines/designs/tracker.toml:7:10: tracker.scheme is not off, expected off with l1.replacement = \"ship\": its \
+             table records hits of its own SM and has no port for those of other SMs"
+        ]
     );
     assert_eq!(
         expect_errors(&[], &["l2.bypass.kind=coalesced"]),

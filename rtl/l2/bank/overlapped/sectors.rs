@@ -5,7 +5,7 @@
 //! delivered. An access needs the bursts that contain bytes of its sectors in neither set; a write needs
 //! none. A burst is the smallest unit of a fetch: a burst of 64 bytes delivers two sectors. With `fetch =
 //! "sector-pairs"`, the other sector of an aligned pair is fetched along, and the access waits for both, as
-//! one burst of 64 bytes would deliver them (an H100 fetches 64 bytes, `silicon/README.md`). Arriving bytes
+//! one burst of 64 bytes would deliver them (an H100 fetches 64 bytes, `machines/silicon/README.md`). Arriving bytes
 //! do not overwrite newer bytes. On eviction, the bursts that contain newer bytes are written back under
 //! their mask. Line states mean the same as elsewhere, except that a clean or dirty line may be partially
 //! present.

@@ -37,7 +37,7 @@
 //!
 //! Part of `rtl/l2/bank.rs`.
 //! Twin: `golden/l2/frc.rs`.
-//! Bench: its own tests, `tb/l2/frc.rs`, and `tb/hdl/l2/frc.rs` with `hdl/l2/ws_l2_frc.sv`.
+//! Bench: its own tests, `tb/l2/frc.rs`, and `tb/hdl/l2/frc.rs` with `rtl/hdl/l2/ws_l2_frc.sv`.
 
 use serde::{Deserialize, Serialize};
 

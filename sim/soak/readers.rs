@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     fn kernels() -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels")
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels")
     }
 
     #[test]

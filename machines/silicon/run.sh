@@ -1,7 +1,7 @@
 #!/bin/bash
 # Performs all measurements on the GPU within six minutes: microbenchmarks, the suite, counters. Changes no setting of the device.
 #
-# usage: bash silicon/run.sh     in the root of a checkout; $OUT is the folder for the results, and $SILICON_SECONDS (350) the time for all measurements
+# usage: bash machines/silicon/run.sh     in the root of a checkout; $OUT is the folder for the results, and $SILICON_SECONDS (350) the time for all measurements
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 kernels=${KERNELS:-kernels}

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Builds CUDA programs of other projects, runs them with `warpsieve exec`, and counts which pass their own check.
 
-    cuda/programs.py SUITE FOLDER --nvcc NVCC --exec "target/release/warpsieve exec" --output table.md
+    cli/cuda/programs.py SUITE FOLDER --nvcc NVCC --exec "target/release/warpsieve exec" --output table.md
 
-SUITE is the name of a suite in `cuda/programs.toml`; FOLDER is a copy of its repository. A program passes if it
+SUITE is the name of a suite in `cli/cuda/programs.toml`; FOLDER is a copy of its repository. A program passes if it
 ends with status 0, prints what its suite expects of a success, and nothing that its suite lists as a failure.
 """
 

@@ -16,7 +16,7 @@ import signal
 import tomllib
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 WITHIN = 0.45
 LINE, WORD, DATA_BANKS, LANES = 128, 4, 32, 32
 
@@ -41,7 +41,7 @@ def cycles(addresses, words, tag_bank_bits):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("measured", nargs="?", type=Path, default=ROOT / "silicon/data/h200-sxm/accesses.jsonl")
+    parser.add_argument("measured", nargs="?", type=Path, default=ROOT / "machines/silicon/data/h200-sxm/accesses.jsonl")
     parser.add_argument("--machine", type=Path, default=ROOT / "machines/hopper.toml")
     parser.add_argument("--all", action="store_true")
     arguments = parser.parse_args()
