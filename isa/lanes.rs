@@ -43,4 +43,4 @@ pub use known::Loop;
 pub use pair::{Pair, PairMut, alu_pair, compare_pair, convert_pair};
 pub use simd::{SimdFn, SimdOp};
 pub use tensor::tensor;
-pub use warp::{ShuffleMode, VoteMode, WarpInputs, WarpOp, WarpResult, warp};
+pub use warp::{ShuffleMode, VoteMode, WarpInputs, WarpOp, WarpResult, warp, without_source};

@@ -1,5 +1,6 @@
-//! Finds registers that a kernel uses before it has written them. Their contents are undefined on a GPU. The
-//! interpreter sets them to zero, so the error would otherwise go unnoticed.
+//! Finds registers that a kernel uses before it has written them, and results of shuffles from lanes that do not
+//! take part. Both are undefined on a GPU. The interpreter sets registers to zero, and a shuffle without source
+//! brings the own value, so the error would otherwise go unnoticed.
 //!
 //! Every undefined bit is tracked per thread through the computations that depend on it. A read alone is
 //! harmless, and compilers emit such reads: half of a packed register, an operand that is not selected, or a
@@ -11,13 +12,13 @@
 //!
 //! A store to local memory is not a use, and loaded values are defined.
 //!
-//! A kernel that writes each register before reading it on all paths has no undefined bits, so tracking is
-//! skipped.
+//! A kernel that writes each register before reading it on all paths, and has no shuffle, has no undefined bits,
+//! so tracking is skipped.
 
 use std::fmt;
 
 use isa::cfg::Cfg;
-use isa::lanes::{AluFn, AluOp, WarpInputs, WarpOp, alu, compare, warp};
+use isa::lanes::{AluFn, AluOp, WarpInputs, WarpOp, alu, compare, warp, without_source};
 use isa::program::{Form, Inst, Op, Program, Reg};
 use isa::types::{Logic, Space};
 
@@ -31,13 +32,16 @@ const MAX_FLOW_BITS: usize = 1 << 30;
 /// Maximum number of different reads recorded per CTA.
 const MAX_READS: usize = 64;
 
-/// Read of an unwritten register, with the use that depends on it.
+/// Read of an undefined value, with the use that depends on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UndefinedRead {
     /// Source file of the kernel.
     pub file: String,
     /// Name of the kernel that reads the register.
     pub kernel: String,
+    /// True if a shuffle took the value from a lane that does not take part in it; false if the register was
+    /// unwritten.
+    pub is_shuffled: bool,
     /// Name of the register in the source; empty if the source does not name the value.
     pub register: String,
     /// Source line of the read.
@@ -52,10 +56,13 @@ pub struct UndefinedRead {
 
 impl fmt::Display for UndefinedRead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { file, kernel, register, line, use_line, cta, thread } = self;
-        let what = if register.is_empty() { "a value".to_owned() } else { format!("`{register}`") };
-        write!(f, "{file}:{line}: kernel `{kernel}`, CTA {cta:?}, thread {thread:?}: reads {what}, ")?;
-        f.write_str("which the thread has not written: it is undefined")?;
+        let Self { file, kernel, is_shuffled, register, line, use_line, cta, thread } = self;
+        write!(f, "{file}:{line}: kernel `{kernel}`, CTA {cta:?}, thread {thread:?}: ")?;
+        match (is_shuffled, register.as_str()) {
+            (true, _) => f.write_str("the source lane of its shuffle does not take part: the result is undefined")?,
+            (false, "") => f.write_str("reads a value, which the thread has not written: it is undefined")?,
+            (false, name) => write!(f, "reads `{name}`, which the thread has not written: it is undefined")?,
+        }
         match use_line == line {
             true => Ok(()),
             false => write!(f, ", and line {use_line} depends on it"),
@@ -63,8 +70,11 @@ impl fmt::Display for UndefinedRead {
     }
 }
 
-/// True if some path reads a register or predicate before writing it.
+/// True if some path reads a register or predicate before writing it, or if a shuffle may have no source.
 pub(super) fn reads_undefined(program: &Program) -> bool {
+    if program.insts.iter().any(|inst| matches!(inst.op, Op::Warp(WarpOp::Shuffle { .. }))) {
+        return true;
+    }
     let places = usize::from(program.regs) + usize::from(program.preds);
     let words = places.div_ceil(64);
     let cfg = Cfg::new(&program.insts);
@@ -121,11 +131,12 @@ fn places(program: &Program, Reg { index, wide }: Reg) -> std::ops::RangeInclusi
     index..=index + usize::from(wide && program.form == Form::Physical)
 }
 
-/// Read of a slot that had not been written.
+/// Instruction that made a value undefined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Origin {
     pc: u32,
-    place: u32,
+    /// Slot that it read unwritten; `None` for a shuffle without source.
+    place: Option<u32>,
 }
 
 /// Use of an undefined value.
@@ -182,7 +193,8 @@ impl UndefinedBits {
         self.uses.iter().map(move |found| UndefinedRead {
             file: file.to_string(),
             kernel: name.clone(),
-            register: names.get(found.origin.place as usize).cloned().unwrap_or_default(),
+            is_shuffled: found.origin.place.is_none(),
+            register: found.origin.place.and_then(|place| names.get(place as usize)).cloned().unwrap_or_default(),
             line: line(found.origin.pc),
             use_line: line(found.pc),
             cta: found.cta,
@@ -247,7 +259,14 @@ impl UndefinedBits {
         };
         let shared = lanes(step.acting).find(|&lane| bits[lane] != 0);
         let origin = shared.map(|lane| self.origin(inst.srcs[0], step, lane));
-        self.write(inst.dsts[0], step, moved, |_| origin);
+        let without = match op {
+            WarpOp::Shuffle { mode, .. } => without_source(*mode, step.acting, b, c),
+            _ => 0,
+        };
+        let is_without = |lane: usize| without >> lane & 1 != 0;
+        let moved = each(|lane| if is_without(lane) { u64::MAX } else { moved[lane] });
+        let shuffle = Some(Origin { pc: step.pc, place: None });
+        self.write(inst.dsts[0], step, moved, |lane| if is_without(lane) { shuffle } else { origin });
         self.write(inst.dsts[1], step, [0; LANES], |_| None);
     }
 
@@ -387,7 +406,7 @@ impl UndefinedBits {
     /// Returns the read that made a slot undefined; if the slot was never written, the current read.
     fn origin(&self, slot: Slot, step: Step, lane: usize) -> Origin {
         let known = self.origins[slot.place((step.first + lane) * self.fresh.len())];
-        known.unwrap_or(Origin { pc: step.pc, place: slot.place(0) as u32 })
+        known.unwrap_or(Origin { pc: step.pc, place: Some(slot.place(0) as u32) })
     }
 
     /// Records the uses of undefined bits of these slots in the lanes of a mask.

@@ -68,6 +68,25 @@ fn a_use_of_a_register_that_nothing_has_written_is_found_with_name_and_lines() {
 }
 
 #[test]
+fn a_used_result_of_a_shuffle_from_a_lane_that_does_not_take_part_is_found() {
+    let upper_half =
+        "@%p0 bra over;\nshfl.sync.idx.b32 %r2, %r0, 3, 31, 0xffff0000;\nst.global.u32 [%rd0], %r2;\nover:";
+    let reads = find_reads(upper_half);
+    let [read] = reads.as_slice() else { panic!("{reads:?}") };
+    assert_eq!((read.is_shuffled, read.line - FIRST, read.use_line - FIRST), (true, 1, 2));
+    assert_eq!((read.thread, &*read.register), ([16, 0, 0], ""));
+    let said = "the source lane of its shuffle does not take part: the result is undefined, and line 8 depends on it";
+    assert!(read.to_string().ends_with(said), "{read}");
+    // A sum of eight lanes: lanes 1 to 7 receive what lanes 8 to 10 would have, but only lane 0 stores its sum.
+    let of_eight = "setp.gt.u32 %p1, %r0, 7; @%p1 bra over; mov.u32 %r1, %r0;\n\
+                    shfl.sync.down.b32 %r2, %r1, 4, 31, 0xff; add.u32 %r1, %r1, %r2;\n\
+                    shfl.sync.down.b32 %r2, %r1, 2, 31, 0xff; add.u32 %r1, %r1, %r2;\n\
+                    shfl.sync.down.b32 %r2, %r1, 1, 31, 0xff; add.u32 %r1, %r1, %r2;\n";
+    assert_eq!(find_reads(&format!("{of_eight}setp.eq.u32 %p2, %r0, 0; @%p2 st.global.u32 [%rd0], %r1;\nover:")), []);
+    assert_eq!(find_reads(&format!("{of_eight}st.global.u32 [%rd0], %r1;\nover:")).len(), 1);
+}
+
+#[test]
 fn the_first_thread_that_reads_it_is_named() {
     let reads = find_reads("@%p0 mov.u32 %r1, 1;\nst.global.u32 [%rd0], %r1;");
     assert_eq!((reads[0].cta, reads[0].thread), ([0; 3], [16, 0, 0]));

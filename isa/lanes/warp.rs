@@ -172,6 +172,17 @@ pub fn warp(op: &WarpOp, active: u32, inputs: WarpInputs<'_>) -> WarpResult {
     }
 }
 
+/// Returns the lanes of `active` to which a shuffle brings no value, because their source lane is in the segment
+/// but not active. The PTX ISA leaves their results undefined.
+#[must_use]
+pub fn without_source(mode: ShuffleMode, active: u32, b: &[u32; 32], c: &[u32; 32]) -> u32 {
+    let is_absent = |lane: &u32| {
+        let (from, inside) = source(mode, *lane, b[*lane as usize], c[*lane as usize]);
+        active >> lane & 1 != 0 && inside && active >> from & 1 == 0
+    };
+    (0..32).filter(is_absent).fold(0, |mask, lane| mask | 1 << lane)
+}
+
 /// Returns the source lane of a shuffle, and true if it is within the lane's segment (PTX ISA, `shfl`).
 fn source(mode: ShuffleMode, lane: u32, b: u32, c: u32) -> (u32, bool) {
     let (b, clamp, segment) = (b & 31, c & 31, c >> 8 & 31);

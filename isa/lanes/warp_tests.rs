@@ -38,6 +38,10 @@ fn a_shuffle_from_an_absent_lane_brings_the_own_value() {
     let inputs = WarpInputs { a: &lanes, b: &[1; 32], c: &[31; 32], pred: 0 };
     let op = WarpOp::Shuffle { mode: ShuffleMode::Down, sync: false };
     assert_eq!(warp(&op, 0b1011, inputs).values[..4], [101, 101, 103, 103]);
+    assert_eq!(without_source(ShuffleMode::Down, 0b1011, &[1; 32], &[31; 32]), 0b1010);
+    // Lane 3 is the last of its segment, so it has no source lane but its own.
+    let segments_of_four = 28 << 8 | 31;
+    assert_eq!(without_source(ShuffleMode::Down, 0b1011, &[1; 32], &[segments_of_four; 32]), 0b0010);
 }
 
 #[test]
