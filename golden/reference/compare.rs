@@ -58,6 +58,18 @@ pub enum Mismatch {
     },
 }
 
+impl Rule {
+    /// Returns the tolerance at the largest expected value, and that value, if the rule would take zeros for a
+    /// result that is not zero: it then judges nothing. Values of NaN or infinity are compared as such.
+    #[must_use]
+    pub fn lets_zeros_pass(&self, expected: &Array) -> Option<(f64, f64)> {
+        let Self::Tolerance { relative, absolute } = self else { return None };
+        let allowed = |should: f64| absolute + relative * should;
+        let largest = (0..expected.len()).map(|index| expected.real(index).abs()).max_by(f64::total_cmp)?;
+        (largest.is_finite() && largest > 0.0 && largest <= allowed(largest)).then(|| (allowed(largest), largest))
+    }
+}
+
 /// Difference in a single element.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
@@ -277,6 +289,19 @@ mod tests {
     fn exact_looks_at_bits() {
         assert!(compare(&reals(&[0.0]), &reals(&[-0.0]), &Rule::Exact).is_err());
         assert!(compare(&reals(&[f64::NAN]), &reals(&[f64::NAN]), &Rule::Exact).is_ok());
+    }
+
+    #[test]
+    fn a_tolerance_above_every_expected_value_lets_zeros_pass() {
+        let rule = |relative, absolute| Rule::Tolerance { relative, absolute };
+        let small = reals(&[0.0, -0.25, 0.125]);
+        assert_eq!(rule(0.0, 0.25).lets_zeros_pass(&small), Some((0.25, 0.25)));
+        assert_eq!(rule(0.5, 0.125).lets_zeros_pass(&small), Some((0.25, 0.25)));
+        assert_eq!(rule(0.0, 0.24).lets_zeros_pass(&small), None);
+        assert_eq!(rule(0.0, 1.0).lets_zeros_pass(&reals(&[0.0, 0.0])), None);
+        assert_eq!(rule(0.0, 1.0).lets_zeros_pass(&reals(&[0.5, f64::INFINITY])), None);
+        assert_eq!(rule(0.0, 1.0).lets_zeros_pass(&reals(&[])), None);
+        assert_eq!(Rule::Exact.lets_zeros_pass(&small), None);
     }
 
     #[test]

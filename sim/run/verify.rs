@@ -464,6 +464,12 @@ pub(super) fn judge(prepared: &PreparedLaunch, machine: &Machine) -> Result<Opti
         let got = read_view(prepared, machine, &output.view)?;
         if let Err(mismatch) = compare(&got, &expected.values, &expected.rule) {
             failed.push(format!("output `{}` is wrong:\n{mismatch}", output.name));
+        } else if let Some((allowed, largest)) = expected.rule.lets_zeros_pass(&expected.values) {
+            failed.push(format!(
+                "output `{}` is not judged: zeros would pass, since its tolerance allows a deviation of {allowed:e} and the \
+                 largest expected value is {largest:e}",
+                output.name
+            ));
         }
     }
     Ok(any.then_some(failed))
