@@ -328,6 +328,23 @@ fn every_modifier_of_floating_point_arithmetic_is_honoured_or_refused() {
     }
 }
 
+#[test]
+fn the_least_and_the_largest_of_three_honour_every_modifier() {
+    for (opcode, words) in ["min", "max"]
+        .into_iter()
+        .flat_map(|opcode| choices(&[&["ftz"], &["NaN"], &["abs"]]).into_iter().map(move |words| (opcode, words)))
+    {
+        let dotted: String = words.iter().map(|word| format!(".{word}")).collect();
+        let instruction = format!("{opcode}{dotted}.f32 {{d}}, {{a}}, {{b}}, {{c}};");
+        let magnitude = |x: u64| if words.contains(&"abs") { float(&F32, "abs", &[], [x, 0, 0]) } else { x };
+        let two = |a, b| float(&F32, opcode, &words, [a, b, 0]);
+        check(&instruction, [&F32; 2], &triples(&F32.floats()), &|input| {
+            let [a, b, c] = input.map(magnitude);
+            two(two(a, b), c)
+        });
+    }
+}
+
 /// Converts a double to another format with a single rounding.
 fn narrow(format: &Format, x: f64, round: Round) -> u64 {
     let soft = Double::from_bits(x.to_bits().into());
