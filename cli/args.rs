@@ -448,7 +448,7 @@ pub(super) struct SimulationArguments {
     #[command(flatten)]
     pub machine: MachineArguments,
     /// Write the statistics (JSON, schema 1); `-` is stdout
-    #[arg(long, value_name = "FILE.json")]
+    #[arg(long, value_name = "FILE.json", value_parser = PathBufValueParser::new().try_map(json))]
     pub stats: Option<PathBuf>,
     /// Write a self-contained report: one HTML file with tables and charts
     #[arg(long, value_name = "FILE.html", value_parser = PathBufValueParser::new().try_map(page))]
@@ -495,7 +495,7 @@ pub(super) struct SimulationArguments {
           value_parser = clap::value_parser!(u64).range(1..=MAX_CYCLES))]
     pub interval: u64,
     /// Write the counts of every interval as a time series (CSV)
-    #[arg(long, value_name = "FILE.csv")]
+    #[arg(long, value_name = "FILE.csv", value_parser = PathBufValueParser::new().try_map(csv))]
     pub series: Option<PathBuf>,
     /// Columns of the time series: comma-separated keys from `list counters`, such as l2.stalls.port
     /// [default: instructions, accesses, hits, misses and traffic]
@@ -625,6 +625,27 @@ fn page(path: PathBuf) -> Result<PathBuf, &'static str> {
     } else {
         Err("expected a name that ends in .html")
     }
+}
+
+/// Accepts the name of a JSON file, unless it ends like one of another format.
+fn json(path: PathBuf) -> Result<PathBuf, &'static str> {
+    if is_of_another_format(&path, "json") {
+        Err("expected a name that ends in .json: JSON is written")
+    } else {
+        Ok(path)
+    }
+}
+
+/// Accepts the name of a CSV file, unless it ends like one of another format.
+fn csv(path: PathBuf) -> Result<PathBuf, &'static str> {
+    if is_of_another_format(&path, "csv") { Err("expected a name that ends in .csv: CSV is written") } else { Ok(path) }
+}
+
+/// True if the name ends like a file of another format that this program writes or reads. Other endings, and
+/// none, are the user's choice.
+fn is_of_another_format(path: &Path, own: &str) -> bool {
+    const ENDINGS: [&str; 10] = ["csv", "fst", "html", "json", "npy", "pdf", "ptx", "svg", "toml", "vcd"];
+    path.extension().is_some_and(|ending| ending != own && ENDINGS.iter().any(|known| ending == *known))
 }
 
 /// Accepts only a name that ends in `.svg`.
