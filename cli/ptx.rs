@@ -202,7 +202,8 @@ fn table(found: &File) -> String {
             Some(listing) => text += &format!("\n{}", listing_table(name, listing)),
             None => {
                 text += &format!(
-                    "\nkernel {name}: cannot be run, {}\n",
+                    "\nkernel {}: cannot be run, {}\n",
+                    shorten(name),
                     format_count(refused.len() as u64, "reason", "reasons")
                 );
                 let reason = |Refusal { line, column, message, .. }: &Refusal| {
@@ -245,7 +246,7 @@ fn listing_table(name: &str, listing: &Listing) -> String {
     );
     format!(
         "{}\n  {}: {}\n{}\n{}",
-        wrap_text(&format!("kernel {name}({})", params.join(", ")), 4),
+        wrap_text(&format!("kernel {}({})", shorten(name), shorten(&params.join(", "))), 4),
         format_count(*instructions as u64, "instruction", "instructions"),
         units.join(", "),
         wrap_text(&memory, 4),

@@ -36,14 +36,14 @@ pub fn escape_hidden(text: &str) -> Cow<'_, str> {
 }
 
 /// Escapes control characters in a text that must stay on one line, such as a name in a table row. A line end
-/// becomes `\n`, a tab `\t`.
+/// becomes `\n`, a tab `\t`. A long text loses its middle, as in [`shorten`].
 #[must_use]
 pub fn visible_line(text: &str) -> Cow<'_, str> {
     let shown = escape_hidden(text);
-    if !shown.contains(['\n', '\t']) {
+    if !shown.contains(['\n', '\t']) && shown.len() <= MAX_CHARACTERS {
         return shown;
     }
-    Cow::Owned(shown.replace('\n', "\\n").replace('\t', "\\t"))
+    Cow::Owned(cut_line(&shown.replace('\n', "\\n").replace('\t', "\\t")))
 }
 
 /// True if a character of a file must not reach a terminal. These are control characters (C0 and C1),
@@ -107,6 +107,10 @@ mod tests {
             ("plain ü", "plain ü"),
             ("two\nlines\tapart", "two\\nlines\\tapart"),
             ("\u{1b}[2J\r\n", "\\u001b[2J\\u000d\\n"),
+            (
+                &format!("{}\n", "x".repeat(1200)),
+                &format!("{} ... 202 characters ... {}\\n", "x".repeat(700), "x".repeat(298)),
+            ),
         ] {
             assert_eq!(visible_line(text), shown);
         }
