@@ -21,8 +21,31 @@ pub(super) fn completions(shell: Shell) -> Result<Exit, Report> {
     let name = command.get_name().to_owned();
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command, name, &mut script);
-    output::print(&names.with_files(shell, String::from_utf8(script).into_diagnostic()?))?;
+    let mut script = names.with_files(shell, String::from_utf8(script).into_diagnostic()?);
+    if shell == Shell::Fish {
+        script += &values_of_positions(&command);
+    }
+    output::print(&script)?;
     Ok(Exit::Done)
+}
+
+/// Returns lines for fish that offer the values of positional arguments, which `clap_complete` leaves out.
+fn values_of_positions(command: &Command) -> String {
+    let line = |condition: &str, command: &Command| {
+        let values = command.get_positionals().flat_map(Arg::get_possible_values);
+        let names: Vec<_> = values.map(|value| value.get_name().to_owned()).collect();
+        let line = format!("complete -c warpsieve -n \"{condition}\" -a \"{}\"\n", names.join(" "));
+        if names.is_empty() { String::new() } else { line }
+    };
+    let lines = command.get_subcommands().flat_map(|command| {
+        let name = command.get_name();
+        let condition = format!("__fish_warpsieve_using_subcommand {name}");
+        let inside = command
+            .get_subcommands()
+            .map(|inside| line(&format!("{condition}; and __fish_seen_subcommand_from {}", inside.get_name()), inside));
+        std::iter::once(line(&condition, command)).chain(inside.collect::<Vec<_>>()).collect::<Vec<_>>()
+    });
+    lines.collect()
 }
 
 /// Values to offer in completions: for each group of argument ids, the names that the arguments take.

@@ -258,12 +258,20 @@ fn completions_know_the_commands_and_bash_can_read_them() {
         let ended = CommandResult::of(Command::new("bash").args(["-c", asked]).arg(&script).args(&words));
         assert_eq!((ended.out.as_str(), ended.err.as_str()), (offered, ""), "{words:?}");
     }
-    // In fish, only options with names in the script offer files.
-    for (shell, names) in [("zsh", &["hbm2", "pric", "kmeans/small", "li2015/fig8"][..]), ("fish", &["hbm2", "pric"])] {
+    for shell in ["zsh", "fish"] {
         let script = warpsieve(&["completions", shell]).out;
+        let names = ["hbm2", "pric", "kmeans/small", "li2015/fig8"];
         assert!(names.iter().all(|name| script.contains(name)), "{shell}");
+        // In fish, only options with names in the script offer files.
         assert!(script.contains(if shell == "zsh" { "_files\"}" } else { "-r -F -a \"fermi" }), "{shell}");
     }
+    let fish = warpsieve(&["completions", "fish"]).out;
+    let line_of =
+        |condition: &str| fish.lines().find(|line| line.contains(condition) && line.contains(" -a \"")).unwrap();
+    let of_run = line_of("-n \"__fish_warpsieve_using_subcommand run\" -a");
+    assert!(of_run.contains(" syrk/small ") && !of_run.contains("li2015"), "{of_run}");
+    assert!(line_of("-n \"__fish_warpsieve_using_subcommand reproduce\" -a").contains("li2015/fig8"));
+    assert!(line_of("__fish_seen_subcommand_from export\" -a").contains(" syrk/small "));
     warpsieve(&["completions", "dash"]).refused(&["dash", "bash"]);
 }
 
@@ -329,7 +337,7 @@ fn completions_offer_no_name_that_a_shell_would_run_or_take_apart() {
         fs::create_dir_all(&kernel).unwrap();
         fs::write(kernel.join("launch.toml"), "title = \"a\"\n").unwrap();
     }
-    for shell in ["bash", "zsh"] {
+    for shell in ["bash", "zsh", "fish"] {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
         let script = CommandResult::of(command.args(["completions", shell]).current_dir(folder.path())).out;
         let holds = |name: &str| script.contains(&format!("{name}/launch"));
