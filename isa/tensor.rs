@@ -60,13 +60,35 @@ pub enum MatrixOrder {
     Column,
 }
 
-/// Type of the elements of A and B.
+/// Type of the elements of A or B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Factor {
     /// IEEE binary16: half precision.
     F16,
     /// The bfloat16 format, the upper half of an IEEE binary32.
     Bf16,
+    /// The upper 19 bits of an IEEE binary32; the others are ignored.
+    Tf32,
+    /// 8-bit float with 4 bits of exponent and 3 of fraction.
+    E4m3,
+    /// 8-bit float with 5 bits of exponent and 2 of fraction.
+    E5m2,
+    /// Signed 8-bit integer.
+    S8,
+    /// Unsigned 8-bit integer.
+    U8,
+}
+
+impl Factor {
+    /// Number of bits that an element takes in a register.
+    #[must_use]
+    pub const fn bits(self) -> u8 {
+        match self {
+            Factor::Tf32 => 32,
+            Factor::F16 | Factor::Bf16 => 16,
+            Factor::E4m3 | Factor::E5m2 | Factor::S8 | Factor::U8 => 8,
+        }
+    }
 }
 
 /// Type of the elements of C and D.
@@ -76,6 +98,11 @@ pub enum Sum {
     F16,
     /// IEEE binary32: single precision.
     F32,
+    /// Signed 32-bit integer.
+    S32 {
+        /// True if a sum beyond the range becomes the nearest number in it; false if it wraps around.
+        saturates: bool,
+    },
 }
 
 impl Sum {
@@ -84,7 +111,7 @@ impl Sum {
     pub const fn per_register(self) -> u32 {
         match self {
             Sum::F16 => 2,
-            Sum::F32 => 1,
+            Sum::F32 | Sum::S32 { .. } => 1,
         }
     }
 }
@@ -107,6 +134,8 @@ pub struct Form {
     pub shape: &'static str,
     /// Number of rows of A, columns of B, and columns of A.
     pub extent: [u8; 3],
+    /// Number of bits of an element of A and B.
+    pub factor_bits: u8,
     /// Orders of A and of B.
     pub majors: [MatrixOrder; 2],
     /// Number of products that one instruction computes.
@@ -117,7 +146,7 @@ pub struct Form {
     pub b: Layout,
     /// Layout of C and D of `.f16`.
     sum16: Layout,
-    /// Layout of C and D of `.f32`.
+    /// Layout of C and D of `.f32` and `.s32`.
     sum32: Layout,
 }
 
@@ -149,26 +178,64 @@ const B_COLUMN: Layout = layout([Row(1), Row(2)], [Column(1), Column(2), Product
 const SUM16: Layout = layout([Column(1), Column(2), Column(4)], [Row(1), Row(2), Product(1), Product(2), Row(4)]);
 const SUM32: Layout = layout([Column(1), Row(2), Column(4)], [Row(1), Column(2), Product(1), Product(2), Row(4)]);
 
-/// Layout of C and D of the shapes with 16 rows, for both types.
+/// Layout of C and D of the shapes with 16 rows, for all types.
 const SUM_OF_16: Layout = layout([Column(1), Row(8)], GROUPS);
 
+/// Lane bits for A, with one element of 32 bits or four of 8 bits of a row in a register.
+const GROUPS_OF_32: [Bit; 5] = [Column(1), Column(2), Row(1), Row(2), Row(4)];
+const GROUPS_OF_8: [Bit; 5] = [Column(4), Column(8), Row(1), Row(2), Row(4)];
+/// Lane bits for B, with one element of 32 bits or four of 8 bits of a column in a register.
+const GROUPS_B_OF_32: [Bit; 5] = [Row(1), Row(2), Column(1), Column(2), Column(4)];
+const GROUPS_B_OF_8: [Bit; 5] = [Row(4), Row(8), Column(1), Column(2), Column(4)];
+
 const fn volta(majors: [MatrixOrder; 2], a: Layout, b: Layout) -> Form {
-    Form { shape: "m8n8k4", extent: [8, 8, 4], majors, products: 4, a, b, sum16: SUM16, sum32: SUM32 }
+    let (shape, extent) = ("m8n8k4", [8, 8, 4]);
+    Form { shape, extent, factor_bits: 16, majors, products: 4, a, b, sum16: SUM16, sum32: SUM32 }
 }
 
-const fn later(shape: &'static str, extent: [u8; 3], a: Layout, b: Layout) -> Form {
+const fn later(shape: &'static str, extent: [u8; 3], factor_bits: u8, a: Layout, b: Layout) -> Form {
     let majors = [MatrixOrder::Row, MatrixOrder::Column];
-    Form { shape, extent, majors, products: 1, a, b, sum16: SUM_OF_16, sum32: SUM_OF_16 }
+    let sum = if extent[0] == 8 { EIGHT_BY_EIGHT } else { SUM_OF_16 };
+    Form { shape, extent, factor_bits, majors, products: 1, a, b, sum16: sum, sum32: sum }
 }
 
 /// All forms (PTX ISA, matrix fragments for `mma`).
-pub static FORMS: [Form; 6] = [
+pub static FORMS: [Form; 11] = [
     volta([MatrixOrder::Row, MatrixOrder::Row], A_ROW, B_ROW),
     volta([MatrixOrder::Row, MatrixOrder::Column], A_ROW, B_COLUMN),
     volta([MatrixOrder::Column, MatrixOrder::Row], A_COLUMN, B_ROW),
     volta([MatrixOrder::Column, MatrixOrder::Column], A_COLUMN, B_COLUMN),
-    later("m16n8k8", [16, 8, 8], layout([Column(1), Row(8)], GROUPS), layout([Row(1)], GROUPS_B)),
-    later("m16n8k16", [16, 8, 16], layout([Column(1), Row(8), Column(8)], GROUPS), layout([Row(1), Row(8)], GROUPS_B)),
+    later("m16n8k8", [16, 8, 8], 16, layout([Column(1), Row(8)], GROUPS), layout([Row(1)], GROUPS_B)),
+    later(
+        "m16n8k16",
+        [16, 8, 16],
+        16,
+        layout([Column(1), Row(8), Column(8)], GROUPS),
+        layout([Row(1), Row(8)], GROUPS_B),
+    ),
+    later("m16n8k4", [16, 8, 4], 32, layout([Row(8)], GROUPS_OF_32), layout([], GROUPS_B_OF_32)),
+    later("m16n8k8", [16, 8, 8], 32, layout([Row(8), Column(4)], GROUPS_OF_32), layout([Row(4)], GROUPS_B_OF_32)),
+    later(
+        "m8n8k16",
+        [8, 8, 16],
+        8,
+        layout([Column(1), Column(2)], GROUPS_OF_8),
+        layout([Row(1), Row(2)], GROUPS_B_OF_8),
+    ),
+    later(
+        "m16n8k16",
+        [16, 8, 16],
+        8,
+        layout([Column(1), Column(2), Row(8)], GROUPS_OF_8),
+        layout([Row(1), Row(2)], GROUPS_B_OF_8),
+    ),
+    later(
+        "m16n8k32",
+        [16, 8, 32],
+        8,
+        layout([Column(1), Column(2), Row(8), Column(16)], GROUPS_OF_8),
+        layout([Row(1), Row(2), Row(16)], GROUPS_B_OF_8),
+    ),
 ];
 
 /// Shape of `wmma`, composed of m8n8k4 products. The eight lanes that compute one product of m8n8k4, four of
@@ -233,11 +300,11 @@ impl Layout {
         places.fold(0, |found, place| found | 1 << of(place))
     }
 
-    /// Returns the registers, of two elements each, that hold an element whose coordinate `of` is in the set
+    /// Returns the registers, of `per` elements each, that hold an element whose coordinate `of` is in the set
     /// `wanted`.
-    fn registers(&self, of: fn(ElementPosition) -> u8, wanted: u64) -> Vec<u8> {
-        let all = 0..self.elements() / 2;
-        all.filter(|&register| self.found(register, 2, of) & wanted != 0).map(|register| register as u8).collect()
+    fn registers(&self, per: u32, of: fn(ElementPosition) -> u8, wanted: u64) -> Vec<u8> {
+        let all = 0..self.elements() / per;
+        all.filter(|&register| self.found(register, per, of) & wanted != 0).map(|register| register as u8).collect()
     }
 }
 
@@ -248,8 +315,8 @@ impl Layout {
 pub struct TensorOp {
     /// Form of the product to which the step belongs.
     pub form: &'static Form,
-    /// Element type of A and B.
-    pub factor: Factor,
+    /// Element types of A and B.
+    pub factors: [Factor; 2],
     /// Element type of C and D.
     pub sum: Sum,
     /// Numbers of the registers of A within its fragment.
@@ -268,30 +335,36 @@ impl Form {
     pub fn sums(&self, sum: Sum) -> &Layout {
         match sum {
             Sum::F16 => &self.sum16,
-            Sum::F32 => &self.sum32,
+            Sum::F32 | Sum::S32 { .. } => &self.sum32,
         }
+    }
+
+    /// Number of elements of A or B in a register.
+    #[must_use]
+    pub fn per_register(&self) -> u32 {
+        32 / u32::from(self.factor_bits)
     }
 
     /// Returns the steps of the product. A step computes two registers of D, or only one if the two together
     /// would need more than two registers of A or B.
     #[must_use]
-    pub fn steps(&'static self, factor: Factor, sum: Sum) -> Vec<TensorOp> {
-        let (sums, per) = (self.sums(sum), sum.per_register());
+    pub fn steps(&'static self, factors: [Factor; 2], sum: Sum) -> Vec<TensorOp> {
+        let (sums, per, of_factor) = (self.sums(sum), sum.per_register(), self.per_register());
         let registers = sums.elements() / per;
         let mut steps = Vec::new();
         let mut first = 0;
         while first < registers {
             let step = |count: u32| {
                 let found = |of| (first..first + count).fold(0, |found, at| found | sums.found(at, per, of));
-                let a = self.a.registers(|place| place.row, found(|place| place.row));
-                (a, self.b.registers(|place| place.column, found(|place| place.column)), count)
+                let a = self.a.registers(of_factor, |place| place.row, found(|place| place.row));
+                (a, self.b.registers(of_factor, |place| place.column, found(|place| place.column)), count)
             };
             let two = Some(step(2)).filter(|(a, b, _)| first + 1 < registers && a.len() <= 2 && b.len() <= 2);
             let (a, b, count) = two.unwrap_or_else(|| step(1));
             let pair = |all: &[u8]| [all.first().copied(), all.get(1).copied()];
             let c: Vec<u8> = (first..first + count).map(|at| at as u8).collect();
             let multiplications = (count * per * LANES) as u16 * u16::from(self.extent[2]);
-            steps.push(TensorOp { form: self, factor, sum, a: pair(&a), b: pair(&b), c: pair(&c), multiplications });
+            steps.push(TensorOp { form: self, factors, sum, a: pair(&a), b: pair(&b), c: pair(&c), multiplications });
             first += count;
         }
         steps
@@ -313,7 +386,7 @@ impl Tiling {
                 (B_COLUMN, only(|bit| matches!(bit, Column(_))), Some(Row as fn(u8) -> Bit))
             }
             Matrix::Sum(Sum::F16) => (SUM16, self.tiles, None),
-            Matrix::Sum(Sum::F32) => (SUM32, self.tiles, None),
+            Matrix::Sum(Sum::F32 | Sum::S32 { .. }) => (SUM32, self.tiles, None),
         };
         let Layout { mut element, mut element_bits, mut lane } = core;
         lane[2..4].copy_from_slice(&tiles);
@@ -343,8 +416,8 @@ pub fn volta_form(majors: [MatrixOrder; 2]) -> &'static Form {
 #[must_use]
 pub fn recorded_step(multiplications: u16) -> TensorOp {
     let none = [None; 2];
-    let (factor, sum) = (Factor::F16, Sum::F32);
-    TensorOp { form: &FORMS[0], factor, sum, a: none, b: none, c: none, multiplications }
+    let (factors, sum) = ([Factor::F16; 2], Sum::F32);
+    TensorOp { form: &FORMS[0], factors, sum, a: none, b: none, c: none, multiplications }
 }
 
 /// Hardware instructions that multiply matrices, with their numbers of multiplications. The first is a step

@@ -50,7 +50,7 @@ fn a_product_is_cut_as_volta_cuts_it() {
             .iter()
             .find(|form| form.shape == shape && form.majors == [MatrixOrder::Row, MatrixOrder::Column])
             .unwrap();
-        form.steps(Factor::F16, sum)
+        form.steps([Factor::F16; 2], sum)
             .iter()
             .map(|step| (step.a, step.b, step.c, step.multiplications))
             .collect::<Vec<_>>()
@@ -72,12 +72,12 @@ fn a_product_is_cut_as_volta_cuts_it() {
 fn no_step_wants_more_than_two_registers_of_a_matrix() {
     for form in &FORMS {
         for sum in [Sum::F16, Sum::F32] {
-            let steps = form.steps(Factor::F16, sum);
+            let steps = form.steps([Factor::F16; 2], sum);
             for step in &steps {
                 let rows = step.c.iter().flatten().fold(0, |found, &at| {
                     found | form.sums(sum).found(at.into(), sum.per_register(), |place| place.row)
                 });
-                let wanted = form.a.registers(|place| place.row, rows);
+                let wanted = form.a.registers(form.per_register(), |place| place.row, rows);
                 assert_eq!(step.a.iter().flatten().copied().collect::<Vec<_>>(), wanted, "{} {sum:?}", form.shape);
             }
             let [m, n, k] = form.extent.map(u32::from);

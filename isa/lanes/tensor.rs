@@ -1,15 +1,15 @@
 //! Matrix products, computed one step at a time.
 
 use super::float::F32_NAN;
-use super::half::{narrow, widen};
+use super::half::{narrow, value as small_float, widen};
 use crate::tensor::{Factor, Form, Sum, TensorOp};
-use crate::types::Rounding;
+use crate::types::{Rounding, Type};
 
 /// One 32-bit word per lane.
 type Row = [u32; 32];
 
-/// Number of elements of the largest factor: 16 x 16, or four products of 8 x 4.
-const ELEMENTS: usize = 256;
+/// Number of elements of the largest factor: 16 x 32.
+const ELEMENTS: usize = 512;
 
 /// Computes a step in all lanes of a warp, from registers of A, B and C, where the step uses them, to
 /// registers of D.
@@ -17,7 +17,7 @@ const ELEMENTS: usize = 256;
 /// An element of D is that of C plus the dot product of a row of A and a column of B. Products are added in
 /// the order of the columns of A. Products are exact. Each sum is rounded to the nearest `.f32`, subnormals
 /// are kept, and NaN is canonical. With `.f16` accumulators the sum is rounded to `.f16` once, after the last
-/// addition.
+/// addition. Sums of integers are exact before they wrap around or saturate.
 pub fn tensor(op: &TensorOp, a: [&Row; 2], b: [&Row; 2], c: [&Row; 2]) -> [Row; 2] {
     let &TensorOp { form, sum, .. } = op;
     let depth = usize::from(form.extent[2]);
@@ -32,8 +32,17 @@ pub fn tensor(op: &TensorOp, a: [&Row; 2], b: [&Row; 2], c: [&Row; 2]) -> [Row; 
                 let row = depth * line(form.extent[0], place.product, place.row);
                 let column = depth * line(form.extent[1], place.product, place.column);
                 let pairs = rows[row..row + depth].iter().zip(&columns[column..column + depth]);
-                let before = read(sum, *from, part);
-                *to |= encode(sum, pairs.fold(before, |sum, (a, b)| a.mul_add(*b, sum)), part);
+                *to |= match sum {
+                    // Products of 8-bit integers are exact in a single.
+                    Sum::S32 { saturates } => {
+                        let dot: i64 = pairs.map(|(a, b)| (a * b) as i64).sum();
+                        encode_integer(i64::from(*from as i32) + dot, saturates)
+                    }
+                    Sum::F16 | Sum::F32 => {
+                        let before = read(sum, *from, part);
+                        encode(sum, pairs.fold(before, |sum, (a, b)| a.mul_add(*b, sum)), part)
+                    }
+                };
             }
         }
     }
@@ -42,24 +51,26 @@ pub fn tensor(op: &TensorOp, a: [&Row; 2], b: [&Row; 2], c: [&Row; 2]) -> [Row; 
 
 /// Returns the rows of A and the columns of B, in consecutive slices.
 fn factors(op: &TensorOp, a: [&Row; 2], b: [&Row; 2]) -> [[f32; ELEMENTS]; 2] {
-    let &TensorOp { form: Form { extent: [m, n, k], a: in_a, b: in_b, .. }, factor, .. } = op;
-    let depth = usize::from(*k);
+    let &TensorOp { form: form @ Form { extent: [m, n, k], a: in_a, b: in_b, .. }, factors, .. } = op;
+    let (depth, per, bits) = (usize::from(*k), form.per_register(), u32::from(form.factor_bits));
     let [mut rows, mut columns] = [[0.0; ELEMENTS]; 2];
-    let halves = |register: u8, words: &Row| {
-        let first = 2 * u32::from(register);
-        let words = (0..).zip(*words);
-        words.flat_map(move |(lane, word)| [(lane, first, word as u16), (lane, first + 1, (word >> 16) as u16)])
+    let elements = |register: u8, words: &Row| {
+        let first = per * u32::from(register);
+        let parts = move |(lane, word): (u32, u32)| {
+            (0..per).map(move |part| (lane, first + part, word >> (bits * part) & u32::MAX >> (32 - bits)))
+        };
+        (0..).zip(*words).flat_map(parts)
     };
     for (register, words) in op.a.into_iter().zip(a).filter_map(|(register, words)| Some((register?, words))) {
-        for (lane, element, bits) in halves(register, words) {
+        for (lane, element, bits) in elements(register, words) {
             let place = in_a.place(lane, element);
-            rows[depth * line(*m, place.product, place.row) + usize::from(place.column)] = value(factor, bits);
+            rows[depth * line(*m, place.product, place.row) + usize::from(place.column)] = value(factors[0], bits);
         }
     }
     for (register, words) in op.b.into_iter().zip(b).filter_map(|(register, words)| Some((register?, words))) {
-        for (lane, element, bits) in halves(register, words) {
+        for (lane, element, bits) in elements(register, words) {
             let place = in_b.place(lane, element);
-            columns[depth * line(*n, place.product, place.column) + usize::from(place.row)] = value(factor, bits);
+            columns[depth * line(*n, place.product, place.column) + usize::from(place.row)] = value(factors[1], bits);
         }
     }
     [rows, columns]
@@ -70,27 +81,36 @@ fn line(lines: u8, product: u8, at: u8) -> usize {
     usize::from(product) * usize::from(lines) + usize::from(at)
 }
 
-fn value(factor: Factor, bits: u16) -> f32 {
+fn value(factor: Factor, bits: u32) -> f32 {
     match factor {
-        Factor::F16 => widen(bits),
-        Factor::Bf16 => f32::from_bits(u32::from(bits) << 16),
+        Factor::F16 => widen(bits as u16),
+        Factor::Bf16 => f32::from_bits(bits << 16),
+        Factor::Tf32 => f32::from_bits(bits & !0x1fff),
+        Factor::E4m3 => small_float(Type::E4m3, bits as u16) as f32,
+        Factor::E5m2 => small_float(Type::E5m2, bits as u16) as f32,
+        Factor::S8 => f32::from(bits as i8),
+        Factor::U8 => f32::from(bits as u8),
     }
 }
 
-/// Returns an element of a register of C.
+/// Returns a floating-point element of a register of C.
 fn read(sum: Sum, word: u32, part: u32) -> f32 {
     match sum {
         Sum::F16 => widen((word >> (16 * part)) as u16),
-        Sum::F32 => f32::from_bits(word),
+        _ => f32::from_bits(word),
     }
 }
 
-/// Returns an element, shifted to its position in a register of D.
+fn encode_integer(sum: i64, saturates: bool) -> u32 {
+    if saturates { sum.clamp(i32::MIN.into(), i32::MAX.into()) as u32 } else { sum as u32 }
+}
+
+/// Returns a floating-point element, shifted to its position in a register of D.
 fn encode(sum: Sum, value: f32, part: u32) -> u32 {
     match sum {
         Sum::F16 => u32::from(narrow(value.into(), Rounding::Nearest)) << (16 * part),
-        Sum::F32 if value.is_nan() => F32_NAN,
-        Sum::F32 => value.to_bits(),
+        _ if value.is_nan() => F32_NAN,
+        _ => value.to_bits(),
     }
 }
 

@@ -2,25 +2,31 @@
 //! ISA, and the sums use a software implementation of IEEE 754.
 
 use proptest::prelude::*;
-use rustc_apfloat::ieee::{BFloat, Half, Single};
+use rustc_apfloat::ieee::{BFloat, Float8E4M3FN, Float8E5M2, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
 use super::*;
 use crate::tensor::{FORMS, MatrixOrder};
 
 /// Generates the bits of an element, often a special case: zero, subnormal, infinity or NaN.
-fn bits(random: u64, factor: Factor) -> u16 {
-    let infinity = if factor == Factor::F16 { 0x7c00 } else { 0x7f80 };
-    let sign = (random >> 8) as u16 & 0x8000;
+fn bits(random: u64, factor: Factor) -> u32 {
+    let infinity = match factor {
+        Factor::F16 => 0x7c00,
+        Factor::Bf16 => 0x7f80,
+        // The 13 low bits must not matter.
+        Factor::Tf32 => return bits(random, Factor::Bf16) << 16 | (random >> 44) as u32 & 0xffff,
+        Factor::E4m3 | Factor::E5m2 | Factor::S8 | Factor::U8 => return (random >> 32) as u32 & 0xff,
+    };
+    let sign = (random >> 8) as u32 & 0x8000;
     sign | match random % 24 {
         0 => 0,
-        1 => 1 + (random >> 32) as u16 % 9,
+        1 => 1 + (random >> 32) as u32 % 9,
         2 if random >> 40 & 7 == 0 => infinity,
-        3 if random >> 40 & 7 == 0 => infinity + 1 + (random >> 32) as u16 % 9,
+        3 if random >> 40 & 7 == 0 => infinity + 1 + (random >> 32) as u32 % 9,
         4 => infinity - 1,
         // Numbers near one, so that sums cancel.
-        5..16 => infinity / 2 + (random >> 32) as u16 % 64,
-        _ => (random >> 32) as u16 % infinity,
+        5..16 => infinity / 2 + (random >> 32) as u32 % 64,
+        _ => (random >> 32) as u32 % infinity,
     }
 }
 
@@ -30,6 +36,22 @@ fn at(form: &Form, which: char, sum: Sum, lane: usize, i: usize) -> [usize; 2] {
     let (group, within) = (lane >> 2, lane % 4);
     let high = 4 * usize::from(lane >= 16);
     match (form.shape, which) {
+        ("m16n8k4", 'a') => [group + 8 * i, within],
+        ("m16n8k4", 'b') => [within, group],
+        ("m16n8k8", 'a') if form.factor_bits == 32 => {
+            [if i % 2 == 0 { group } else { group + 8 }, if i < 2 { within } else { within + 4 }]
+        }
+        ("m16n8k8", 'b') if form.factor_bits == 32 => [within + 4 * i, group],
+        ("m8n8k16", 'a') => [group, within * 4 + i],
+        ("m8n8k16", 'b') => [within * 4 + i, group],
+        ("m8n8k16", _) => [group, within * 2 + i],
+        ("m16n8k16", 'a') if form.factor_bits == 8 => [if i < 4 { group } else { group + 8 }, within * 4 + (i & 3)],
+        ("m16n8k16", 'b') if form.factor_bits == 8 => [within * 4 + i, group],
+        ("m16n8k32", 'a') => {
+            let row = if i < 4 || (8..12).contains(&i) { group } else { group + 8 };
+            [row, within * 4 + (i & 3) + if i < 8 { 0 } else { 16 }]
+        }
+        ("m16n8k32", 'b') => [within * 4 + (i & 3) + if i < 4 { 0 } else { 16 }, group],
         ("m8n8k4", 'a') if form.majors[0] == MatrixOrder::Row => [within + high, i],
         ("m8n8k4", 'a') => [i + high, within],
         ("m8n8k4", 'b') if form.majors[1] == MatrixOrder::Row => [within, i + high],
@@ -59,15 +81,15 @@ fn fragment(form: &Form, which: char, sum: Sum, per: usize, count: usize, matric
     let mut registers = vec![[0; 32]; count / per];
     for (lane, i) in (0..32).flat_map(|lane| (0..count).map(move |i| (lane, i))) {
         let [row, column] = at(form, which, sum, lane, i);
-        registers[i / per][lane] |= matrices[product(form, lane)][row][column] << (i % per * 16);
+        registers[i / per][lane] |= matrices[product(form, lane)][row][column] << (i % per * (32 / per));
     }
     registers
 }
 
 /// Computes all steps of a product on fragments.
-fn stepped(form: &'static Form, factor: Factor, sum: Sum, [a, b, c]: [&[Row]; 3]) -> Vec<Row> {
+fn compute_steps(form: &'static Form, factors: [Factor; 2], sum: Sum, [a, b, c]: [&[Row]; 3]) -> Vec<Row> {
     let mut d = vec![[0; 32]; c.len()];
-    for step in form.steps(factor, sum) {
+    for step in form.steps(factors, sum) {
         let pick = |all: &[Row], at: [Option<u8>; 2]| at.map(|at| at.map_or([u32::MAX; 32], |at| all[usize::from(at)]));
         let (a, b, c) = (pick(a, step.a), pick(b, step.b), pick(c, step.c));
         let result = tensor(&step, a.each_ref(), b.each_ref(), c.each_ref());
@@ -80,18 +102,35 @@ fn stepped(form: &'static Form, factor: Factor, sum: Sum, [a, b, c]: [&[Row]; 3]
     d
 }
 
-/// Returns `c` plus the products of a row and a column, computed with IEEE 754 operations in software.
-fn expected(factor: Factor, sum: Sum, c: u32, pairs: impl Iterator<Item = (u32, u32)>) -> u32 {
-    let single = |bits: u32| match factor {
+/// Returns `c` plus the products of a row and a column, computed with IEEE 754 operations in software, or with
+/// wide integers.
+fn compute_expected([a, b]: [Factor; 2], sum: Sum, c: u32, pairs: impl Iterator<Item = (u32, u32)>) -> u32 {
+    let single = |factor: Factor, bits: u32| match factor {
         Factor::F16 => Half::from_bits(bits.into()).convert(&mut false).value,
         Factor::Bf16 => BFloat::from_bits(bits.into()).convert(&mut false).value,
+        Factor::Tf32 => Single::from_bits((bits >> 13 << 13).into()),
+        Factor::E4m3 => Float8E4M3FN::from_bits(bits.into()).convert(&mut false).value,
+        Factor::E5m2 => Float8E5M2::from_bits(bits.into()).convert(&mut false).value,
+        Factor::S8 | Factor::U8 => panic!("no float"),
+    };
+    let integer = |factor: Factor, bits: u32| {
+        let is_negative = factor == Factor::S8 && bits >= 128;
+        i128::from(bits) - if is_negative { 256 } else { 0 }
     };
     let before: Single = match sum {
         Sum::F16 => Half::from_bits(c.into()).convert(&mut false).value,
         Sum::F32 => Single::from_bits(c.into()),
+        Sum::S32 { saturates } => {
+            let total = i128::from(c as i32) + pairs.map(|(x, y)| integer(a, x) * integer(b, y)).sum::<i128>();
+            return match saturates {
+                true => total.clamp(-(1 << 31), (1 << 31) - 1) as u32,
+                false => total.rem_euclid(1 << 32) as u32,
+            };
+        }
     };
-    let total = pairs.fold(before, |sum, (a, b)| single(a).mul_add(single(b), sum).value);
+    let total = pairs.fold(before, |sum, (x, y)| single(a, x).mul_add(single(b, y), sum).value);
     match sum {
+        Sum::S32 { .. } => panic!("no float"),
         Sum::F32 if total.is_nan() => F32_NAN,
         Sum::F32 => total.to_bits() as u32,
         Sum::F16 if total.is_nan() => 0x7fff,
@@ -110,28 +149,31 @@ fn random_matrices(random: &mut u64, count: usize, [rows, columns]: [usize; 2], 
     (0..count).map(|_| (0..rows).map(|_| (0..columns).map(|_| next()).collect()).collect()).collect()
 }
 
-fn check(form: &'static Form, factor: Factor, sum: Sum, seed: u64) {
+fn check(form: &'static Form, factors: [Factor; 2], sum: Sum, seed: u64) {
     let ([m, n, k], count, mut random) = (form.extent.map(usize::from), usize::from(form.products), seed | 1);
-    let a = random_matrices(&mut random, count, [m, k], |random| bits(random, factor).into());
-    let b = random_matrices(&mut random, count, [k, n], |random| bits(random, factor).into());
+    let a = random_matrices(&mut random, count, [m, k], |random| bits(random, factors[0]));
+    let b = random_matrices(&mut random, count, [k, n], |random| bits(random, factors[1]));
     let c = random_matrices(&mut random, count, [m, n], |random| match sum {
-        Sum::F16 => bits(random, Factor::F16).into(),
-        Sum::F32 => u32::from(bits(random, Factor::Bf16)) << 16 | (random >> 48) as u32,
+        Sum::F16 => bits(random, Factor::F16),
+        Sum::F32 => bits(random, Factor::Bf16) << 16 | (random >> 48) as u32,
+        // Near the ends of the range, so that sums wrap around or saturate.
+        Sum::S32 { .. } => ((random >> 32) as u32 >> 8).wrapping_add(0x7fff_0000 + (random as u32 & 0x1_0000)),
     });
     let per = sum.per_register() as usize;
     let elements = |layout: &crate::tensor::Layout| layout.elements() as usize;
-    let in_a = fragment(form, 'a', sum, 2, elements(&form.a), &a);
-    let in_b = fragment(form, 'b', sum, 2, elements(&form.b), &b);
+    let of_factor = form.per_register() as usize;
+    let in_a = fragment(form, 'a', sum, of_factor, elements(&form.a), &a);
+    let in_b = fragment(form, 'b', sum, of_factor, elements(&form.b), &b);
     let in_c = fragment(form, 'c', sum, per, elements(form.sums(sum)), &c);
     let want = (0..count).map(|product| {
         let (a, b, c) = (&a[product], &b[product], &c[product]);
         let element = |row: usize, column: usize| {
-            expected(factor, sum, c[row][column], (0..k).map(|at| (a[row][at], b[at][column])))
+            compute_expected(factors, sum, c[row][column], (0..k).map(|at| (a[row][at], b[at][column])))
         };
         (0..m).map(|row| (0..n).map(|column| element(row, column)).collect()).collect()
     });
     let want = fragment(form, 'd', sum, per, elements(form.sums(sum)), &want.collect());
-    assert_eq!(stepped(form, factor, sum, [&in_a, &in_b, &in_c]), want, "{} {factor:?} {sum:?}", form.shape);
+    assert_eq!(compute_steps(form, factors, sum, [&in_a, &in_b, &in_c]), want, "{} {factors:?} {sum:?}", form.shape);
 }
 
 proptest! {
@@ -139,10 +181,24 @@ proptest! {
 
     #[test]
     fn every_form_multiplies_matrices(seed in any::<u64>()) {
+        let floats = |a, b| [([a, b], Sum::F32), ([a, b], Sum::F16)];
+        let integers = |a, b| [true, false].map(|saturates| ([a, b], Sum::S32 { saturates }));
+        let of_16 = [floats(Factor::F16, Factor::F16), floats(Factor::Bf16, Factor::Bf16)];
+        let of_8 = [
+            floats(Factor::E4m3, Factor::E4m3),
+            floats(Factor::E5m2, Factor::E4m3),
+            integers(Factor::S8, Factor::S8),
+            integers(Factor::U8, Factor::S8),
+            integers(Factor::S8, Factor::U8),
+            integers(Factor::U8, Factor::U8),
+        ];
         for form in &FORMS {
-            check(form, Factor::F16, Sum::F32, seed);
-            check(form, Factor::F16, Sum::F16, seed);
-            check(form, Factor::Bf16, Sum::F32, seed);
+            let all = match form.factor_bits {
+                8 => of_8.as_flattened(),
+                16 => of_16.as_flattened(),
+                _ => &[([Factor::Tf32; 2], Sum::F32)],
+            };
+            all.iter().for_each(|(factors, sum)| check(form, *factors, *sum, seed));
         }
     }
 }
@@ -156,7 +212,7 @@ fn element(factor: Factor, c: f32, a: &[u16], b: &[u16]) -> f32 {
     let columns = vec![(0..16).map(|at| vec![padded(b, at); 8]).collect()];
     let a = fragment(form, 'a', Sum::F32, 2, 8, &rows);
     let b = fragment(form, 'b', Sum::F32, 2, 4, &columns);
-    let d = stepped(form, factor, Sum::F32, [&a, &b, &[[c.to_bits(); 32]; 4]]);
+    let d = compute_steps(form, [factor; 2], Sum::F32, [&a, &b, &[[c.to_bits(); 32]; 4]]);
     assert!(d.iter().flatten().all(|word| *word == d[0][0]));
     f32::from_bits(d[0][0])
 }

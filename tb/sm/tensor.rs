@@ -42,17 +42,20 @@ fn products(seed: u64) -> String {
     let mut body = fill(4, 24, seed);
     for form in &FORMS {
         let [a, b] = form.majors.map(|major| if format!("{major:?}") == "Row" { "row" } else { "col" });
-        let types: &[&str] = match form.products {
-            1 => &["f32.f16.f16.f32", "f32.bf16.bf16.f32", "f16.f16.f16.f16"],
+        let types: &[&str] = match (form.products, form.factor_bits, form.extent[0]) {
+            (1, 16, _) => &["f32.f16.f16.f32", "f32.bf16.bf16.f32", "f16.f16.f16.f16"],
+            (1, 32, _) => &["f32.tf32.tf32.f32"],
+            (1, _, 8) => &["s32.s8.u8.s32"],
+            (1, _, _) => &["s32.u8.s8.s32", "satfinite.s32.s8.s8.s32", "f32.e4m3.e5m2.f32", "f16.e5m2.e4m3.f16"],
             _ => &["f32.f16.f16.f32", "f16.f16.f16.f16"],
         };
         for types in types {
-            let sums = form.sums(if types.starts_with("f32") { isa::tensor::Sum::F32 } else { isa::tensor::Sum::F16 });
-            let count = if types.starts_with("f32") { sums.elements() } else { sums.elements() / 2 };
+            let sums = form.sums(if types.starts_with("f16") { isa::tensor::Sum::F16 } else { isa::tensor::Sum::F32 });
+            let count = if types.starts_with("f16") { sums.elements() / 2 } else { sums.elements() };
             let shape = form.shape;
             let (d, c) = (registers("r", 20, count), registers("r", 20, count));
-            let in_a = registers("r", 4, form.a.elements() / 2);
-            let in_b = registers("r", 12, form.b.elements() / 2);
+            let in_a = registers("r", 4, form.a.elements() / form.per_register());
+            let in_b = registers("r", 12, form.b.elements() / form.per_register());
             body += &format!("mma.sync.aligned.{shape}.{a}.{b}.{types} {d}, {in_a}, {in_b}, {c};\n");
             // Mixes two words of the result into another word of the next accumulator.
             body += &format!("xor.b32 %r{}, %r20, %r21;\n", 20 + count % 8);

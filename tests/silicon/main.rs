@@ -1,4 +1,4 @@
-//! Compares single instructions of the interpreter with a GPU: the results of an H100 for each of 512
+//! Compares single instructions of the interpreter with a GPU: the results of an H200 for each of 512
 //! operands (`machines/silicon/forms.py`). PTX leaves three things open: the payload of a NaN, the last digits of
 //! approximations within stated bounds, and the cases in [`OTHERWISE`].
 
@@ -165,8 +165,8 @@ fn results(text: &str, columns: [&[u64]; 3]) -> Result<Vec<u64>, String> {
 }
 
 #[test]
-fn single_instructions_give_what_an_h100_gives() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../machines/silicon/data/h100-sxm/forms.jsonl.xz");
+fn single_instructions_give_what_an_h200_gives() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../machines/silicon/data/h200-sxm/forms.jsonl.xz");
     let lines = BufReader::new(XzReader::new(File::open(path).unwrap(), true)).lines();
     let lines: Vec<Value> = lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
     let around = &lines[0];

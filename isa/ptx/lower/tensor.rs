@@ -17,18 +17,55 @@ use Type::B32;
 /// Modifiers for the order of a matrix.
 pub(super) const MAJORS: [(&str, MatrixOrder); 2] = [("row", MatrixOrder::Row), ("col", MatrixOrder::Column)];
 
-/// Legal types of D, A, B and C of a product.
-const TYPES: [([&str; 4], Factor, Sum); 3] = [
-    (["f32", "f16", "f16", "f32"], Factor::F16, Sum::F32),
-    (["f16", "f16", "f16", "f16"], Factor::F16, Sum::F16),
-    (["f32", "bf16", "bf16", "f32"], Factor::Bf16, Sum::F32),
+/// Names of the types of A and B.
+const FACTORS: [(&str, Factor); 7] = [
+    ("f16", Factor::F16),
+    ("bf16", Factor::Bf16),
+    ("tf32", Factor::Tf32),
+    ("e4m3", Factor::E4m3),
+    ("e5m2", Factor::E5m2),
+    ("s8", Factor::S8),
+    ("u8", Factor::U8),
 ];
 
 /// Supported forms of `mma`. A test compares this message with the table of forms.
 const MMA_HELP: &str = "supported are mma.sync.aligned .m8n8k4 with any .row and .col, .m16n8k8.row.col and .m16n8k16.row.col, \
-                        each with .f32.f16.f16.f32 or .f16.f16.f16.f16, and the last two with .f32.bf16.bf16.f32";
+                        each with .f32.f16.f16.f32 or .f16.f16.f16.f16, and the last two with .f32.bf16.bf16.f32; \
+                        .m16n8k4 and .m16n8k8 with .f32.tf32.tf32.f32; .m8n8k16, .m16n8k16 and .m16n8k32 with .s32, .s8 or .u8 \
+                        factors, and .satfinite or not; .m16n8k16 and .m16n8k32 with .f32 or .f16 and factors of .e4m3 or .e5m2";
 const LDMATRIX_HELP: &str = "supported is ldmatrix.sync.aligned.m8n8 with .x1, .x2 or .x4, with or without .trans, .b16, \
      of .shared or of a generic address";
+
+/// Returns the type of C and D.
+fn sum_of(name: &str, mods: &mut Modifiers<'_>) -> Option<Sum> {
+    match name {
+        "f16" => Some(Sum::F16),
+        "f32" => Some(Sum::F32),
+        "s32" => Some(Sum::S32 { saturates: mods.take("satfinite") }),
+        _ => None,
+    }
+}
+
+/// True if some form of `mma` has these types.
+fn can_multiply([a, b]: [Factor; 2], sum: Sum) -> bool {
+    match (a, b) {
+        (Factor::S8 | Factor::U8, Factor::S8 | Factor::U8) => matches!(sum, Sum::S32 { .. }),
+        (Factor::E4m3 | Factor::E5m2, Factor::E4m3 | Factor::E5m2) | (Factor::F16, Factor::F16) => {
+            matches!(sum, Sum::F16 | Sum::F32)
+        }
+        (Factor::Bf16, Factor::Bf16) | (Factor::Tf32, Factor::Tf32) => sum == Sum::F32,
+        _ => false,
+    }
+}
+
+/// True if a form takes factors of a type that has as many bits as those of the form.
+fn has_factors(form: &Form, factor: Factor) -> bool {
+    match factor {
+        Factor::Bf16 => form.products == 1,
+        Factor::E4m3 | Factor::E5m2 => form.extent[0] == 16,
+        _ => true,
+    }
+}
 
 /// Registers of the fragments of a product.
 pub(super) struct Fragments {
@@ -43,26 +80,35 @@ impl<'a> Lowering<'_, 'a> {
     /// ..};`.
     pub(super) fn mma(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<(), PtxError> {
         let unsupported = || self.unsupported(inst).with_help(MMA_HELP);
-        let words = mods.take_all(&["f16", "bf16", "f32"]);
-        let types = TYPES.iter().find(|(types, ..)| words == types);
-        let &(_, factor, sum) = types.ok_or_else(unsupported)?;
+        let words = mods.take_all(&["f16", "bf16", "f32", "tf32", "e4m3", "e5m2", "s8", "u8", "s32"]);
+        let factor = |name| FACTORS.iter().find(|(known, _)| *known == name).map(|(_, factor)| *factor);
+        let (factors, sum) = match words[..] {
+            [d, a, b, c] if d == c => {
+                Option::zip(Option::zip(factor(a), factor(b)).map(<[_; 2]>::from), sum_of(d, mods))
+            }
+            _ => None,
+        }
+        .filter(|(factors, sum)| can_multiply(*factors, *sum))
+        .ok_or_else(unsupported)?;
         let is_whole = mods.take("sync") & mods.take("aligned");
         let majors = [mods.take_one(&MAJORS), mods.take_one(&MAJORS)];
-        let form = FORMS.iter().find(|form| mods.has(form.shape) && majors == form.majors.map(Some));
-        let form = form.filter(|form| is_whole && (factor == Factor::F16 || form.products == 1));
-        let form = form.ok_or_else(unsupported)?;
+        let is_form = |form: &&Form| {
+            let has_shape = mods.has(form.shape) && majors == form.majors.map(Some);
+            has_shape && form.factor_bits == factors[0].bits() && has_factors(form, factors[0])
+        };
+        let form = FORMS.iter().find(is_form).filter(|_| is_whole).ok_or_else(unsupported)?;
         mods.take(form.shape);
         self.operand_count(inst, 4..=4)?;
-        let halves = |elements: u32| elements as usize / 2;
+        let registers = |elements: u32| (elements / form.per_register()) as usize;
         let sums = (form.sums(sum).elements() / sum.per_register()) as usize;
         let [d, a, b, c] = [0, 1, 2, 3].map(|at| &inst.operands[at]);
         let fragments = Fragments {
             d: self.fragment_dst(d, sums)?,
-            a: self.fragment_src(a, halves(form.a.elements()))?,
-            b: self.fragment_src(b, halves(form.b.elements()))?,
+            a: self.fragment_src(a, registers(form.a.elements()))?,
+            b: self.fragment_src(b, registers(form.b.elements()))?,
             c: self.fragment_src(c, sums)?,
         };
-        self.multiply(form, (factor, sum), &fragments, 1)
+        self.multiply(form, (factors, sum), &fragments, 1)
     }
 
     /// Returns the registers of a destination fragment.
@@ -100,7 +146,7 @@ impl<'a> Lowering<'_, 'a> {
     pub(super) fn multiply(
         &mut self,
         form: &'static Form,
-        (factor, sum): (Factor, Sum),
+        (factors, sum): ([Factor; 2], Sum),
         fragments: &Fragments,
         slices: usize,
     ) -> Result<(), PtxError> {
@@ -115,7 +161,7 @@ impl<'a> Lowering<'_, 'a> {
         let sums: Vec<Reg> =
             if apart { d.iter().map(|_| self.temporary(false)).collect::<Result<_, _>>()? } else { d.clone() };
         for slice in 0..slices {
-            for op in form.steps(factor, sum) {
+            for op in form.steps(factors, sum) {
                 let mut step = Inst::new(Op::Tensor(op));
                 let part = |all: &[Src], at: u8| all[slice * (all.len() / slices) + usize::from(at)];
                 for at in 0..2 {

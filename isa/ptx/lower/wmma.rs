@@ -86,7 +86,7 @@ impl<'a> Lowering<'_, 'a> {
             b: self.fragment_src(b, registers(Matrix::B(majors[1])) / 2)?,
             c: self.fragment_src(c, sums)?,
         };
-        self.multiply(volta_form(majors), (Factor::F16, sum), &fragments, tiling.slices())
+        self.multiply(volta_form(majors), ([Factor::F16; 2], sum), &fragments, tiling.slices())
     }
 
     /// Lowers `wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {..}, [%rd1], %r1;`, or a store.
