@@ -137,7 +137,7 @@ pub struct AppliedView {
 
 impl View {
     /// Parses the built-in view of this name.
-    pub fn named(name: &str) -> Result<View, ViewError> {
+    pub fn parse_built_in(name: &str) -> Result<View, ViewError> {
         if let Some(BuiltIn { name, text, .. }) = BUILT_IN.iter().find(|built_in| built_in.name == name) {
             return View::parse(name, text);
         }
@@ -326,14 +326,14 @@ mod tests {
 
     #[test]
     fn an_unknown_view_is_answered_with_the_nearest_name() {
-        let error = View::named("l1").expect_err("there is none");
+        let error = View::parse_built_in("l1").expect_err("there is none");
         assert_eq!(error.to_string(), "no view is called `l1`; did you mean `l1d`?");
     }
 
     #[test]
     fn every_built_in_view_can_be_read() {
         for BuiltIn { name, .. } in BUILT_IN {
-            assert_eq!(View::named(name).expect("it is well formed").name(), *name);
+            assert_eq!(View::parse_built_in(name).expect("it is well formed").name(), *name);
         }
     }
 }

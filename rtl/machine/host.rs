@@ -370,7 +370,7 @@ impl Machine {
         let waiting: BTreeSet<u32> = self.launches_in_flight().map(|launch| launch.cta).collect();
         let resident =
             self.cores().iter().enumerate().flat_map(|(sm, core)| {
-                core.resident().map(move |(slot, number)| (number, (sm, slot))).collect::<Vec<_>>()
+                core.resident_ctas().map(move |(slot, number)| (number, (sm, slot))).collect::<Vec<_>>()
             });
         let resident: BTreeMap<u32, (usize, u8)> = resident.collect();
         for number in (0..self.dispatcher().launched_ctas()).filter(|number| !waiting.contains(number)) {

@@ -317,14 +317,14 @@ pub(super) fn run(
 }
 
 fn timed_round(islands: &MachineIslands) -> Round {
-    fn timed(work: impl FnOnce()) -> Duration {
+    fn time(work: impl FnOnce()) -> Duration {
         let start = Instant::now();
         work();
         start.elapsed()
     }
     Round {
-        islands: (0..islands.count()).map(|island| timed(|| islands.run(island))).collect(),
-        meetings: (0..islands.num_sync_points()).map(|meeting| timed(|| islands.synchronize(meeting))).collect(),
+        islands: (0..islands.count()).map(|island| time(|| islands.run(island))).collect(),
+        meetings: (0..islands.num_sync_points()).map(|meeting| time(|| islands.synchronize(meeting))).collect(),
     }
 }
 

@@ -50,9 +50,9 @@ impl Names {
     /// first.
     pub fn operands(&mut self, inst: &Inst) -> Operands {
         let dest = words(&inst.writes).next().or_else(|| preds(&inst.writes).map(|pred| self.own[pred]).next());
-        let mut sources: Vec<u8> = self.called(&inst.reads).collect();
+        let mut sources: Vec<u8> = self.current_numbers(&inst.reads).collect();
         let unread = |&name: &u8| self.open[usize::from(name)] && Some(name) != dest;
-        sources.extend(self.called(&inst.writes).filter(unread));
+        sources.extend(self.current_numbers(&inst.writes).filter(unread));
         sources.sort_unstable_by_key(|&name| (!self.open[usize::from(name)], name));
         sources.dedup();
         sources.truncate(MAX_SOURCES);
@@ -78,7 +78,7 @@ impl Names {
     }
 
     /// Returns the current numbers of the registers in a set.
-    fn called(&self, set: &RegMask) -> impl Iterator<Item = u8> {
+    fn current_numbers(&self, set: &RegMask) -> impl Iterator<Item = u8> {
         let words = words(set).map(|word| self.words[usize::from(word)]);
         words.chain(preds(set).map(|pred| self.preds[pred]))
     }
