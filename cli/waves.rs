@@ -44,7 +44,9 @@ fn print_life(arguments: &FollowArguments) -> Result<Exit, Report> {
     let read = crash::catch_panic(|| -> Result<String, Report> {
         let wave = Readback::of(file).into_diagnostic()?;
         match (subject, request) {
-            (Some(subject), _) => Ok(format_sightings(&sightings(wave, subject, *sm).into_diagnostic()?, subject, *core_mhz)),
+            (Some(subject), _) => {
+                Ok(format_sightings(&sightings(wave, subject, *sm).into_diagnostic()?, subject, *core_mhz))
+            }
             (None, request) => {
                 // The argument group guarantees that a request is given if there is no other subject.
                 let request = request.unwrap_or_default();

@@ -132,9 +132,8 @@ impl Table {
             for (name, end) in WITHOUT_ONE {
                 let mut texts = texts.clone();
                 texts[0] = format!("{}, {name}", texts[0]);
-                let of_end = |column: &Column, mean: Mean| {
-                    mean.without_one.map_or(String::new(), |ends| column.show(end(ends)))
-                };
+                let of_end =
+                    |column: &Column, mean: Mean| mean.without_one.map_or(String::new(), |ends| column.show(end(ends)));
                 numbers.push(line(&texts, means, &of_end));
             }
         }

@@ -236,11 +236,11 @@ mod tests {
     }
 
     /// Formats items as `title: path/color path/color title: ...`, with color 0 for the default.
-    fn shown(tree: &Tree, items: &[Item]) -> String {
+    fn show_items(tree: &Tree, items: &[Item]) -> String {
         let groups: Vec<String> = items
             .iter()
             .map(|item| match item {
-                Item::Group { title, items, .. } => format!("{title}: {}", shown(tree, items)),
+                Item::Group { title, items, .. } => format!("{title}: {}", show_items(tree, items)),
                 Item::Signal { id, colour, label: _ } => {
                     format!("{}/{}", tree.path(*id), colour.map_or(0, |c| c as u8 + 1))
                 }
@@ -258,7 +258,7 @@ mod tests {
         let scope = tree.find_scope("sm1.l1").expect("it exists");
         let applied = view.apply(&tree, &selection, scope);
         assert_eq!(
-            shown(&tree, &applied.items),
+            show_items(&tree, &applied.items),
             "Probe: machine.sm1.l1.hit/0 machine.sm1.l1.status/1 Tags: machine.sm1.l1.tags[1]/5"
         );
         assert_eq!(applied.missing, Vec::<String>::new());
@@ -282,7 +282,7 @@ mod tests {
         let view = View::parse("v", "[A]\nhit red\n*\n").expect("a view");
         let scope = tree.find_scope("sm0.l1").expect("it exists");
         let applied = view.apply(&tree, &Selection::default_of(&tree), scope);
-        assert_eq!(shown(&tree, &applied.items), "A: machine.sm0.l1.hit/1 machine.sm0.l1.status/0");
+        assert_eq!(show_items(&tree, &applied.items), "A: machine.sm0.l1.hit/1 machine.sm0.l1.status/0");
     }
 
     #[test]

@@ -252,9 +252,8 @@ fn read_addresses(
                 fields::parse_signed(stride.text).ok_or_else(|| stride.refuse("the stride, a decimal number"))?;
             let first = mask.trailing_zeros() as usize;
             for lane in lanes_of(mask) {
-                addresses[lane] = move_by(base, stride_value, (lane - first) as i64).ok_or_else(|| {
-                    stride.refuse(&format!("a stride that keeps lane {lane} within 64 address bits"))
-                })?;
+                addresses[lane] = move_by(base, stride_value, (lane - first) as i64)
+                    .ok_or_else(|| stride.refuse(&format!("a stride that keeps lane {lane} within 64 address bits")))?;
             }
             Ok(odd_stride(mask))
         }

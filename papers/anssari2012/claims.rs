@@ -94,7 +94,14 @@ impl<O: SystemResults> Claims<'_, O> {
     }
 
     fn dram(&mut self, what: &str, published: &str, names: &[&str], systems: (usize, usize), holds: fn(f64) -> bool) {
-        self.each(what, published, names, |one| one.dram_of(systems), holds, |one| one.describe_differences(systems.0, systems.1));
+        self.each(
+            what,
+            published,
+            names,
+            |one| one.dram_of(systems),
+            holds,
+            |one| one.describe_differences(systems.0, systems.1),
+        );
     }
 
     fn energy(

@@ -333,7 +333,10 @@ fn page(quick: bool, rows: &[Row]) -> Result<Page, FigureError> {
     let others = sheet("benchmark")
         .columns(1, misses.map(|(name, system)| (name, each(&|row| 100.0 * row.miss_rate(system + LARGEST)))))
         .columns(3, others.map(|(name, system)| (name, each(&|row| row.of_baseline(system)))))
-        .columns(3, energies.map(|(name, system)| (name, each(&|row| relative_energy(costs, row, system + LARGEST, HOP_MM)))));
+        .columns(
+            3,
+            energies.map(|(name, system)| (name, each(&|row| relative_energy(costs, row, system + LARGEST, HOP_MM)))),
+        );
     let hops = [5.0, 10.0, 20.0]
         .map(|mm| format!("{} at {mm} mm", change(mean(rows, |row| relative_energy(costs, row, BOTH + LARGEST, mm)))));
     let heading = format!(

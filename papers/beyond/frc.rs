@@ -1,7 +1,7 @@
 //! Gain of an FRC (candel2018) as a function of three parameters: the number of L1 MSHR entries, the cycle in
 //! which the way of an evicted line becomes free, and the width of the DRAM buses.
 
-use super::{NOTED, PAYS, gain_and_lose, geometric, in_words, join_names, format_range};
+use super::{NOTED, PAYS, format_range, gain_and_lose, geometric, in_words, join_names};
 use crate::candel2018::{APPS, BASELINE, FRC_64, L2S, MACHINE};
 use crate::chart::{Chart, Series};
 use crate::judge::{geometric_mean, mean};

@@ -5,8 +5,8 @@ use ::area::Technology;
 use miette::IntoDiagnostic;
 
 use super::{
-    MACHINE, MEANS, PAYS, Parts, by_design, geometric, in_words, kernels_shown, join_names, name, numbers, parts, format_range,
-    speedups,
+    MACHINE, MEANS, PAYS, Parts, by_design, format_range, geometric, in_words, join_names, kernels_shown, name,
+    numbers, parts, speedups,
 };
 use crate::counted::{NODE, RunMetrics};
 use crate::judge::{geometric_mean, leave_one_out};

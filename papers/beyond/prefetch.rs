@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use miette::Report;
 
-use super::{MACHINE, MEANS, NOTED, Parts, extremes, gain_and_lose, in_words, kernels_shown, name, format_range};
+use super::{MACHINE, MEANS, NOTED, Parts, extremes, format_range, gain_and_lose, in_words, kernels_shown, name};
 use crate::chart::Chart;
 use crate::judge::{geometric_mean, mean};
 use crate::page::{Page, comma_separated};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use miette::Report;
 
 use super::{
-    MACHINE, MEANS, NOTED, Parts, by_design, gain_and_lose, geometric, in_words, name, numbers, format_range, speedups,
+    MACHINE, MEANS, NOTED, Parts, by_design, format_range, gain_and_lose, geometric, in_words, name, numbers, speedups,
 };
 use crate::chart::{Chart, Series};
 use crate::counted::RunMetrics;
@@ -135,7 +135,8 @@ fn draw(is_quick: bool, found: &StrideResults) -> Result<Page, Report> {
         let (gains, padded) = (found.gains(at), found.gains_padded(at));
         let [gaining, _] = gain_and_lose(&padded);
         let means = format_range(&gains, 3, geometric_mean).into_iter().chain(gain_and_lose(&gains));
-        let means = means.chain(format_range(&found.pairs(at), 0, share)).chain(format_range(&padded, 3, geometric_mean));
+        let means =
+            means.chain(format_range(&found.pairs(at), 0, share)).chain(format_range(&padded, 3, geometric_mean));
         row(&name(DESIGNS[at]), means.chain([gaining]))
     });
     let padding = found.padding();

@@ -1,6 +1,8 @@
 //! candel2018 Figure 4: operations per cycle (OPC).
 
-use super::{APPS, App, FRC_4, FRC_64, FRCS, L2S, LARGER, Plot, Session, app, compared_configs, list_numbers, measure, most};
+use super::{
+    APPS, App, FRC_4, FRC_64, FRCS, L2S, LARGER, Plot, Session, app, compared_configs, list_numbers, measure, most,
+};
 use crate::FigureError;
 use crate::chart::Chart;
 use crate::judge::{Class, ComparisonRow};

@@ -1,6 +1,8 @@
 //! candel2018 Figure 5: L2 misses per thousand operations (MPKO).
 
-use super::{App, BASELINE, FRC_64, L2S, MIN_CHANGE, Plot, Session, app, compared_configs, list_numbers, measure, most};
+use super::{
+    App, BASELINE, FRC_64, L2S, MIN_CHANGE, Plot, Session, app, compared_configs, list_numbers, measure, most,
+};
 use crate::FigureError;
 use crate::chart::Chart;
 use crate::judge::{Class, ComparisonRow, number};

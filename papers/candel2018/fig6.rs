@@ -1,8 +1,8 @@
 //! candel2018 Figure 6: miss delaying latency in the L2.
 
 use super::{
-    App, BASELINE, FRC_4, FRC_8, FRC_64, FRC_512, L2S, LARGER, MIN_CHANGE, Plot, Session, app, compared_configs, list_numbers,
-    measure, most,
+    App, BASELINE, FRC_4, FRC_8, FRC_64, FRC_512, L2S, LARGER, MIN_CHANGE, Plot, Session, app, compared_configs,
+    list_numbers, measure, most,
 };
 use crate::FigureError;
 use crate::chart::Chart;

@@ -181,7 +181,11 @@ pub(super) fn ipc(run: &RunResult) -> f64 {
 }
 
 /// Measures applications with `pdp` at the given distances for each application.
-fn measure_protected(desk: &Session, apps: &[&App], wanted: &[Vec<u32>]) -> Result<Vec<BTreeMap<u32, RunResult>>, FigureError> {
+fn measure_protected(
+    desk: &Session,
+    apps: &[&App],
+    wanted: &[Vec<u32>],
+) -> Result<Vec<BTreeMap<u32, RunResult>>, FigureError> {
     let point =
         |app: &App, distance: &u32| app.point(desk, &["pdp"], &[format!("l1.bypass.distance={distance}").as_str()]);
     let asked = || apps.iter().zip(wanted);
@@ -210,8 +214,7 @@ fn share_found(desk: &Session, apps: &[&App]) -> Result<f64, FigureError> {
     let small: Vec<_> = small.iter().collect();
     let all = measure_protected(desk, &small, &vec![(1..=MAX_DISTANCE).collect(); small.len()])?;
     let best = |tried: &BTreeMap<u32, RunResult>| tried.values().map(ipc).fold(0.0, f64::max);
-    let shares =
-        search(desk, &small)?.iter().zip(&all).map(|(found, all)| best(found) / best(all)).collect::<Vec<_>>();
+    let shares = search(desk, &small)?.iter().zip(&all).map(|(found, all)| best(found) / best(all)).collect::<Vec<_>>();
     Ok(shares.into_iter().fold(1.0, f64::min))
 }
 

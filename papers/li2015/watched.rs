@@ -117,8 +117,8 @@ fn change(ours: u64, base: u64) -> f64 {
 /// cycles, and misses.
 fn changes(runs: &[Vec<RunResult>], watched: &[LoadStatistics], machine: usize) -> [Vec<f64>; 3] {
     let lines = watched.chunks(MACHINES).map(|of| change(of[machine].lines, of[0].lines)).collect();
-    let [fails, misses] =
-        [refused_cycles, count_misses].map(|count| runs.iter().map(|of| change(count(&of[machine]), count(&of[0]))).collect());
+    let [fails, misses] = [refused_cycles, count_misses]
+        .map(|count| runs.iter().map(|of| change(count(&of[machine]), count(&of[0]))).collect());
     [lines, fails, misses]
 }
 

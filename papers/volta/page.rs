@@ -408,7 +408,7 @@ mod tests {
     use super::super::design::DESIGNS;
     use super::*;
 
-    fn measured(cycles: u64) -> RunMetrics {
+    fn run_of(cycles: u64) -> RunMetrics {
         let (dynamic_pj, leakage_pj) = (cycles as f64, 0.0);
         let (l1_evictions, l2_evictions) = (9, 7);
         RunMetrics {
@@ -427,7 +427,7 @@ mod tests {
     fn found(of: &[(&str, [u64; 2], [u64; 2])]) -> PageResults {
         let runs = of.iter().map(|(name, fermi, volta)| {
             let design = DESIGNS.iter().find(|design| design.name == *name).unwrap();
-            Runs { design, volta: volta.map(measured).into(), fermi: fermi.map(measured).into() }
+            Runs { design, volta: volta.map(run_of).into(), fermi: fermi.map(run_of).into() }
         });
         let kernel = |name: &str| Kernel { name: name.to_owned(), path: PathBuf::new() };
         let kernels = ["vadd", "syrk"].map(kernel).into();

@@ -414,7 +414,7 @@ impl Rig {
     }
 
     /// Returns the reply that the LSU took at a tick.
-    pub fn replied(&self, tick: u64) -> Option<&Reply> {
+    pub fn reply_at(&self, tick: u64) -> Option<&Reply> {
         self.links.mem_rsp.beat_taken_at(tick)
     }
 

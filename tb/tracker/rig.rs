@@ -356,7 +356,7 @@ impl Rig {
 
     /// Returns the value that the access of this number loaded.
     #[cfg(test)]
-    pub fn loaded(&self, cu: usize, number: usize) -> Option<u32> {
+    pub fn loaded_value(&self, cu: usize, number: usize) -> Option<u32> {
         self.cores[cu].log.iter().find_map(|(_, event)| match event {
             Event::Answered(answered, value) if *answered == number => Some(*value),
             _ => None,
@@ -374,7 +374,7 @@ impl Rig {
     }
 
     /// Returns the number of accesses not answered yet.
-    pub fn unanswered(&self) -> usize {
+    pub fn count_unanswered(&self) -> usize {
         self.cores.iter().map(|core| core.program.len() - core.answered).sum()
     }
 
