@@ -40,13 +40,13 @@ pub(super) fn area(arguments: &AreaArguments) -> Result<Exit, Report> {
     let technology = Technology::built_in().into_diagnostic()?;
     let resolved = ResolvedMachine::new(&arguments.machine.request())?;
     let mut files = Files::of(&resolved);
-    let mut tree = estimated(&resolved, technology, arguments.node);
+    let mut tree = estimate(&resolved, technology, arguments.node);
     if let Some(against) = &arguments.against {
         let mut request = arguments.machine.request();
         request.designs = vec![against.clone()];
         let other = ResolvedMachine::new(&request)?;
         files.reads_machine(&other);
-        tree = tree.against(&estimated(&other, technology, arguments.node));
+        tree = tree.against(&estimate(&other, technology, arguments.node));
     }
     let estimate = Estimate {
         machine: &resolved.machine.name,
@@ -86,7 +86,7 @@ pub(super) fn area(arguments: &AreaArguments) -> Result<Exit, Report> {
     Ok(Exit::Done)
 }
 
-pub(super) fn estimated(resolved: &ResolvedMachine, technology: &Technology, node: Node) -> Block {
+pub(super) fn estimate(resolved: &ResolvedMachine, technology: &Technology, node: Node) -> Block {
     Block::of(&Counts::of(&Machine::new(&resolved.config)), technology, node)
 }
 

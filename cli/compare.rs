@@ -121,7 +121,7 @@ fn build_report(plan: &Plan, runner: &Runner, jobs: &[Job<Run<'_>>], results: &R
     }
     let mut runs = Vec::new();
     for job in jobs {
-        let Some(measured) = runner.kept::<RunMeasurement>(&job.key) else { continue };
+        let Some(measured) = runner.read_stored::<RunMeasurement>(&job.key) else { continue };
         let ids = job.what.ids.iter().filter(|id| results.contains_key(id));
         let run = |&id: &Id| side::Run { id, name: &job.name, measured: measured.clone(), sources: &sources[id.0] };
         runs.extend(ids.map(run));

@@ -42,7 +42,7 @@ pub(super) fn dram(arguments: &DramArguments) -> Result<Exit, Report> {
     files.writes("`--commands`", arguments.commands.as_deref());
     files.writes("`--requests`", arguments.requests.as_deref());
     files.check()?;
-    let interrupt = interrupt::asked();
+    let interrupt = interrupt::signal_cell();
     // The outputs are opened before the run, so that a name that cannot be written is reported at once and
     // not hours later.
     let channels = config.num_channels() as usize;
@@ -60,7 +60,7 @@ pub(super) fn dram(arguments: &DramArguments) -> Result<Exit, Report> {
     let simulating = stopwatch.time();
     bar.finish_and_clear();
     let signal = || interrupt.load(Ordering::Relaxed);
-    interrupt::ended(ended, |ended| report_results(arguments, run, &ended, simulating, signal()))
+    interrupt::finish(ended, |ended| report_results(arguments, run, &ended, simulating, signal()))
 }
 
 /// Writes and prints the results of a run. A nonzero `signal` is the number of the signal that ended the

@@ -103,7 +103,7 @@ fn run(launch: &Path, arguments: &ExplainArguments) -> Result<Result<[Side; 2], 
     }
     let side = |number: usize| {
         let job = &jobs[number];
-        let kept: Option<RunMeasurement> = runner[0].kept(&job.key);
+        let kept: Option<RunMeasurement> = runner[0].read_stored(&job.key);
         let measured = kept.ok_or_else(|| miette!("{}: its cached result no longer exists", job.name))?;
         Side::of(&job.name, &job.what.resolved, &measured)
     };

@@ -54,7 +54,7 @@ fn list() -> Result<Exit, Report> {
     Ok(Exit::Done)
 }
 
-fn named(name: &str) -> Result<&'static Block, Report> {
+fn find_block(name: &str) -> Result<&'static Block, Report> {
     let blocks = blocks();
     let names: Vec<_> = blocks.iter().map(|block| block.path()).collect();
     let names: Vec<_> = names.iter().map(String::as_str).collect();
@@ -64,7 +64,7 @@ fn named(name: &str) -> Result<&'static Block, Report> {
 
 fn vectors(arguments: &TrafficArguments) -> Result<Exit, Report> {
     let TrafficArguments { block, output: folder, cycles, seed, .. } = arguments;
-    let vectors = named(block)?.vectors(arguments.size(), *seed, *cycles);
+    let vectors = find_block(block)?.vectors(arguments.size(), *seed, *cycles);
     fs::create_dir_all(folder).into_diagnostic().wrap_err_with(|| output::no_folder(folder))?;
     let mut written = Vec::new();
     for (name, text) in [vectors.bench, vectors.rows] {
@@ -76,7 +76,7 @@ fn vectors(arguments: &TrafficArguments) -> Result<Exit, Report> {
 
 fn waves(arguments: &TrafficArguments) -> Result<Exit, Report> {
     let TrafficArguments { block, output: folder, cycles, seed, .. } = arguments;
-    let block = named(block)?;
+    let block = find_block(block)?;
     let busy = Busy::new(format!("compiling {} with Verilator", block.path()));
     let lockstep = Lockstep::new(block, arguments.size(), *seed, &[])?;
     drop(busy);
@@ -87,15 +87,15 @@ fn waves(arguments: &TrafficArguments) -> Result<Exit, Report> {
 
 fn synth(block: &str) -> Result<Exit, Report> {
     let technology = Technology::built_in().into_diagnostic()?;
-    let block = named(block)?;
+    let block = find_block(block)?;
     let busy = Busy::new(format!("mapping {} to standard cells with Yosys", block.path()));
     let synthesis = block.synthesise(Size::Synthesised, technology)?;
     drop(busy);
-    output::print(&told(block, &synthesis))?;
+    output::print(&describe_synthesis(block, &synthesis))?;
     Ok(Exit::Done)
 }
 
-fn told(block: &Block, synthesis: &Synthesis) -> String {
+fn describe_synthesis(block: &Block, synthesis: &Synthesis) -> String {
     let Synthesis { parameters, cells, synthesised, estimated, pieces } = synthesis;
     let parameters: Vec<_> = parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let row = |what: &str, gates: &Gates| {

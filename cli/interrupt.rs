@@ -68,7 +68,7 @@ pub(super) fn listen() -> Result<(), Report> {
 
 /// Returns the cell that holds the number of the signal that requests the end, or 0. A caller must poll it,
 /// and end once it is nonzero.
-pub(super) fn asked() -> Arc<AtomicUsize> {
+pub(super) fn signal_cell() -> Arc<AtomicUsize> {
     IS_HEARD.store(true, Ordering::Relaxed);
     Arc::clone(ASKED.get_or_init(Arc::default))
 }
@@ -90,7 +90,7 @@ fn end_late(signal: usize) {
 /// Runs work that does not poll for interrupts on a thread of its own. If a signal arrives, this thread
 /// calls `tell` to report what is complete and what is missing, and ends the process.
 pub(super) fn run_interruptible<T: Send>(work: impl FnOnce() -> T + Send, tell: impl FnOnce()) -> Result<T, Report> {
-    let (asked, waiting) = (asked(), thread::current());
+    let (asked, waiting) = (signal_cell(), thread::current());
     let done: io::Result<T> = thread::scope(|scope| {
         let worker = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, move || {
             let done = work();
@@ -113,7 +113,7 @@ pub(super) fn run_interruptible<T: Send>(work: impl FnOnce() -> T + Send, tell: 
 
 /// Returns the exit status of a command. `then` computes it from completed work. If the model violated one of
 /// its own rules, prints the caught message and returns the status of a failed check.
-pub(super) fn ended<T, E>(
+pub(super) fn finish<T, E>(
     caught: Result<Result<T, E>, String>,
     then: impl FnOnce(T) -> Result<Exit, Report>,
 ) -> Result<Exit, Report>

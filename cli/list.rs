@@ -49,7 +49,7 @@ pub(super) fn list(arguments: &ListArguments) -> Result<Exit, Report> {
         ListCategory::Machines => {
             let entries = machine_entries()?;
             let cells = |e: &MachineEntry| vec![e.name.clone(), e.description.clone(), e.source.clone()];
-            printed(format, &["NAME", "DESCRIPTION", "SOURCE"], &entries, cells)?
+            print_entries(format, &["NAME", "DESCRIPTION", "SOURCE"], &entries, cells)?
         }
         ListCategory::Designs => {
             let entries = design_entries()?;
@@ -57,36 +57,36 @@ pub(super) fn list(arguments: &ListArguments) -> Result<Exit, Report> {
                 let slot = e.slot.unwrap_or("-").to_owned();
                 vec![e.name.clone(), slot, e.description.clone(), e.source.clone()]
             };
-            printed(format, &["NAME", "SLOT", "DESCRIPTION", "SOURCE"], &entries, cells)?
+            print_entries(format, &["NAME", "SLOT", "DESCRIPTION", "SOURCE"], &entries, cells)?
         }
         ListCategory::Kernels => {
             let entries = kernel_entries(&kernels_folder()?)?;
             let cells = |e: &KernelEntry| vec![e.name.clone(), e.launch.clone(), e.others.join(" "), e.title.clone()];
-            printed(format, &["NAME", "LAUNCH FILE", "OTHER SIZES", "TITLE"], &entries, cells)?
+            print_entries(format, &["NAME", "LAUNCH FILE", "OTHER SIZES", "TITLE"], &entries, cells)?
         }
         ListCategory::Blocks => {
             let cells =
                 |e: &blocks::Hardware| vec!["  ".repeat(e.depth) + &e.name, e.path.to_owned(), e.purpose.clone()];
-            printed(format, &["BLOCK", "FILE", "PURPOSE"], &blocks::hardware(), cells)?
+            print_entries(format, &["BLOCK", "FILE", "PURPOSE"], &blocks::hardware(), cells)?
         }
         ListCategory::Counters => {
             let cells = |e: &dictionary::Counter| vec![e.key.clone(), e.unit.to_owned(), dictionary::sentence(e)];
-            printed(format, &["KEY", "UNIT", "MEANING"], dictionary::counters(), cells)?
+            print_entries(format, &["KEY", "UNIT", "MEANING"], dictionary::counters(), cells)?
         }
         ListCategory::Stalls => {
             let cells = |e: &dictionary::Stall| [e.unit, e.reason, e.meaning, &e.counted].map(str::to_owned).to_vec();
-            printed(format, &["UNIT", "REASON", "MEANING", "COUNTER"], dictionary::stalls(), cells)?
+            print_entries(format, &["UNIT", "REASON", "MEANING", "COUNTER"], dictionary::stalls(), cells)?
         }
         ListCategory::Figures => {
             let cells = |e: &FigureEntry| vec![e.name.clone(), e.shows.clone()];
-            printed(format, &["FIGURE", "SHOWS"], &figure_entries(), cells)?
+            print_entries(format, &["FIGURE", "SHOWS"], &figure_entries(), cells)?
         }
     };
     output::print(&text)?;
     Ok(Exit::Done)
 }
 
-fn printed<T: Serialize>(
+fn print_entries<T: Serialize>(
     format: Format,
     head: &[&str],
     entries: &[T],

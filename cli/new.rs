@@ -103,7 +103,7 @@ const OF_RUST: [&str; 11] =
 const DEVICES: [&str; 4] = ["aux", "con", "nul", "prn"];
 
 pub(super) fn new(arguments: &NewArguments) -> Result<Exit, Report> {
-    let name = checked(&arguments.name, arguments.slot)?;
+    let name = check_name(&arguments.name, arguments.slot)?;
     let template = Template::of(arguments.slot);
     let sources = Sources::of(arguments)?;
     let folder = Path::new(name);
@@ -133,7 +133,7 @@ pub(super) fn new(arguments: &NewArguments) -> Result<Exit, Report> {
             ),
             None => format!("scheme of {}: {name}/src/scheme.rs; design: {name}/designs/{name}.toml", template.key()),
         },
-        format!("dependencies: {}; Cargo.lock is {lock}", sources.shown()),
+        format!("dependencies: {}; Cargo.lock is {lock}", sources.show_first_steps()),
         format!(
             "next: cd {name} && cargo test && cargo run --release -- compare syrk/small --design-set baseline,{name}"
         ),
@@ -145,7 +145,7 @@ pub(super) fn new(arguments: &NewArguments) -> Result<Exit, Report> {
 }
 
 /// Returns the name if it is valid for a package, a library, a scheme kind and a design.
-fn checked(name: &str, slot: SchemeSlot) -> Result<&str, Report> {
+fn check_name(name: &str, slot: SchemeSlot) -> Result<&str, Report> {
     let refuse = |why: &str| Err(miette!("the name is `{name}`, {why}"));
     let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
     if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.split('-').all(is_word) {
@@ -227,7 +227,7 @@ impl Sources {
         seen.map(Self::Folder).ok_or_else(|| miette!("{} is not UTF-8, which Cargo.toml requires", folder.display()))
     }
 
-    fn shown(&self) -> String {
+    fn show_first_steps(&self) -> String {
         match self {
             Self::Folder(folder) => format!("path {folder}"),
             Self::Git(url) if COMMIT.is_empty() => format!("git {url}"),
@@ -326,7 +326,7 @@ impl Template {
 
     /// Returns the text with the crate's name in all its forms, in place of those of the example and of its
     /// scheme.
-    fn renamed(&self, text: &str, name: &str) -> String {
+    fn rename(&self, text: &str, name: &str) -> String {
         let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
         let camel: String = name.split('-').map(capital).collect();
         let snake = name.replace('-', "_");
@@ -339,8 +339,8 @@ impl Template {
 
 fn write_all(part: &Path, name: &str, template: &Template, sources: &Sources) -> Result<(), Report> {
     for (path, text) in template.files() {
-        let path = part.join(template.renamed(path, name));
-        let mut text = template.renamed(&text, name);
+        let path = part.join(template.rename(path, name));
+        let mut text = template.rename(&text, name);
         if path.ends_with("Cargo.toml") {
             for package in ["cli", "golden", "rtl", "sim", "tb"] {
                 text = text.replace(&format!("{{ path = \"../../{package}\" }}"), &sources.dependency(package));
@@ -381,16 +381,16 @@ mod tests {
             ),
         ] {
             for name in names {
-                let message = checked(name, SchemeSlot::Bypass).unwrap_err().to_string();
+                let message = check_name(name, SchemeSlot::Bypass).unwrap_err().to_string();
                 assert!(message.contains(why), "{name}: {message}");
             }
         }
         for name in ["my-scheme", "com", "com10", "typed", "lru2", "new-scheme"] {
-            assert!(checked(name, SchemeSlot::Bypass).is_ok(), "{name}");
+            assert!(check_name(name, SchemeSlot::Bypass).is_ok(), "{name}");
         }
         for (name, slot) in [("bliss", SchemeSlot::Dram), ("lru", SchemeSlot::Replacement), ("fcfs", SchemeSlot::Dram)]
         {
-            assert!(checked(name, slot).is_err() && checked(name, SchemeSlot::Bypass).is_ok(), "{name}");
+            assert!(check_name(name, slot).is_err() && check_name(name, SchemeSlot::Bypass).is_ok(), "{name}");
         }
     }
 
@@ -406,7 +406,7 @@ mod tests {
             assert!(template.design.contains(&format!("kind = \"new-{}\"", template.module)), "{}", template.design);
             assert!(template.scheme.contains("pub mod twin;") == template.twin.is_some());
             for (path, text) in template.files() {
-                let text = template.renamed(&text, "two-words");
+                let text = template.rename(&text, "two-words");
                 let left = ["new-", "new_", "NewS"].iter().filter(|part| text.contains(*part)).count();
                 assert_eq!(left, 0, "{path}: {text}");
             }

@@ -38,7 +38,7 @@ pub(super) fn optimize(arguments: &OptimizeArguments) -> Result<Exit, Report> {
     };
     let bar = progress_bar(arguments.quiet, 0);
     interrupt::run_interruptible(
-        || optimized(arguments, &resolved, launch, outputs, &bar),
+        || optimize_launch(arguments, &resolved, launch, outputs, &bar),
         || {
             let (done, all) = (bar.position(), bar.length().unwrap_or(0));
             bar.finish_and_clear();
@@ -55,23 +55,23 @@ struct Outputs {
     dot: Option<AtomicFile>,
 }
 
-fn optimized(
+fn optimize_launch(
     arguments: &OptimizeArguments,
     resolved: &ResolvedMachine,
     launch: LaunchFile,
     outputs: Outputs,
     bar: &ProgressBar,
 ) -> Result<Exit, Report> {
-    let profiled = crash::catch_panic(|| profiled(arguments, resolved, launch, bar));
+    let profiled = crash::catch_panic(|| profile(arguments, resolved, launch, bar));
     bar.finish_and_clear();
-    interrupt::ended(profiled, |profile| written(arguments, resolved, profile, outputs))
+    interrupt::finish(profiled, |profile| written(arguments, resolved, profile, outputs))
 }
 
 /// Subject of the optimization, its profile as the arguments request it, and for a clocked profile also the
 /// untimed one.
 type Profile = (Subject, Vec<KernelMetrics>, Option<Vec<KernelMetrics>>);
 
-fn profiled(
+fn profile(
     arguments: &OptimizeArguments,
     resolved: &ResolvedMachine,
     launch: LaunchFile,
@@ -118,7 +118,7 @@ fn written(
     }
     written.insert(0, keep(ptx, &text)?);
     if !arguments.quiet {
-        output::print(&(shown(&optimised, method, &decisions, untimed.as_deref()) + "\n"))?;
+        output::print(&(format_result(&optimised, method, &decisions, untimed.as_deref()) + "\n"))?;
     }
     output::print_written(arguments.quiet, written)?;
     Ok(Exit::Done)
@@ -137,7 +137,7 @@ const EDGES: usize = 12;
 
 /// Returns the printed result: loads with their decisions, the heaviest edges, and the outcome of each
 /// method.
-fn shown(
+fn format_result(
     optimised: &Optimization<'_>,
     method: Method,
     decisions: &[Decision],
@@ -165,14 +165,14 @@ fn shown(
         );
     }
     if let Some(untimed) = untimed {
-        text += &format!("\n{}", compared(&optimised.kernels, untimed));
+        text += &format!("\n{}", compare_hits(&optimised.kernels, untimed));
     }
     text + "\n" + &methods(optimised, method)
 }
 
 /// Returns a table that compares the hits of each load, cached alone, on the clocked machine with those of
 /// the untimed profile.
-fn compared(clocked: &[KernelMetrics], untimed: &[KernelMetrics]) -> String {
+fn compare_hits(clocked: &[KernelMetrics], untimed: &[KernelMetrics]) -> String {
     let row = |(clocked, untimed): (&KernelMetrics, &KernelMetrics), i: usize| {
         let [clocked_hits, untimed_hits] = [clocked, untimed].map(|kernel| kernel.alone[i].hits);
         let change = (untimed_hits > 0).then(|| 100.0 * (ratio(clocked_hits, untimed_hits) - 1.0));

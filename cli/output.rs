@@ -143,10 +143,10 @@ fn columns_within(most: usize, head: &[&str], rows: &[Vec<String>]) -> String {
     };
     let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().enumerate().map(shown).collect()).collect();
     let all: Vec<&Vec<String>> = std::iter::once(&head).chain(&rows).collect();
-    let (widths, gap) = fitted(most, &all);
+    let (widths, gap) = fit_columns(most, &all);
     let mut text = String::new();
     for row in all {
-        let cells: Vec<Vec<String>> = row.iter().zip(&widths).map(|(cell, width)| wrapped(cell, *width)).collect();
+        let cells: Vec<Vec<String>> = row.iter().zip(&widths).map(|(cell, width)| wrap_cell(cell, *width)).collect();
         for line in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
             let part = |cell: &Vec<String>| cell.get(line).cloned().unwrap_or_default();
             let cells = cells.iter().map(part).zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
@@ -159,7 +159,7 @@ fn columns_within(most: usize, head: &[&str], rows: &[Vec<String>]) -> String {
 
 /// Returns the widths of the columns and the gap between them. It tries in turn: wrapping words, smaller
 /// gaps, and narrower wrapping. If nothing fits, it uses the first of these layouts.
-fn fitted(most: usize, rows: &[&Vec<String>]) -> (Vec<usize>, &'static str) {
+fn fit_columns(most: usize, rows: &[&Vec<String>]) -> (Vec<usize>, &'static str) {
     let natural = widths(rows);
     let in_column = |column: usize| rows.iter().map(move |row| &row[column]);
     let can_wrap = |column| in_column(column).any(|cell| cell.trim_start().contains(' ') || cell.contains(RANGE));
@@ -184,7 +184,7 @@ fn fitted(most: usize, rows: &[&Vec<String>]) -> (Vec<usize>, &'static str) {
 }
 
 /// Returns the lines of a wrapped cell, each with the indentation of the cell.
-fn wrapped(cell: &str, width: usize) -> Vec<String> {
+fn wrap_cell(cell: &str, width: usize) -> Vec<String> {
     if cell.chars().count() <= width {
         return vec![cell.to_owned()];
     }

@@ -27,7 +27,7 @@ pub(super) fn profile(arguments: &ProfileArguments) -> Result<Exit, Report> {
         let launches = format_count(launches as u64, "launch", "launches");
         output::print_error(&format!("interrupted after {launches}; the later launches are missing"));
     })?;
-    interrupt::ended(ran, |()| {
+    interrupt::finish(ran, |()| {
         print(&kernels.into_inner().unwrap_or_else(PoisonError::into_inner), arguments.format)?;
         Ok(Exit::Done)
     })

@@ -117,11 +117,11 @@ fn read(path: &Path) -> Result<File, Report> {
         target: target.join(", "),
         global_bytes: variables.globals.iter().map(|block| block.bytes.len() as u64).sum(),
         const_bytes: variables.constants.bytes.len() as u64,
-        kernels: module.kernels().map(|kernel| listed(&prepared, kernel, &lines)).collect(),
+        kernels: module.kernels().map(|kernel| list_kernel(&prepared, kernel, &lines)).collect(),
     })
 }
 
-fn listed(prepared: &PreparedModule<'_>, kernel: &Function<'_>, lines: &[&str]) -> Kernel {
+fn list_kernel(prepared: &PreparedModule<'_>, kernel: &Function<'_>, lines: &[&str]) -> Kernel {
     let name = kernel.name.text;
     let refused = |line, column, message: &str, help: Option<&str>| Refusal {
         line,

@@ -35,7 +35,7 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<Exit, Report> 
     if arguments.summary {
         return summary::summary(&folder, arguments.quick, arguments.format);
     }
-    let interrupt = interrupt::asked();
+    let interrupt = interrupt::signal_cell();
     let store = Store::new(arguments.cache.as_deref())?;
     let runner = Runner::new(store, arguments.jobs.unwrap_or(0), arguments.quiet, interrupt)?;
     let desk = Session { kernels, is_quick: arguments.quick, is_quiet: arguments.quiet, runner };

@@ -107,7 +107,7 @@ pub(super) fn simulate(
     let mut progress = ProgressLine::new(arguments.quiet);
     let ran = crash::catch_panic(|| simulation(&mut |at| progress.show(at)));
     drop(progress);
-    interrupt::ended(ran, |report| report_results(arguments, subject, report, stats, html))
+    interrupt::finish(ran, |report| report_results(arguments, subject, report, stats, html))
 }
 
 /// Writes and prints the results of a simulation.
@@ -235,7 +235,7 @@ pub(super) fn options(arguments: &SimulationArguments) -> Result<RunOptions, Rep
         threads: arguments.threads,
         history: arguments.report.is_some(),
         structures: arguments.energy || arguments.stats.is_some() || arguments.report.is_some(),
-        interrupt: interrupt::asked(),
+        interrupt: interrupt::signal_cell(),
         mode: Mode::FAST,
         ..RunOptions::default()
     })

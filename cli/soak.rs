@@ -72,7 +72,7 @@ fn run(soak: &Soak, arguments: &SoakArguments, soaks: &dyn Fn() -> Vec<Soak>) ->
     }
     let kernels = kernels_folder()?;
     let keeper = keep.as_deref().map(|path| ProgressFile::open(path, soak.name)).transpose()?;
-    let known = keeper.as_ref().map(|keeper| keeper.passed().seeds()).unwrap_or_default();
+    let known = keeper.as_ref().map(|keeper| keeper.passed_cases().seeds()).unwrap_or_default();
     let mut limits = Limits { count: *count, time: seconds.map(Duration::from_secs) };
     if keeper.is_some() && limits == Limits::default() {
         limits.count = Some(u64::MAX);
@@ -133,7 +133,7 @@ fn run(soak: &Soak, arguments: &SoakArguments, soaks: &dyn Fn() -> Vec<Soak>) ->
             let what = format_tally(soak, &tally);
             output::print(&format!("{what}{from}, in {seconds:.0} s, {rate} runs/s: all passed\n"))?;
             if let Some(keeper) = &state.keeper {
-                output::print(&format!("recorded: {}\n", all(soak, keeper.passed())))?;
+                output::print(&format!("recorded: {}\n", all(soak, keeper.passed_cases())))?;
             }
             Exit::Done
         }

@@ -40,7 +40,7 @@ pub(super) fn sweep(arguments: &SweepArguments) -> Result<Exit, Report> {
             files.writes("the script", Some(&slurm::script_of(arguments)));
             files.check()?;
             let runners = [runs::runner(Some(&arguments.cache), None, true)?];
-            let looked = looked(&runners, plan.jobs()?, arguments.leave_out_refused)?;
+            let looked = look_up(&runners, plan.jobs()?, arguments.leave_out_refused)?;
             slurm::submit(arguments, looked.jobs.len())
         }
     }
@@ -55,7 +55,7 @@ fn here(arguments: &SweepHereArguments) -> Result<Exit, Report> {
     let (file, plan) = read(path, *leave_out_refused, &mut files)?;
     let outputs = Outputs::new(path, output, *quiet, &plan, files)?;
     let runners = [runs::runner(cache.as_deref(), *jobs, *quiet)?];
-    let PreparedJobs { jobs, done, .. } = looked(&runners, runs::share(plan.jobs()?, *shard), *leave_out_refused)?;
+    let PreparedJobs { jobs, done, .. } = look_up(&runners, runs::share(plan.jobs()?, *shard), *leave_out_refused)?;
     let how = SweepOptions { check: file.check, max_cycles: file.max_cycles, is_quiet: *quiet };
     let show = |results: &Results, is_last: bool| {
         if is_last {
@@ -72,7 +72,7 @@ fn here(arguments: &SweepHereArguments) -> Result<Exit, Report> {
         output::print_error(&format!("{kept} of {all} {were} cached"));
     }
     let done = runs::run(&runners[0], &jobs, done, &how, &show)?;
-    ended(&outputs, &plan, &jobs, done)
+    finish(&outputs, &plan, &jobs, done)
 }
 
 /// Combines the cached results of shards.
@@ -90,12 +90,12 @@ fn gather(arguments: &GatherArguments) -> Result<Exit, Report> {
         }
         runners.push(runs::runner(folder, None, true)?);
     }
-    let PreparedJobs { jobs, done, .. } = looked(&runners, plan.jobs()?, *leave_out_refused)?;
+    let PreparedJobs { jobs, done, .. } = look_up(&runners, plan.jobs()?, *leave_out_refused)?;
     runs::check_complete(&runners, &jobs)?;
-    ended(&outputs, &plan, &jobs, done)
+    finish(&outputs, &plan, &jobs, done)
 }
 
-fn ended(outputs: &Outputs<'_>, plan: &Plan, jobs: &[Job<Run<'_>>], done: SweepOutcome) -> Result<Exit, Report> {
+fn finish(outputs: &Outputs<'_>, plan: &Plan, jobs: &[Job<Run<'_>>], done: SweepOutcome) -> Result<Exit, Report> {
     outputs.write(plan, &done.results)?;
     Ok(done.judge(jobs))
 }
@@ -119,7 +119,7 @@ fn read(path: &Path, leaves_out: bool, files: &mut Files) -> Result<(SweepFile, 
 ///
 /// # Errors
 /// Fails if a machine rejects some jobs, unless these may be skipped.
-fn looked<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>, leaves_out: bool) -> Result<PreparedJobs<'a>, Report> {
+fn look_up<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>, leaves_out: bool) -> Result<PreparedJobs<'a>, Report> {
     let all = jobs.len();
     let all = format_count(all as u64, "run", "runs");
     let heartbeat =
@@ -196,7 +196,7 @@ impl<'a> Outputs<'a> {
 pub(super) fn rows(plan: &Plan, results: &Results) -> Vec<table::Row> {
     let row = |(id, record): (&Id, &Arc<Record>)| {
         let (workload, variant) = (&plan.workloads[id.0], &plan.variants[id.1]);
-        record.row.named(&workload.name, &variant.label, tidy::speedup(plan, results, *id))
+        record.row.add_names(&workload.name, &variant.label, tidy::speedup(plan, results, *id))
     };
     results.iter().map(row).collect()
 }

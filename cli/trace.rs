@@ -64,7 +64,7 @@ fn export(arguments: &TraceExportArguments) -> Result<Exit, Report> {
         }
         output::print_error(&format!("interrupted after {launches}; the later launches and the list are missing"));
     })?;
-    interrupt::ended(ran, |()| {
+    interrupt::finish(ran, |()| {
         let ExportResult { files, warp_instructions } = std::mem::take(&mut *exported());
         if !quiet {
             let launches = format_count(files.len().saturating_sub(1) as u64, "launch", "launches");

@@ -44,7 +44,9 @@ fn print_life(arguments: &FollowArguments) -> Result<Exit, Report> {
     let read = crash::catch_panic(|| -> Result<String, Report> {
         let wave = Readback::of(file).into_diagnostic()?;
         match (subject, request) {
-            (Some(subject), _) => Ok(seen(&sightings(wave, subject, *sm).into_diagnostic()?, subject, *core_mhz)),
+            (Some(subject), _) => {
+                Ok(format_sightings(&sightings(wave, subject, *sm).into_diagnostic()?, subject, *core_mhz))
+            }
             (None, request) => {
                 // The argument group guarantees that a request is given if there is no other subject.
                 let request = request.unwrap_or_default();
@@ -52,7 +54,7 @@ fn print_life(arguments: &FollowArguments) -> Result<Exit, Report> {
             }
         }
     });
-    interrupt::ended(read, |text| {
+    interrupt::finish(read, |text| {
         output::print(&text)?;
         Ok(Exit::Done)
     })
@@ -69,7 +71,7 @@ fn length(from: u64, to: Option<u64>, core_mhz: u64) -> String {
 }
 
 /// Returns a table with one row per sighting, in core cycles.
-fn seen(sightings: &[Sighting], subject: Subject, core_mhz: u64) -> String {
+fn format_sightings(sightings: &[Sighting], subject: Subject, core_mhz: u64) -> String {
     let row = |Sighting { path, from, to, besides }: &Sighting| {
         let said: Vec<String> = besides.iter().map(|(name, value)| format!("{name} {value}")).collect();
         vec![cycles(*from, core_mhz), length(*from, *to, core_mhz), path.clone(), said.join(", ")]

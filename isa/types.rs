@@ -149,7 +149,7 @@ impl Type {
     }
 
     /// Returns the integer type of the same signedness and twice the width, for `mul.wide`.
-    pub const fn widened(self) -> Option<Type> {
+    pub const fn widen(self) -> Option<Type> {
         match self {
             Type::U16 => Some(Type::U32),
             Type::S16 => Some(Type::S32),

@@ -73,7 +73,7 @@ impl Chart {
 
     /// Sorts the groups by the mean of their values, in ascending order. Means stay at the end.
     #[must_use]
-    pub fn sorted(mut self) -> Self {
+    pub fn sort_groups(mut self) -> Self {
         let key = |group: usize| {
             let known: Vec<f64> = self.series.iter().filter_map(|series| series.values[group]).collect();
             mean(&known).unwrap_or(f64::INFINITY)
@@ -226,7 +226,7 @@ impl Chart {
         }
         let y = bottom + APART + below + across / 2.0;
         picture.text(&self.across, ((left + right) / 2.0, y), label(Anchor::Middle));
-        let neutral = self.neutral.and_then(|neutral| self.scaled(neutral)).map(|neutral| layout.y(neutral));
+        let neutral = self.neutral.and_then(|neutral| self.scale_value(neutral)).map(|neutral| layout.y(neutral));
         let neutral = neutral.map(|y| [(left, y), (right, y)]);
         let cross = |picture: &mut Picture| neutral.iter().for_each(|ends| picture.line(ends, 0.6, BLACK));
         match self.form {
@@ -315,11 +315,11 @@ impl Chart {
     fn bars(&self, picture: &mut Picture, layout: &Layout) {
         let pitch = (layout.right - layout.left) / self.slots();
         let width = FILLED * pitch / self.series.len() as f64;
-        let foot = layout.y(self.scaled(self.foot()).unwrap_or(0.0));
+        let foot = layout.y(self.scale_value(self.foot()).unwrap_or(0.0));
         for (number, series) in self.series.iter().enumerate() {
             for (at, value) in series.values.iter().enumerate() {
                 let left = self.x(layout, at) - FILLED * pitch / 2.0 + number as f64 * width;
-                match value.and_then(|value| self.scaled(value)) {
+                match value.and_then(|value| self.scale_value(value)) {
                     Some(height) => {
                         let y = layout.y(height);
                         fill(picture, (left, y.min(foot)), (left + width, y.max(foot)), number);
@@ -338,7 +338,7 @@ impl Chart {
     /// Draws a line with markers for each series. Coincident lines alternate their dashes, and coincident
     /// markers stand side by side.
     fn lines(&self, picture: &mut Picture, layout: &Layout) {
-        let height = |number: usize, at: usize| Some(layout.y(self.scaled(self.series[number].values[at]?)?));
+        let height = |number: usize, at: usize| Some(layout.y(self.scale_value(self.series[number].values[at]?)?));
         let is_near = |one: Option<f64>, other: Option<f64>, by: f64| {
             one.zip(other).is_some_and(|(one, other)| (one - other).abs() <= by)
         };
@@ -380,7 +380,7 @@ impl Chart {
     }
 
     /// Maps a value to the scale of the axis; `None` if it cannot be drawn there.
-    fn scaled(&self, value: f64) -> Option<f64> {
+    fn scale_value(&self, value: f64) -> Option<f64> {
         match self.is_log {
             true => (value > 0.0 && value.is_finite()).then(|| value.log10()),
             false => value.is_finite().then_some(value),
@@ -391,7 +391,7 @@ impl Chart {
     /// line, plus a margin above. Values below zero also add a margin below.
     fn range(&self) -> (f64, f64) {
         let values = self.series.iter().flat_map(|series| series.values.iter().copied().flatten());
-        let heights = values.chain(self.neutral).chain([self.foot()]).filter_map(|value| self.scaled(value));
+        let heights = values.chain(self.neutral).chain([self.foot()]).filter_map(|value| self.scale_value(value));
         let (low, high) =
             heights.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), height| (low.min(height), high.max(height)));
         // If all values are equal, the axis extends one unit above them, so that their size is visible.
@@ -562,7 +562,7 @@ mod tests {
         let groups = ["a", "b", "c"].map(str::to_owned).into();
         let partial = Series { name: "partial".to_owned(), values: vec![Some(1.0), None, Some(1.0)] };
         let chart = Chart { groups, series: vec![Series::new("x", [4.0, 0.5, 0.5]), partial], ..chart };
-        let chart = chart.with_mean().sorted();
+        let chart = chart.with_mean().sort_groups();
         assert_eq!(chart.groups, ["b", "c", "a", "geomean"]);
         assert_eq!(chart.series[0].values, [Some(0.5), Some(0.5), Some(4.0), Some(1.0)]);
         assert_eq!(chart.series[1].values, [None, Some(1.0), Some(1.0), None]);

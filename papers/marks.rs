@@ -62,7 +62,7 @@ fn hatch(number: usize) -> Option<Hatch> {
 
 /// Draws the box of a bar in the color and hatch of its series.
 pub(crate) fn fill(picture: &mut Picture, from: Point, to: Point, number: usize) {
-    picture.hatched(from, to, colour(number), hatch(number));
+    picture.draw_hatched(from, to, colour(number), hatch(number));
     let (left, right) = (from.0, to.0);
     picture.line(&[from, (right, from.1), to, (left, to.1), from], 0.3, BLACK);
 }

@@ -86,10 +86,10 @@ impl RunMeasurement {
         if let Outcome::Interrupted(_) = report.outcome {
             return Err(RunFailure::Interrupted);
         }
-        Self::priced(report).map_err(|error| RunFailure::Failed(error.to_string()))
+        Self::estimate_energy(report).map_err(|error| RunFailure::Failed(error.to_string()))
     }
 
-    fn priced(report: RunReport) -> Result<Self, Report> {
+    fn estimate_energy(report: RunReport) -> Result<Self, Report> {
         let technology = Technology::built_in().into_diagnostic()?;
         let mut measured = Self { report, mm2: 0.0, energy: Vec::new() };
         if let Some(activity) = Activity::of(&measured.report) {

@@ -269,7 +269,7 @@ impl Runner {
 
     /// Returns the stored result of a job, if there is one.
     #[must_use]
-    pub fn kept<T: DeserializeOwned>(&self, key: &Key) -> Option<T> {
+    pub fn read_stored<T: DeserializeOwned>(&self, key: &Key) -> Option<T> {
         self.store.get(key)
     }
 

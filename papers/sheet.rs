@@ -43,12 +43,12 @@ struct Column {
 }
 
 impl Column {
-    fn shown(&self, value: f64) -> String {
+    fn show(&self, value: f64) -> String {
         format!("{value:.*}", self.places)
     }
 }
 
-fn owned<const N: usize>(texts: [&str; N]) -> Vec<String> {
+fn to_strings<const N: usize>(texts: [&str; N]) -> Vec<String> {
     texts.map(str::to_owned).into()
 }
 
@@ -56,8 +56,8 @@ impl Table {
     /// Creates a sheet whose rows begin with the given texts. The first text of a row is its name in charts.
     #[must_use]
     pub fn new<'a, const N: usize>(heads: [&str; N], rows: impl IntoIterator<Item = [&'a str; N]>) -> Self {
-        let texts = rows.into_iter().map(owned).collect();
-        Self { heads: owned(heads), texts, columns: Vec::new(), below: Vec::new() }
+        let texts = rows.into_iter().map(to_strings).collect();
+        Self { heads: to_strings(heads), texts, columns: Vec::new(), below: Vec::new() }
     }
 
     /// Adds columns with one number per row, shown with `places` digits after the decimal point.
@@ -85,7 +85,7 @@ impl Table {
             Mean { of_all: mean(&values), without_one }
         };
         let means = self.columns.iter().map(of_column).collect();
-        self.below.push((owned(texts), means));
+        self.below.push((to_strings(texts), means));
         self
     }
 
@@ -108,7 +108,7 @@ impl Table {
         let head: Vec<&str> =
             self.heads.iter().chain(self.columns.iter().map(|column| &column.name)).map(String::as_str).collect();
         let row = |(at, texts): (usize, &Vec<String>)| {
-            let numbers = self.columns.iter().map(|column| column.shown(column.values[at]));
+            let numbers = self.columns.iter().map(|column| column.show(column.values[at]));
             texts.iter().cloned().chain(numbers).collect()
         };
         let rows: Vec<Vec<String>> = self.texts.iter().enumerate().map(row).collect();
@@ -117,24 +117,23 @@ impl Table {
             texts.iter().cloned().chain(cells).collect()
         };
         let with_range = |column: &Column, Mean { of_all, without_one }: Mean| match without_one {
-            None => column.shown(of_all),
+            None => column.show(of_all),
             Some((least, most)) => {
-                format!("{} ({} to {})", column.shown(of_all), column.shown(least), column.shown(most))
+                format!("{} ({} to {})", column.show(of_all), column.show(least), column.show(most))
             }
         };
         let (mut shown, mut numbers) = (rows.clone(), rows);
         for (texts, means) in &self.below {
             shown.push(line(texts, means, &with_range));
-            numbers.push(line(texts, means, &|column, mean| column.shown(mean.of_all)));
+            numbers.push(line(texts, means, &|column, mean| column.show(mean.of_all)));
             if means.iter().all(|mean| mean.without_one.is_none()) {
                 continue;
             }
             for (name, end) in WITHOUT_ONE {
                 let mut texts = texts.clone();
                 texts[0] = format!("{}, {name}", texts[0]);
-                let of_end = |column: &Column, mean: Mean| {
-                    mean.without_one.map_or(String::new(), |ends| column.shown(end(ends)))
-                };
+                let of_end =
+                    |column: &Column, mean: Mean| mean.without_one.map_or(String::new(), |ends| column.show(end(ends)));
                 numbers.push(line(&texts, means, &of_end));
             }
         }
@@ -224,9 +223,9 @@ mod tests {
         sheet().chart(&mut page, "-b", Chart::new("One", "times"), [1]);
         sheet().lines(&mut page, Chart::new("Lines", "times"));
         let of = |series: &[(&str, [f64; 2])]| series.iter().map(|(name, values)| Series::new(name, *values)).collect();
-        let drawn = |groups: [&str; 2], series, chart: Chart| Chart { groups: owned(groups), series, ..chart };
+        let drawn = |groups: [&str; 2], series, chart: Chart| Chart { groups: to_strings(groups), series, ..chart };
         let bars = of(&[("b", [3.0, 5.0])]);
-        let bars = Chart { groups: owned(["vadd", "syrk"]), series: bars, ..Chart::new("One", "times") };
+        let bars = Chart { groups: to_strings(["vadd", "syrk"]), series: bars, ..Chart::new("One", "times") };
         let bars = bars.with_mean();
         let rows = of(&[("vadd", [1.0, 3.0]), ("syrk", [2.0, 5.0])]);
         let lines = drawn(["a", "b"], rows, Chart { form: Form::Lines, ..Chart::new("Lines", "times") });

@@ -136,7 +136,7 @@ impl Program {
 
     /// Returns all outcomes that the memory model allows.
     #[must_use]
-    pub fn allowed(&self) -> BTreeSet<LitmusOutcome> {
+    pub fn allowed_outcomes(&self) -> BTreeSet<LitmusOutcome> {
         let first = State {
             done: vec![0; self.0.len()],
             versions: vec![vec![0]; LOCATIONS],
@@ -181,12 +181,13 @@ impl Program {
             Op::Load { at, .. } => Op::Load { at, is_coherent: true },
             other => other,
         };
-        Self(self.0.iter().map(|ops| ops.iter().flat_map(|op| [strong(op), Op::Fence]).collect()).collect()).allowed()
+        Self(self.0.iter().map(|ops| ops.iter().flat_map(|op| [strong(op), Op::Fence]).collect()).collect())
+            .allowed_outcomes()
     }
 
     /// Returns the program without its fences.
     #[must_use]
-    pub fn unfenced(&self) -> Self {
+    pub fn remove_fences(&self) -> Self {
         Self(self.0.iter().map(|ops| ops.iter().copied().filter(|op| *op != Op::Fence).collect()).collect())
     }
 }

@@ -173,7 +173,7 @@ mod tests {
         (History::new(&tree, &Selection::default_of(&tree), span), count, line)
     }
 
-    fn replayed(history: History) -> String {
+    fn replay(history: History) -> String {
         let mut log = Log::default();
         history.replay(&mut log).expect("a log takes everything");
         log.0.join(" ")
@@ -187,7 +187,7 @@ mod tests {
             history.sample(count, time / 2)?;
             history.sample_wide(line, &[7, time / 8])?;
         }
-        assert_eq!(replayed(history), "#6 0=[3] 1=[7, 0] #7 #8 0=[4] 1=[7, 1] #9");
+        assert_eq!(replay(history), "#6 0=[3] 1=[7, 0] #7 #8 0=[4] 1=[7, 1] #9");
         Ok(())
     }
 
@@ -198,9 +198,9 @@ mod tests {
             history.time(time)?;
             history.sample(count, time)?;
         }
-        assert_eq!(replayed(history.clone()), "#0 0=[0] #100 0=[100] #104 0=[104]");
+        assert_eq!(replay(history.clone()), "#0 0=[0] #100 0=[100] #104 0=[104]");
         history.time(105)?;
-        assert_eq!(replayed(history), "#100 0=[100] #104 0=[104] #105");
+        assert_eq!(replay(history), "#100 0=[100] #104 0=[104] #105");
         Ok(())
     }
 
@@ -213,7 +213,7 @@ mod tests {
             history.sample(count, 2 * time)?;
         }
         assert_eq!(history.value(count), Some(18));
-        assert_eq!(replayed(history), "#9 0=[18]");
+        assert_eq!(replay(history), "#9 0=[18]");
         Ok(())
     }
 }

@@ -137,7 +137,7 @@ pub struct AppliedView {
 
 impl View {
     /// Parses the built-in view of this name.
-    pub fn named(name: &str) -> Result<View, ViewError> {
+    pub fn parse_built_in(name: &str) -> Result<View, ViewError> {
         if let Some(BuiltIn { name, text, .. }) = BUILT_IN.iter().find(|built_in| built_in.name == name) {
             return View::parse(name, text);
         }
@@ -236,11 +236,11 @@ mod tests {
     }
 
     /// Formats items as `title: path/color path/color title: ...`, with color 0 for the default.
-    fn shown(tree: &Tree, items: &[Item]) -> String {
+    fn show_items(tree: &Tree, items: &[Item]) -> String {
         let groups: Vec<String> = items
             .iter()
             .map(|item| match item {
-                Item::Group { title, items, .. } => format!("{title}: {}", shown(tree, items)),
+                Item::Group { title, items, .. } => format!("{title}: {}", show_items(tree, items)),
                 Item::Signal { id, colour, label: _ } => {
                     format!("{}/{}", tree.path(*id), colour.map_or(0, |c| c as u8 + 1))
                 }
@@ -258,7 +258,7 @@ mod tests {
         let scope = tree.find_scope("sm1.l1").expect("it exists");
         let applied = view.apply(&tree, &selection, scope);
         assert_eq!(
-            shown(&tree, &applied.items),
+            show_items(&tree, &applied.items),
             "Probe: machine.sm1.l1.hit/0 machine.sm1.l1.status/1 Tags: machine.sm1.l1.tags[1]/5"
         );
         assert_eq!(applied.missing, Vec::<String>::new());
@@ -282,7 +282,7 @@ mod tests {
         let view = View::parse("v", "[A]\nhit red\n*\n").expect("a view");
         let scope = tree.find_scope("sm0.l1").expect("it exists");
         let applied = view.apply(&tree, &Selection::default_of(&tree), scope);
-        assert_eq!(shown(&tree, &applied.items), "A: machine.sm0.l1.hit/1 machine.sm0.l1.status/0");
+        assert_eq!(show_items(&tree, &applied.items), "A: machine.sm0.l1.hit/1 machine.sm0.l1.status/0");
     }
 
     #[test]
@@ -326,14 +326,14 @@ mod tests {
 
     #[test]
     fn an_unknown_view_is_answered_with_the_nearest_name() {
-        let error = View::named("l1").expect_err("there is none");
+        let error = View::parse_built_in("l1").expect_err("there is none");
         assert_eq!(error.to_string(), "no view is called `l1`; did you mean `l1d`?");
     }
 
     #[test]
     fn every_built_in_view_can_be_read() {
         for BuiltIn { name, .. } in BUILT_IN {
-            assert_eq!(View::named(name).expect("it is well formed").name(), *name);
+            assert_eq!(View::parse_built_in(name).expect("it is well formed").name(), *name);
         }
     }
 }

@@ -75,7 +75,7 @@ fn row(indent: &str, block: &FoldedScopes<'_>, copies: u32, whole: f64) -> Vec<S
     ]
 }
 
-fn signed(number: i64) -> String {
+fn format_signed(number: i64) -> String {
     format!("{}{}", if number < 0 { "-" } else { "+" }, format_thousands(number.unsigned_abs()))
 }
 
@@ -83,8 +83,8 @@ fn delta_row(indent: &str, block: &FoldedScopes<'_>) -> Vec<String> {
     let Delta { bits, flops, um2, leakage_mw } = block.one.delta.unwrap_or_default();
     vec![
         format!("{indent}{}", block.name),
-        signed(bits),
-        signed(flops),
+        format_signed(bits),
+        format_signed(flops),
         format!("{um2:+.1}"),
         format!("{leakage_mw:+.4}"),
     ]
@@ -109,9 +109,9 @@ fn overhead(estimate: &Estimate<'_>, against: &str) -> String {
     format!(
         "difference from {against}: {} {}, {} {}, {:+.6} mm2, {leakage_mw:+.3} mW\n\
          {of_l1}{:+.6} % of the {:.0} mm2 of a {}\n",
-        signed(bits),
+        format_signed(bits),
         noun(bits.unsigned_abs(), "bit", "bits"),
-        signed(flops),
+        format_signed(flops),
         noun(flops.unsigned_abs(), "flip-flop", "flip-flops"),
         um2 / 1e6,
         100.0 * um2 / 1e6 / chip.mm2,

@@ -129,7 +129,7 @@ impl Side {
         if *schema != SCHEMA {
             return Err(miette!("{name}: `schema` is {schema}, expected {SCHEMA} in a file of `run --stats`"));
         }
-        Self::parsed(name, value)
+        Self::parse_value(name, value)
     }
 
     /// Builds a side from a cached run.
@@ -138,10 +138,10 @@ impl Side {
     /// Fails if the statistics cannot be written as JSON.
     pub fn of(name: &str, resolved: &ResolvedMachine, measured: &RunMeasurement) -> Result<Self, Report> {
         let value = serde_json::to_value(of_run(resolved, &measured.report, None)).into_diagnostic()?;
-        Ok(Self { energy: measured.energy.clone(), ..Self::parsed(name.to_owned(), value)? })
+        Ok(Self { energy: measured.energy.clone(), ..Self::parse_value(name.to_owned(), value)? })
     }
 
-    fn parsed(name: String, value: Value) -> Result<Self, Report> {
+    fn parse_value(name: String, value: Value) -> Result<Self, Report> {
         let mut cells = Vec::new();
         flatten(String::new(), value.clone(), &mut cells);
         let numbers = cells.into_iter().filter_map(|(key, value)| Some((key, value.as_f64()?))).collect();

@@ -51,7 +51,7 @@ impl Section {
         head.extend(&further);
         head.push("");
         let cells = |row: &Row| {
-            let mut cells = vec![row.name.clone(), plain(row.a), plain(row.b), signed(row.change)];
+            let mut cells = vec![row.name.clone(), plain(row.a), plain(row.b), format_signed(row.change)];
             cells.push(match row.weight {
                 Some(weight) => percent(weight),
                 None if !has_weights && row.a != 0.0 => format!("x {}", plain(row.b / row.a)),
@@ -94,7 +94,7 @@ pub fn plain(value: f64) -> String {
     }
 }
 
-fn signed(value: f64) -> String {
+fn format_signed(value: f64) -> String {
     if value > 0.0 { format!("+{}", plain(value)) } else { plain(value) }
 }
 

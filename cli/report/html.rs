@@ -118,7 +118,7 @@ pub fn chart(svg: &str) -> Markup {
 }
 
 /// Returns a section that is closed until the reader opens it.
-pub fn folded(label: &str, body: &Markup) -> Markup {
+pub fn fold(label: &str, body: &Markup) -> Markup {
     html! { details { summary { (label) } (body) } }
 }
 

@@ -6,10 +6,10 @@ use maud::{Markup, html};
 use miette::{IntoDiagnostic, Report};
 use warpsieve::config::{PrintedField, ResolvedMachine};
 
-use super::super::area::estimated;
+use super::super::area::estimate;
 use super::super::area::table::{HEAD, rows};
 use super::super::output::format_count;
-use super::html::{bar, folded, table, text, texts};
+use super::html::{bar, fold, table, text, texts};
 
 /// Number of levels of blocks in the area table.
 const LEVELS: usize = 3;
@@ -31,7 +31,7 @@ pub fn configuration(resolved: &ResolvedMachine, at: &str) -> Markup {
             (table(&format!("{at}changed"), &["field", "value", "in the machine", "stated in"], &(0..0),
                 &changed.iter().map(|field| changed_row(field)).collect::<Vec<_>>()))
         }
-        (folded(&label, &html! {
+        (fold(&label, &html! {
             div.wide {
                 table id={ (at) "fields" } {
                     thead { tr { th { "field" } th { "value" } th { "stated in" } th { } } }
@@ -65,7 +65,7 @@ fn row(PrintedField { path, value, place, was, assumed }: &PrintedField) -> Mark
 /// Returns a table of the estimated area of the blocks.
 pub fn area(resolved: &ResolvedMachine, node: Node, at: &str) -> Result<Markup, Report> {
     let technology = Technology::built_in().into_diagnostic()?;
-    let tree = estimated(resolved, technology, node);
+    let tree = estimate(resolved, technology, node);
     let with_bar = |cells: Vec<String>| {
         let part = cells.last().and_then(|cell| cell.parse::<f64>().ok()).unwrap_or_default();
         let mut cells = texts(cells);

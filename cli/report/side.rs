@@ -14,7 +14,7 @@ use super::super::explain::sources::Sources;
 use super::super::sweep::plan::{Id, Plan};
 use super::super::sweep::runs::Results;
 use super::super::sweep::{rows, table, tidy};
-use super::html::{self, Section, folded, texts};
+use super::html::{self, Section, fold, texts};
 use super::single::{ReportedRun, sections, verdict};
 use super::{changes, machine};
 
@@ -129,7 +129,7 @@ fn body(plan: &Plan, results: &Results, run: &Run<'_>, runs: &[Run<'_>], at: &st
     };
     Ok(html! {
         (verdict(report))
-        @if let Some(explained) = &explained { (folded("Changes relative to the first, and their causes", explained)) }
+        @if let Some(explained) = &explained { (fold("Changes relative to the first, and their causes", explained)) }
         @for Section { id, title, body } in &sections(&ran, at) { div id=(id) { h3 { (title) } (body) } }
     })
 }

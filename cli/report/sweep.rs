@@ -7,7 +7,7 @@ use super::super::sweep::file::text_of;
 use super::super::sweep::plan::{Plan, Variant};
 use super::super::sweep::runs::Results;
 use super::super::sweep::tidy::ResultTable;
-use super::html::{self, Section, folded, text, texts};
+use super::html::{self, Section, fold, text, texts};
 use super::side::side_by_side;
 
 /// Returns the complete HTML file, with a picture.
@@ -20,7 +20,7 @@ pub fn page(name: &str, plan: &Plan, results: &Results, tidy: &ResultTable, pict
         Section::new(
             "counters",
             "All counters",
-            folded("One row per run, one column per parameter or counter", &counters(tidy)),
+            fold("One row per run, one column per parameter or counter", &counters(tidy)),
         ),
     ];
     html::page(&format!("Sweep {name}"), &html! {}, &all)

@@ -90,11 +90,11 @@ fn make_statistics(kernels: &Path) -> Result<Vec<Sample>, String> {
 
 fn read_statistics(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     let side = Side::parse(path.display().to_string(), &String::from_utf8_lossy(bytes)).map_err(in_words)?;
-    WHOLE.get().map_or(Ok(()), |whole| explained(&side, whole))
+    WHOLE.get().map_or(Ok(()), |whole| explain(&side, whole))
 }
 
 /// Compares both statistics in either order.
-fn explained(side: &Side, whole: &Side) -> Result<(), Refusal> {
+fn explain(side: &Side, whole: &Side) -> Result<(), Refusal> {
     for [a, b] in [[side, whole], [whole, side]] {
         a.is_comparable(b).map_err(in_words)?;
         let changes = Changes::of(a, b, &Sources::default(), 0.01);

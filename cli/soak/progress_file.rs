@@ -228,7 +228,7 @@ impl ProgressFile {
     }
 
     /// Returns the cases that have passed.
-    pub fn passed(&self) -> &SoakProgress {
+    pub fn passed_cases(&self) -> &SoakProgress {
         &self.passed
     }
 
@@ -330,7 +330,7 @@ mod tests {
         let path = folder.path().join("k.toml");
         fs::write(&path, "soak = \"ptx\"\n[[build]]\nversion = \"0\"\nsources = \"a\"\nseeds = \"1-2\"\ncases = 2\nruns = 4\ncycles = 0\nwarp_instructions = 0\n").unwrap();
         let mut keeper = ProgressFile::open(&path, "ptx").unwrap();
-        for (number, seed) in keeper.passed().seeds().others_from(1).take(3).enumerate() {
+        for (number, seed) in keeper.passed_cases().seeds().others_from(1).take(3).enumerate() {
             keeper.begins(seed, tally(number as u64)).unwrap();
         }
         keeper.write().unwrap();

@@ -141,7 +141,7 @@ impl SweepFile {
         let mut numbers = HashMap::new();
         // Labels are shortened, since a machine with thousands of settings has a long one, repeated in each
         // of its problems.
-        let labelled: Vec<_> = refused.iter().map(|(label, error)| (shortened(label), error)).collect();
+        let labelled: Vec<_> = refused.iter().map(|(label, error)| (shorten(label), error)).collect();
         for (label, problem) in labelled.iter().flat_map(|(label, e)| e.problems.iter().map(move |p| (label, p))) {
             let number = *numbers.entry((problem.line(), problem.given())).or_insert(known.len());
             match known.get_mut(number) {
@@ -173,7 +173,7 @@ impl SweepFile {
 }
 
 /// Returns the beginning of a label, so that a long one does not hide the message after it.
-fn shortened(label: &str) -> String {
+fn shorten(label: &str) -> String {
     match label.char_indices().nth(MAX_LABEL) {
         Some((at, _)) => format!("{} ...", &label[..at]),
         None => label.to_owned(),
@@ -181,7 +181,7 @@ fn shortened(label: &str) -> String {
 }
 
 /// Returns the elements of a list, or the single value given in place of a list.
-fn listed<'a>(root: &Table<'a>, key: &str, what: &str, problems: &mut Problems<'_>) -> Vec<Node<'a>> {
+fn list_elements<'a>(root: &Table<'a>, key: &str, what: &str, problems: &mut Problems<'_>) -> Vec<Node<'a>> {
     let Some(node) = root.get(key) else { return Vec::new() };
     if !node.is_array() {
         return vec![node];
@@ -195,7 +195,7 @@ fn listed<'a>(root: &Table<'a>, key: &str, what: &str, problems: &mut Problems<'
 
 /// Returns the name of an element of the list `key`, and its content. Elements are `"a"`, or `{ name = "b",
 /// key = "a" }`.
-fn named<'a>(node: Node<'a>, key: &str, problems: &mut Problems<'_>) -> Option<(Option<String>, Node<'a>)> {
+fn read_name<'a>(node: Node<'a>, key: &str, problems: &mut Problems<'_>) -> Option<(Option<String>, Node<'a>)> {
     if !node.is_table() {
         return Some((None, node));
     }
@@ -210,8 +210,8 @@ fn named<'a>(node: Node<'a>, key: &str, problems: &mut Problems<'_>) -> Option<(
 fn files(root: &Table<'_>, key: &str, folder: &Path, problems: &mut Problems<'_>) -> Vec<NamedItem<PathBuf>> {
     let what = "names or patterns of files";
     let (mut found, mut names) = (Vec::new(), HashSet::new());
-    for node in listed(root, key, what, problems) {
-        let Some((name, node)) = named(node, key, problems) else { continue };
+    for node in list_elements(root, key, what, problems) {
+        let Some((name, node)) = read_name(node, key, problems) else { continue };
         let Some(text) = node.text("the name or pattern of a file", problems) else { continue };
         let kernel = || of_name(text).filter(|_| key == "launch");
         let (name, paths) = match matching(folder, text) {
@@ -264,8 +264,8 @@ fn beside(folder: &Path, name: &str) -> String {
 
 fn machines(root: &Table<'_>, folder: &Path, problems: &mut Problems<'_>) -> Parameter {
     let mut choices = Vec::new();
-    for node in listed(root, "machine", "machines", problems) {
-        let Some((name, node)) = named(node, "machine", problems) else { continue };
+    for node in list_elements(root, "machine", "machines", problems) {
+        let Some((name, node)) = read_name(node, "machine", problems) else { continue };
         let Some(text) = node.text("the name of a machine, or a TOML file", problems) else { continue };
         let machine = Some(beside(folder, text));
         let value = name.unwrap_or_else(|| text.to_owned()).into();
@@ -278,8 +278,8 @@ fn machines(root: &Table<'_>, folder: &Path, problems: &mut Problems<'_>) -> Par
 fn designs(root: &Table<'_>, folder: &Path, problems: &mut Problems<'_>) -> Parameter {
     let what = "the name of a design or a TOML file, or a list of those that are applied together";
     let mut choices = Vec::new();
-    for node in listed(root, "design", "designs", problems) {
-        let Some((name, node)) = named(node, "design", problems) else { continue };
+    for node in list_elements(root, "design", "designs", problems) {
+        let Some((name, node)) = read_name(node, "design", problems) else { continue };
         let place = node.place.clone();
         let nodes = if node.is_array() { node.elements(what, problems).unwrap_or_default() } else { vec![node] };
         let texts: Option<Vec<_>> = nodes.iter().map(|node| node.text(what, problems)).collect();

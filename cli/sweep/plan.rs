@@ -105,7 +105,7 @@ impl Plan {
             workloads.push(Workload::trace(name, of, files)?);
         }
         let (mut variants, mut refused) = (variants(&file.parameters), Vec::new());
-        let all = resolved(&variants);
+        let all = resolve(&variants);
         for (variant, resolved) in variants.iter_mut().zip(all) {
             match resolved {
                 Ok(resolved) => {
@@ -166,7 +166,7 @@ impl Plan {
 
 /// Resolves the configurations of variants, in order. Since this takes long for many variants, it shows its
 /// progress on a terminal and in the logs of batch jobs.
-fn resolved(variants: &[Variant]) -> Vec<Result<ResolvedMachine, ConfigError>> {
+fn resolve(variants: &[Variant]) -> Vec<Result<ResolvedMachine, ConfigError>> {
     let machines = output::noun(variants.len(), "machine", "machines");
     let bar =
         progress_line(false, Some(variants.len() as u64), &format!("checked {{pos}} of {{len}} {machines}{{left}}"));

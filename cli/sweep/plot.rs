@@ -83,7 +83,7 @@ impl Plot {
             // A comparison has names but no parameters.
             let name = match plan.columns.len() {
                 1 => plan.variants[*variant].label.clone(),
-                _ => called(row, &others),
+                _ => name_row(row, &others),
             };
             if !names.contains(&name) {
                 names.push(name.clone());
@@ -127,7 +127,7 @@ impl Plot {
         match self.over.first() {
             Some(over) => Chart { across: over.clone(), groups, form: Form::Lines, ..chart },
             None if groups.len() < 2 => Chart { groups, ..chart },
-            None => Chart { groups, ..chart }.with_mean().sorted(),
+            None => Chart { groups, ..chart }.with_mean().sort_groups(),
         }
     }
 }
@@ -211,7 +211,7 @@ fn without_shared(names: &[String]) -> Vec<String> {
 }
 
 /// Returns a name for a row, composed of the values in the given columns.
-fn called(row: &Map<String, Value>, names: &[&String]) -> String {
+fn name_row(row: &Map<String, Value>, names: &[&String]) -> String {
     let part = |name: &&String| {
         let value = row.get(*name).map(text_of).unwrap_or_default();
         if ["launch", "machine", "design"].contains(&name.as_str()) { value } else { format!("{name}={value}") }

@@ -76,7 +76,7 @@ pub struct PreparedJobs<'a> {
 
 /// Finds the jobs whose results are cached, and among the others those that their machine rejects.
 pub fn prepare<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>) -> PreparedJobs<'a> {
-    let kept = |job: &Job<Run<'_>>| runners.iter().find_map(|runner| runner.kept(&job.key));
+    let kept = |job: &Job<Run<'_>>| runners.iter().find_map(|runner| runner.read_stored(&job.key));
     let fits = |run: &Run<'_>| match crash::catch_panic(|| run.workload.subject.fits(&run.resolved.config)) {
         Ok(fits) => fits.map_err(|error| why(&error)),
         Err(internal) => Err(internal),
@@ -182,7 +182,7 @@ pub fn run(
 pub fn check_complete(runners: &[Runner], jobs: &[Job<Run<'_>>]) -> Result<(), Report> {
     let (mut missing, mut contradictory) = (Vec::new(), Vec::new());
     for job in jobs {
-        let kept: Vec<Value> = runners.iter().filter_map(|runner| runner.kept(&job.key)).collect();
+        let kept: Vec<Value> = runners.iter().filter_map(|runner| runner.read_stored(&job.key)).collect();
         if kept.is_empty() {
             missing.push(job.name.clone());
         } else if kept.windows(2).any(|two| two[0] != two[1]) {

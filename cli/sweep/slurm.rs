@@ -28,7 +28,7 @@ pub fn submit(arguments: &SlurmArguments, runs: usize) -> Result<Exit, Report> {
     if !submitted.status.success() {
         return Err(miette!("sbatch rejected {}: {why}", script.display()));
     }
-    let [file, cache] = [file, cache].map(|path| quoted(&path.display().to_string()));
+    let [file, cache] = [file, cache].map(|path| quote(&path.display().to_string()));
     output::print(&format!("{said}\nwhen its jobs are done: warpsieve sweep gather {file} --cache {cache}\n"))?;
     Ok(Exit::Done)
 }
@@ -43,7 +43,7 @@ fn text(arguments: &SlurmArguments, runs: usize) -> Result<String, Report> {
     let command = std::env::current_exe().into_diagnostic().wrap_err("the file of this command cannot be found")?;
     let [file, cache] = [file, cache].map(|path| absolute(path));
     let [command, file, cache] =
-        [Ok(command), file, cache].map(|path| Ok::<_, Report>(quoted(&path?.display().to_string())));
+        [Ok(command), file, cache].map(|path| Ok::<_, Report>(quote(&path?.display().to_string())));
     let (command, file, cache) = (command?, file?, cache?);
     // More jobs than runs would be idle.
     let shards = usize::from(*shards).min(runs.max(1));
@@ -68,7 +68,7 @@ fn absolute(path: &Path) -> Result<PathBuf, Report> {
 }
 
 /// Quotes a text as one word of a shell.
-fn quoted(text: &str) -> String {
+fn quote(text: &str) -> String {
     let is_plain = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+=:,@".contains(c));
     if is_plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
@@ -79,8 +79,8 @@ mod tests {
 
     #[test]
     fn a_word_of_a_shell_keeps_its_blanks_and_quotes() {
-        assert_eq!(quoted("/a/b-c.toml"), "/a/b-c.toml");
-        assert_eq!(quoted("my 'runs'"), r"'my '\''runs'\'''");
-        assert_eq!(quoted(""), "''");
+        assert_eq!(quote("/a/b-c.toml"), "/a/b-c.toml");
+        assert_eq!(quote("my 'runs'"), r"'my '\''runs'\'''");
+        assert_eq!(quote(""), "''");
     }
 }

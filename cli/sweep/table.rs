@@ -83,7 +83,7 @@ impl Row {
     }
 
     /// Returns the row with names and a speed-up.
-    pub fn named(&self, launch: &str, variant: &str, speedup: Option<f64>) -> Self {
+    pub fn add_names(&self, launch: &str, variant: &str, speedup: Option<f64>) -> Self {
         Self { launch: launch.to_owned(), variant: variant.to_owned(), speedup, ..self.clone() }
     }
 

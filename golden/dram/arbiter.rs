@@ -62,7 +62,7 @@ impl Checker {
                 channel.accept(request, sm);
             }
             channel.policy.begin(cycle, &channel.waiting);
-            let mut expected = channel.expected(cycle);
+            let mut expected = channel.find_expected(cycle);
             let mut seen = Vec::new();
             while let Some(choice) = issued.next_if(|choice| choice.command.cycle == cycle) {
                 seen.push(*choice);
@@ -150,7 +150,7 @@ impl Channel<'_> {
     }
 
     /// Returns the commands that the channel must issue in a cycle.
-    fn expected(&self, cycle: u64) -> Vec<Choice> {
+    fn find_expected(&self, cycle: u64) -> Vec<Choice> {
         let candidates = self.candidates(cycle).into_iter();
         let legal: Vec<Choice> =
             candidates.filter(|choice| self.checker.allows(&self.before, &choice.command)).collect();

@@ -404,7 +404,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         let needed = 1 + usize::from(victim.is_some_and(|victim| victim.modified || self.config.notifies));
         let waits = none
             || self.mshr.verdict(line, Sectors(u8::MAX)) != Verdict::Primary
-            || self.mshr.unwaited() >= unit.limits.mshr
+            || self.mshr.count_unwaited() >= unit.limits.mshr
             || queue_used + needed > self.config.miss_queue
             || queued >= unit.limits.miss_queue;
         Ok(if waits { PrefetchOutcome::Waits } else { PrefetchOutcome::Issued { victim } })

@@ -126,7 +126,7 @@ impl<W: Waits> Mshr<W> {
     }
 
     /// Returns the number of prefetches that no load waits for.
-    pub fn unwaited(&self) -> usize {
+    pub fn count_unwaited(&self) -> usize {
         self.pending.values().filter(|entry| entry.waiters.is_empty()).count()
     }
 

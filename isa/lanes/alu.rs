@@ -201,7 +201,7 @@ impl AluOp {
     /// Type of the result.
     pub fn result(&self) -> Type {
         match self.f {
-            AluFn::MulWide | AluFn::MadWide => self.ty.widened().unwrap_or(self.ty),
+            AluFn::MulWide | AluFn::MadWide => self.ty.widen().unwrap_or(self.ty),
             AluFn::Popc | AluFn::Clz | AluFn::Bfind { .. } => Type::U32,
             _ => self.ty,
         }

@@ -161,7 +161,7 @@ fn exists(f: AluFn, ty: Type) -> bool {
     match f {
         Add | Sub | Mul | Div | Abs | Neg | Min | Max => true,
         Fma | Sqrt | Rcp | Rsqrt => ty.is_float(),
-        MulWide | MadWide => ty.widened().is_some(),
+        MulWide | MadWide => ty.widen().is_some(),
         Bfe => ty.is_integer() && ty.bits() >= 32,
         _ => !ty.is_float(),
     }

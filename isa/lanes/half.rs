@@ -232,7 +232,7 @@ mod tests {
     }
 
     /// Returns the value of the bits of a type, computed from the definition of the format.
-    fn defined(ty: Type, bits: u16) -> f64 {
+    fn compute_defined(ty: Type, bits: u16) -> f64 {
         let (exponent_bits, fraction_bits) = match ty {
             Type::F16 => (5, 10),
             Type::Bf16 => (8, 7),
@@ -259,7 +259,7 @@ mod tests {
     fn every_value_of_every_small_float_is_what_its_bits_say() {
         for ty in SMALL {
             for bits in 0..=u16::MAX >> (16 - ty.bits()) {
-                let [found, expected] = [value(ty, bits), defined(ty, bits)];
+                let [found, expected] = [value(ty, bits), compute_defined(ty, bits)];
                 assert!(found == expected || found.is_nan() && expected.is_nan(), "{ty} {bits:#x}: {found} {expected}");
                 if !found.is_nan() {
                     assert_eq!(round(ty, found, Rounding::Nearest, false), bits, "{ty} {bits:#x}");
@@ -276,8 +276,8 @@ mod tests {
         let infinity = if ty == Type::Bf16 { 0x7f80 } else { 0x7c00 };
         // Infinity counts as the number that would follow the largest finite one.
         let place = |bits: u16| match bits {
-            bits if bits >= infinity => 2.0 * defined(ty, infinity - 1) - defined(ty, infinity - 2),
-            bits => defined(ty, bits),
+            bits if bits >= infinity => 2.0 * compute_defined(ty, infinity - 1) - compute_defined(ty, infinity - 2),
+            bits => compute_defined(ty, bits),
         };
         let (mut low, mut high) = (0, infinity);
         while high - low > 1 {
@@ -305,7 +305,7 @@ mod tests {
                 let (a, c) = (next(), next());
                 // Half of the pairs are numbers close to each other.
                 let b = if next() % 2 == 0 { next() } else { a ^ next() >> 7 };
-                let [x, y, z] = [a, b, c].map(|bits| defined(ty, bits));
+                let [x, y, z] = [a, b, c].map(|bits| compute_defined(ty, bits));
                 if [x, y, z].iter().any(|x| !x.is_finite()) {
                     continue;
                 }

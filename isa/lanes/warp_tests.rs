@@ -12,7 +12,7 @@ fn shuffle(mode: ShuffleMode, b: u32, c: u32) -> ([u64; 32], u32) {
     (result.values, result.preds)
 }
 
-fn voted(mode: VoteMode, active: u32, pred: u32) -> WarpResult {
+fn vote(mode: VoteMode, active: u32, pred: u32) -> WarpResult {
     let inputs = WarpInputs { a: &[0; 32], b: &[0; 32], c: &[0; 32], pred };
     warp(&WarpOp::Vote { mode, sync: false }, active, inputs)
 }
@@ -46,13 +46,13 @@ fn a_shuffle_from_an_absent_lane_brings_the_own_value() {
 
 #[test]
 fn votes_ask_the_active_lanes_only() {
-    assert_eq!(voted(VoteMode::All, 0b110, 0b111).preds, u32::MAX);
-    assert_eq!(voted(VoteMode::All, 0b110, 0b101).preds, 0);
-    assert_eq!(voted(VoteMode::Any, 0b110, 0b001).preds, 0);
-    assert_eq!(voted(VoteMode::Any, 0b110, 0b010).preds, u32::MAX);
-    assert_eq!(voted(VoteMode::Uniform, 0b110, 0b001).preds, u32::MAX);
-    assert_eq!(voted(VoteMode::Uniform, 0b110, 0b011).preds, 0);
-    assert_eq!(voted(VoteMode::Ballot, 0b110, 0b011).values[2], 0b010);
+    assert_eq!(vote(VoteMode::All, 0b110, 0b111).preds, u32::MAX);
+    assert_eq!(vote(VoteMode::All, 0b110, 0b101).preds, 0);
+    assert_eq!(vote(VoteMode::Any, 0b110, 0b001).preds, 0);
+    assert_eq!(vote(VoteMode::Any, 0b110, 0b010).preds, u32::MAX);
+    assert_eq!(vote(VoteMode::Uniform, 0b110, 0b001).preds, u32::MAX);
+    assert_eq!(vote(VoteMode::Uniform, 0b110, 0b011).preds, 0);
+    assert_eq!(vote(VoteMode::Ballot, 0b110, 0b011).values[2], 0b010);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use isa::program::{Program, Reg};
 use crate::Source;
 
 /// Allocates the registers of a kernel `k` with body `body`.
-fn allocated(body: &str) -> Result<Program, AllocError> {
+fn allocate_body(body: &str) -> Result<Program, AllocError> {
     let text = format!(
         ".version 7.1\n.target sm_35\n.address_size 64\n.entry k() {{\n.reg .pred %p<99>; \
          .reg .b32 %r<999>; .reg .b64 %rd<999>;\n{body}\nret; }}"
@@ -24,14 +24,14 @@ fn dst(program: &Program, pc: usize) -> Reg {
 
 #[test]
 fn a_result_takes_the_place_of_an_operand_that_dies() {
-    let program = allocated("mov.u32 %r1, 1; add.u32 %r2, %r1, 1; add.u32 %r3, %r2, %r2;").unwrap();
+    let program = allocate_body("mov.u32 %r1, 1; add.u32 %r2, %r1, 1; add.u32 %r3, %r2, %r2;").unwrap();
     assert_eq!([0, 1, 2].map(|pc| dst(&program, pc)), [reg(0, false); 3]);
     assert_eq!(program.regs, 1);
 }
 
 #[test]
 fn wide_values_take_even_pairs_and_words_fill_the_halves() {
-    let program = allocated(
+    let program = allocate_body(
         "mov.u32 %r1, 1; mov.u64 %rd1, 2; mov.u32 %r2, 3;\n\
          st.shared.u32 [0], %r1; st.shared.u64 [8], %rd1; st.shared.u32 [4], %r2;",
     )
@@ -43,7 +43,7 @@ fn wide_values_take_even_pairs_and_words_fill_the_halves() {
 
 #[test]
 fn a_value_live_around_a_loop_keeps_its_place_through_all_of_it() {
-    let program = allocated(
+    let program = allocate_body(
         "mov.u32 %r1, 7; L: mov.u32 %r2, 1; st.shared.u32 [0], %r2; mov.u32 %r3, 2;\n\
          st.shared.u32 [%r1], %r3; @%p1 bra L; mov.u32 %r4, 3;",
     )
@@ -56,7 +56,7 @@ fn a_value_live_around_a_loop_keeps_its_place_through_all_of_it() {
 
 #[test]
 fn a_write_under_a_guard_keeps_the_old_value_alive_around_the_loop() {
-    let program = allocated(
+    let program = allocate_body(
         "mov.u32 %r1, 7; L: @%p1 mov.u32 %r1, 9; st.shared.u32 [4], %r1; mov.u32 %r2, 8;\n\
          st.shared.u32 [0], %r2; @%p2 bra L;",
     )
@@ -67,13 +67,13 @@ fn a_write_under_a_guard_keeps_the_old_value_alive_around_the_loop() {
 
 #[test]
 fn a_result_that_nobody_reads_disturbs_nobody() {
-    let program = allocated("mov.u32 %r1, 7; mov.u64 %rd1, 8; st.shared.u32 [0], %r1;").unwrap();
+    let program = allocate_body("mov.u32 %r1, 7; mov.u64 %rd1, 8; st.shared.u32 [0], %r1;").unwrap();
     assert_eq!(dst(&program, 1), reg(2, true));
 }
 
 #[test]
 fn masks_hold_every_register_that_an_instruction_touches() {
-    let program = allocated(
+    let program = allocate_body(
         "mov.u64 %rd1, 0; mov.u32 %r1, 1; mov.u32 %r2, 2;\n\
          @!%p2 st.global.v2.u32 [%rd1], {%r1, %r2}; setp.eq.u32 %p1, %r1, %r2; @%p1 bra L; L:",
     )
@@ -97,9 +97,9 @@ fn all_255_words_and_31_predicates_can_be_used_and_no_more() {
         let get: String = (0..count).map(|i| format!("st.shared.u32 [0], %r{i};\n")).collect();
         set + &get
     };
-    assert_eq!(allocated(&body(255)).unwrap().regs, 255);
+    assert_eq!(allocate_body(&body(255)).unwrap().regs, 255);
     assert_eq!(
-        allocated(&body(256)).unwrap_err().to_string(),
+        allocate_body(&body(256)).unwrap_err().to_string(),
         "k.ptx:261: kernel `k` needs more than 255 32-bit registers at this point, expected at most 255: a thread \
          cannot address more"
     );
@@ -108,6 +108,6 @@ fn all_255_words_and_31_predicates_can_be_used_and_no_more() {
         let get: String = (0..count).map(|i| format!("@%p{i} mov.u32 %r1, 1;\n")).collect();
         set + &get
     };
-    assert_eq!(allocated(&preds(31)).unwrap().preds, 31);
-    assert_eq!(allocated(&preds(32)).unwrap_err().what, "predicates");
+    assert_eq!(allocate_body(&preds(31)).unwrap().preds, 31);
+    assert_eq!(allocate_body(&preds(32)).unwrap_err().what, "predicates");
 }

@@ -65,7 +65,7 @@ impl ModuleData {
             for patch in &block.patches {
                 // A texture reference without a buffer has handle 0, which can be stored but not used.
                 let address = addresses.of(patch.target).unwrap_or(0).wrapping_add_signed(patch.offset);
-                write(&mut block.bytes, patch.at, patch.bytes, masked(address, patch.mask));
+                write(&mut block.bytes, patch.at, patch.bytes, apply_mask(address, patch.mask));
             }
         }
     }
@@ -262,7 +262,7 @@ fn fill(
                         (Some(0), name.span)
                     }
                     (Some(_), _) => (Some(0), name.span),
-                    (None, Some(address)) => (Some(masked(address, mask)), name.span),
+                    (None, Some(address)) => (Some(apply_mask(address, mask)), name.span),
                     (None, None) => {
                         let message = format!("`{}` has no known address", name.text);
                         return Err(PtxError::new(source, name.span, "here", message).with_help(
@@ -285,7 +285,7 @@ fn fill(
     Ok(())
 }
 
-fn masked(address: u64, mask: u64) -> u64 {
+fn apply_mask(address: u64, mask: u64) -> u64 {
     (address & mask).checked_shr(mask.trailing_zeros()).unwrap_or(0)
 }
 

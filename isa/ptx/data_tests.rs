@@ -10,7 +10,7 @@ fn of(text: &str) -> ModuleData {
     data(&source, &source.parse().unwrap()).unwrap()
 }
 
-fn refused(text: &str) -> String {
+fn find_error(text: &str) -> String {
     let source = source(text);
     data(&source, &source.parse().unwrap()).unwrap_err().to_string()
 }
@@ -51,7 +51,7 @@ fn constants_share_one_block() {
     assert_eq!(data.constants.bytes, [1, 2, 3, 0, 9, 0, 0, 0]);
     assert_eq!(data.constant_names, [("a".to_string(), 0, 3), ("b".to_string(), 4, 4)]);
     assert_eq!(
-        refused(".const .b8 a[65536]; .const .b8 b;"),
+        find_error(".const .b8 a[65536]; .const .b8 b;"),
         "k.ptx:4:33: constants up to `b` take 65537 bytes, expected at most 65536"
     );
 }
@@ -107,12 +107,12 @@ fn a_texture_reference_without_a_buffer_is_told_when_the_kernel_is_linked() {
 #[test]
 fn wrong_initialisers_are_told_with_their_place() {
     assert_eq!(
-        refused(".global .u32 a[2] = {1, 2, 3};"),
+        find_error(".global .u32 a[2] = {1, 2, 3};"),
         "k.ptx:4:28: the initializer has more values than `a` has elements"
     );
-    assert_eq!(refused(".global .u64 a = nowhere;"), "k.ptx:4:18: `nowhere` has no known address");
-    assert_eq!(refused(".global .u32 a = 1.5;"), "k.ptx:4:18: expected a constant of type `.u32`");
-    assert!(refused(".global .b8 a[4294967296];").contains("expected at most 2147483648"));
+    assert_eq!(find_error(".global .u64 a = nowhere;"), "k.ptx:4:18: `nowhere` has no known address");
+    assert_eq!(find_error(".global .u32 a = 1.5;"), "k.ptx:4:18: expected a constant of type `.u32`");
+    assert!(find_error(".global .b8 a[4294967296];").contains("expected at most 2147483648"));
 }
 
 #[test]

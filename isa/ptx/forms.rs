@@ -181,7 +181,7 @@ impl Group {
     fn words(self) -> impl Iterator<Item = &'static str> {
         self.0.trim_end_matches('?').split('|').flat_map(|word| {
             match word.strip_prefix('$') {
-                Some(name) => named(name),
+                Some(name) => find_group(name),
                 None => word,
             }
             .split('|')
@@ -210,7 +210,7 @@ fn strip_numbers(word: &str) -> String {
 }
 
 /// Returns the words of a named group.
-fn named(name: &str) -> &'static str {
+fn find_group(name: &str) -> &'static str {
     let mut groups = TABLE.lines().filter_map(|line| line.strip_prefix('=')?.split_once(' '));
     groups.find(|(group, _)| *group == name).map_or("", |(_, words)| words)
 }

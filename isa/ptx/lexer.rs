@@ -149,15 +149,17 @@ pub fn tokens(source: &Source) -> Result<Vec<(Token, Span)>, PtxError> {
     for (token, range) in Token::lexer(&source.text).spanned() {
         let span = Span { start: range.start as u32, end: range.end as u32 };
         match token {
-            Ok(Token::Slash) if source.text[range.start..].starts_with("/*") => return Err(unknown(source, span)),
+            Ok(Token::Slash) if source.text[range.start..].starts_with("/*") => {
+                return Err(refuse_unknown(source, span));
+            }
             Ok(token) => tokens.push((token, span)),
-            Err(()) => return Err(unknown(source, span)),
+            Err(()) => return Err(refuse_unknown(source, span)),
         }
     }
     Ok(tokens)
 }
 
-fn unknown(source: &Source, span: Span) -> PtxError {
+fn refuse_unknown(source: &Source, span: Span) -> PtxError {
     let rest = &source.text[span.start as usize..];
     let message = match rest.chars().next() {
         Some('"') => "this string does not end on its line".to_string(),

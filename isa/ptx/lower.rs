@@ -378,8 +378,8 @@ impl<'p, 'a> Lowering<'p, 'a> {
             }
             "createpolicy" => Some(self.policy(inst, mods)?),
             "cp" => self.copy(inst, mods)?,
-            "addc" | "subc" | "madc" => Some(self.carried(inst, mods)?),
-            _ if mods.has("cc") => Some(self.carried(inst, mods)?),
+            "addc" | "subc" | "madc" => Some(self.lower_carry(inst, mods)?),
+            _ if mods.has("cc") => Some(self.lower_carry(inst, mods)?),
             _ => {
                 let mut lowered = self.bits(inst, mods)?;
                 if lowered.is_none() {
@@ -389,7 +389,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
                     lowered = self.arith(inst, mods)?;
                 }
                 if lowered.is_none() {
-                    return Err(self.unsupported(inst));
+                    return Err(self.refuse_unsupported(inst));
                 }
                 lowered
             }
@@ -465,7 +465,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
         index.ok_or_else(|| self.error(self.span, "here", "the kernel names more than 65535 predicates"))
     }
 
-    fn unsupported(&self, inst: &Instruction<'a>) -> PtxError {
+    fn refuse_unsupported(&self, inst: &Instruction<'a>) -> PtxError {
         let message = format!("instruction `{}` is not supported", form_of(inst));
         self.error(inst.opcode.span, "this instruction", message)
     }

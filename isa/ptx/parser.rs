@@ -83,7 +83,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Returns the error for a next token that the grammar does not allow.
-    fn unexpected(&self, wanted: &str) -> PtxError {
+    fn refuse_next(&self, wanted: &str) -> PtxError {
         let span = self.span();
         let found = match self.peek() {
             Some(_) => format!("found `{}`", self.text(span)),
@@ -100,7 +100,7 @@ impl<'a> Parser<'a> {
 
     fn expect(&mut self, token: Token, wanted: &str) -> Result<Name<'a>, PtxError> {
         if self.peek() != Some(token) {
-            return Err(self.unexpected(wanted));
+            return Err(self.refuse_next(wanted));
         }
         let span = self.span();
         self.at += 1;
@@ -112,7 +112,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Parses a token with a leading dot, and returns it without the dot.
-    fn dotted(&mut self, wanted: &str) -> Result<Name<'a>, PtxError> {
+    fn parse_dotted(&mut self, wanted: &str) -> Result<Name<'a>, PtxError> {
         let name = self.expect(Token::Dotted, wanted)?;
         Ok(Name { text: &name.text[1..], span: name.span })
     }
@@ -163,13 +163,13 @@ impl<'a> Parser<'a> {
         let mut module = Module::default();
         if self.peek_dotted() != Some("version") {
             return Err(self
-                .unexpected("`.version` as the first directive")
+                .refuse_next("`.version` as the first directive")
                 .with_help("a PTX file opens with .version, .target and .address_size"));
         }
         while self.peek().is_some() {
             let start = self.span();
             let Some(directive) = self.peek_dotted() else {
-                return Err(self.unexpected("a directive at file level"));
+                return Err(self.refuse_next("a directive at file level"));
             };
             match directive {
                 "version" => {
@@ -242,16 +242,16 @@ impl<'a> Parser<'a> {
                 let mut variables = self.variables(is_extern)?;
                 module.variables.append(&mut variables);
             }
-            None => return Err(self.unexpected("`.entry`, `.func` or a state space")),
+            None => return Err(self.refuse_next("`.entry`, `.func` or a state space")),
         }
         Ok(())
     }
 
     fn function(&mut self) -> Result<Function<'a>, PtxError> {
-        let is_entry = self.dotted("`.entry` or `.func`")?.text == "entry";
+        let is_entry = self.parse_dotted("`.entry` or `.func`")?.text == "entry";
         let mut returns = Vec::new();
         while let Some("noreturn" | "attribute") = self.peek_dotted() {
-            if self.dotted("a directive")?.text == "attribute" {
+            if self.parse_dotted("a directive")?.text == "attribute" {
                 self.skip_parentheses()?;
             }
         }
@@ -272,7 +272,7 @@ impl<'a> Parser<'a> {
             // A function declaration may omit the semicolon if a directive follows.
             let ends = self.peek().is_none() || self.peek_dotted().is_some_and(|word| FILE_LEVEL.contains(&word));
             if is_entry || !ends {
-                return Err(self.unexpected("a body in braces, or `;`"));
+                return Err(self.refuse_next("a body in braces, or `;`"));
             }
         }
         Ok(Function { is_entry, name, returns, params, directives, has_body, body })
@@ -340,7 +340,7 @@ impl<'a> Parser<'a> {
                     body.push(Statement::Instruction(self.instruction()?));
                 }
                 Some(Token::Dotted) => self.body_directive(body)?,
-                Some(_) => return Err(self.unexpected("an instruction, a directive or a label")),
+                Some(_) => return Err(self.refuse_next("an instruction, a directive or a label")),
                 None => return Err(self.error(open, "this `{` is never closed")),
             }
         }

@@ -247,7 +247,7 @@ mod tests {
 
     use super::*;
 
-    fn packed(mask: u32, addresses: &[u64; LANES]) -> (Access, [u64; LANES]) {
+    fn pack_and_unpack(mask: u32, addresses: &[u64; LANES]) -> (Access, [u64; LANES]) {
         let mut warp = Warp::new(0);
         warp.push_access(7, mask, addresses);
         (warp.accesses[0], warp.addresses(&warp.steps[0]).unwrap())
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn a_constant_distance_is_kept_as_one_even_across_idle_lanes() {
         let addresses = std::array::from_fn(|lane| 0x1000 + 8 * lane as u64);
-        let (access, again) = packed(0x8421_0010, &addresses);
+        let (access, again) = pack_and_unpack(0x8421_0010, &addresses);
         assert_eq!(access, Access::Stride { base: 0x1020, stride: 8 });
         assert_eq!((again[4], again[16], again[31], again[5]), (0x1020, 0x1080, 0x10f8, 0));
     }
@@ -303,7 +303,7 @@ mod tests {
                 let noise = if is_noisy { noise[lane] << shift } else { 0 };
                 base.wrapping_add_signed(lane as i64 * stride).wrapping_add(noise)
             });
-            let (_, again) = packed(mask, &addresses);
+            let (_, again) = pack_and_unpack(mask, &addresses);
             for lane in 0..LANES {
                 prop_assert_eq!(again[lane], if mask >> lane & 1 == 1 { addresses[lane] } else { 0 });
             }

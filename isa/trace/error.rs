@@ -175,7 +175,7 @@ fn printable(bytes: &[u8]) -> String {
 }
 
 /// Returns a token in quotes, shortened to at most [`QUOTED`] bytes.
-pub(super) fn quoted(token: &[u8]) -> String {
+pub(super) fn quote(token: &[u8]) -> String {
     let shown = printable(&token[..token.len().min(QUOTED)]);
     let rest = if token.len() > QUOTED { "..." } else { "" };
     format!("`{shown}{rest}`")

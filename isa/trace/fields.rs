@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::error::{Fault, quoted};
+use super::error::{Fault, quote};
 
 /// Iterator over the words of a line.
 #[derive(Clone, Debug)]
@@ -41,14 +41,14 @@ impl<'a> Words<'a> {
         let word = self.expect(what)?;
         decimal(word.text).filter(|&value| value <= most).ok_or_else(|| {
             let range = if most == u64::MAX { String::new() } else { format!(" from 0 to {most}") };
-            word.refused(&format!("{what}, a decimal number{range}"))
+            word.refuse(&format!("{what}, a decimal number{range}"))
         })
     }
 
     /// Reads a decimal number that may be negative.
-    pub fn signed(&mut self, what: &str) -> Result<i64, Fault> {
+    pub fn read_signed(&mut self, what: &str) -> Result<i64, Fault> {
         let word = self.expect(what)?;
-        signed(word.text).ok_or_else(|| word.refused(&format!("{what}, a decimal number")))
+        parse_signed(word.text).ok_or_else(|| word.refuse(&format!("{what}, a decimal number")))
     }
 
     /// Reads a hexadecimal number of up to `bits` bits.
@@ -57,7 +57,7 @@ impl<'a> Words<'a> {
         let legal = |value: &u64| u64::BITS - value.leading_zeros() <= bits;
         hexadecimal(word.text)
             .filter(legal)
-            .ok_or_else(|| word.refused(&format!("{what}, a hexadecimal number of at most {} digits", bits / 4)))
+            .ok_or_else(|| word.refuse(&format!("{what}, a hexadecimal number of at most {} digits", bits / 4)))
     }
 }
 
@@ -81,8 +81,8 @@ impl Word<'_> {
     }
 
     /// Returns the error of a word that is not the expected field.
-    pub fn refused(&self, expected: &str) -> Fault {
-        Fault::new(self.span(), "this", format!("found {}, expected {expected}", quoted(self.text)))
+    pub fn refuse(&self, expected: &str) -> Fault {
+        Fault::new(self.span(), "this", format!("found {}, expected {expected}", quote(self.text)))
     }
 }
 
@@ -98,7 +98,7 @@ pub(super) fn decimal(text: &[u8]) -> Option<u64> {
 }
 
 /// Parses a decimal number with or without a sign.
-pub(super) fn signed(text: &[u8]) -> Option<i64> {
+pub(super) fn parse_signed(text: &[u8]) -> Option<i64> {
     match text.strip_prefix(b"-") {
         Some(digits) => 0i64.checked_sub_unsigned(decimal(digits)?),
         None => i64::try_from(decimal(text)?).ok(),

@@ -6,7 +6,7 @@
 
 use isa::recorded::header::{Header, USUAL_VERSION};
 
-use super::error::{Fault, TraceError, quoted};
+use super::error::{Fault, TraceError, quote};
 use super::fields::{self, Word};
 use super::lines::Lines;
 
@@ -31,12 +31,12 @@ pub(super) fn read(lines: &mut Lines) -> Result<Header, TraceError> {
             break;
         }
         let Some(line) = line.strip_prefix(b"-") else {
-            let shown = quoted(line.trim_ascii_end());
+            let shown = quote(line.trim_ascii_end());
             let message = format!("found {shown}, expected `-key = value` or `#traces format`");
             return Err(lines.refuse(message));
         };
         let Some((key, value)) = fields::key_value(line) else {
-            let message = format!("the header line {} has no `=`: ignored", quoted(line.trim_ascii_end()));
+            let message = format!("the header line {} has no `=`: ignored", quote(line.trim_ascii_end()));
             lines.warn(message);
             continue;
         };
@@ -46,7 +46,7 @@ pub(super) fn read(lines: &mut Lines) -> Result<Header, TraceError> {
         match set(&mut header, key, value) {
             Ok(Some(known)) => seen.push(known),
             Ok(None) => {
-                let message = format!("unknown key {}: ignored", quoted(key));
+                let message = format!("unknown key {}: ignored", quote(key));
                 lines.warn(message);
             }
             Err(HeaderProblem::Fatal(fault)) => return Err(lines.fault(fault)),
@@ -62,7 +62,7 @@ fn set(header: &mut Header, key: &[u8], value: Word<'_>) -> Result<Option<&'stat
     let text = || String::from_utf8_lossy(value.text).into_owned();
     let odd = |what: &str| {
         let key = String::from_utf8_lossy(key).into_owned();
-        HeaderProblem::Ignored(format!("{key} is {}, expected {what}: ignored", quoted(value.text)))
+        HeaderProblem::Ignored(format!("{key} is {}, expected {what}: ignored", quote(value.text)))
     };
     let decimal = || fields::decimal(value.text).ok_or_else(|| odd("a decimal number"));
     let small = || u32::try_from(decimal()?).map_err(|_| odd("a number below 2^32"));
@@ -70,7 +70,7 @@ fn set(header: &mut Header, key: &[u8], value: Word<'_>) -> Result<Option<&'stat
     let shape = || {
         let triple = fields::triple(value.text);
         let shape = triple.filter(|numbers| numbers.iter().all(|&n| n > 0));
-        shape.ok_or_else(|| HeaderProblem::Fatal(value.refused("a shape such as (4,1,1), each number 1 or more")))
+        shape.ok_or_else(|| HeaderProblem::Fatal(value.refuse("a shape such as (4,1,1), each number 1 or more")))
     };
     let known = match key {
         b"kernel name" => {
@@ -129,7 +129,7 @@ fn set(header: &mut Header, key: &[u8], value: Word<'_>) -> Result<Option<&'stat
             header.has_line_numbers = match value.text {
                 b"0" => false,
                 b"1" => true,
-                _ => return Err(HeaderProblem::Fatal(value.refused("0 or 1"))),
+                _ => return Err(HeaderProblem::Fatal(value.refuse("0 or 1"))),
             };
             "enable lineinfo"
         }

@@ -132,7 +132,7 @@ impl Format {
             code.add(Operation { pc, opcode, recorded_width, line: line_number, immediate, operands })
         });
         let number = number.ok_or_else(|| {
-            opcode_word.refused("one of the 2^20 instructions seen before, the maximum number per kernel")
+            opcode_word.refuse("one of the 2^20 instructions seen before, the maximum number per kernel")
         })?;
         // Register values differ from line to line, and the operands of a block copy are not stored: neither
         // can be cached.
@@ -160,16 +160,16 @@ impl Format {
                 }
                 _ if num_immediates < if self.has_values { 2 } else { 1 } => {
                     let what = if self.has_values { "an immediate, `Val` or `NoVal`" } else { "the immediate" };
-                    let value = fields::signed(word.text);
+                    let value = fields::parse_signed(word.text);
                     immediates[num_immediates] =
-                        value.ok_or_else(|| word.refused(&format!("{what}, a decimal number")))?;
+                        value.ok_or_else(|| word.refuse(&format!("{what}, a decimal number")))?;
                     num_immediates += 1;
                 }
-                _ => return Err(word.refused("the end of the line")),
+                _ => return Err(word.refuse("the end of the line")),
             }
         }
         match words.next() {
-            Some(word) => Err(word.refused("the end of the line")),
+            Some(word) => Err(word.refuse("the end of the line")),
             None => Ok(immediates[0]),
         }
     }
@@ -200,7 +200,7 @@ fn read_registers(words: &mut Words<'_>, registers: &mut [Register], kind: &str)
     let count = fields::decimal(word.text).and_then(|count| usize::try_from(count).ok());
     let Some(places) = count.and_then(|count| registers.get_mut(..count)) else {
         let most = registers.len();
-        return Err(word.refused(&format!("{what}, a decimal number from 0 to {most}")));
+        return Err(word.refuse(&format!("{what}, a decimal number from 0 to {most}")));
     };
     let count = places.len();
     for place in places {
@@ -223,7 +223,7 @@ fn register(word: Word<'_>) -> Result<Register, Fault> {
     let number = fields::decimal(digits).and_then(|number| u8::try_from(number).ok());
     match (file, number) {
         (Some(file), Some(number)) => Ok(Register { file, number }),
-        _ => Err(word.refused("a register, R, UR, P or UP and a number from 0 to 255")),
+        _ => Err(word.refuse("a register, R, UR, P or UP and a number from 0 to 255")),
     }
 }
 
@@ -249,12 +249,11 @@ fn read_addresses(
                 return Ok(None);
             }
             let stride_value =
-                fields::signed(stride.text).ok_or_else(|| stride.refused("the stride, a decimal number"))?;
+                fields::parse_signed(stride.text).ok_or_else(|| stride.refuse("the stride, a decimal number"))?;
             let first = mask.trailing_zeros() as usize;
             for lane in lanes_of(mask) {
-                addresses[lane] = moved(base, stride_value, (lane - first) as i64).ok_or_else(|| {
-                    stride.refused(&format!("a stride that keeps lane {lane} within 64 address bits"))
-                })?;
+                addresses[lane] = move_by(base, stride_value, (lane - first) as i64)
+                    .ok_or_else(|| stride.refuse(&format!("a stride that keeps lane {lane} within 64 address bits")))?;
             }
             Ok(odd_stride(mask))
         }
@@ -263,21 +262,21 @@ fn read_addresses(
             for (at, lane) in lanes_of(mask).enumerate() {
                 if at > 0 {
                     let word = words.expect("the distance to the next lane")?;
-                    let distance = fields::signed(word.text)
-                        .ok_or_else(|| word.refused("the distance to the next lane, a decimal number"))?;
-                    address = moved(address, distance, 1).ok_or_else(|| {
-                        word.refused(&format!("a distance that keeps lane {lane} within 64 address bits"))
+                    let distance = fields::parse_signed(word.text)
+                        .ok_or_else(|| word.refuse("the distance to the next lane, a decimal number"))?;
+                    address = move_by(address, distance, 1).ok_or_else(|| {
+                        word.refuse(&format!("a distance that keeps lane {lane} within 64 address bits"))
                     })?;
                 }
                 addresses[lane] = address;
             }
             Ok(None)
         }
-        _ => Err(mode.refused("an address mode, 0 (list), 1 (base and stride) or 2 (base and distances)")),
+        _ => Err(mode.refuse("an address mode, 0 (list), 1 (base and stride) or 2 (base and distances)")),
     }
 }
 
-fn moved(base: u64, distance: i64, times: i64) -> Option<u64> {
+fn move_by(base: u64, distance: i64, times: i64) -> Option<u64> {
     base.checked_add_signed(distance.checked_mul(times)?)
 }
 
@@ -299,10 +298,10 @@ fn skip_block(words: &mut Words<'_>) -> Result<(), Fault> {
         b"2" => {
             words.hexadecimal("the base address", 64)?;
             for _ in 1..words.decimal("the number of addresses", MAX_BLOCK_ADDRESSES)? {
-                words.signed("a distance")?;
+                words.read_signed("a distance")?;
             }
         }
-        _ => return Err(mode.refused("the address mode of a block copy, 0 (list) or 2 (base and distances)")),
+        _ => return Err(mode.refuse("the address mode of a block copy, 0 (list) or 2 (base and distances)")),
     }
     Ok(())
 }
@@ -314,7 +313,7 @@ fn skip_values(words: &mut Words<'_>, num_registers: usize) -> Result<(), Fault>
         let values = match count.text {
             b"1" => 1,
             b"32" => 32,
-            _ => return Err(count.refused("the number of values, 1 or 32")),
+            _ => return Err(count.refuse("the number of values, 1 or 32")),
         };
         for _ in 0..values {
             words.hexadecimal("a register's value", 64)?;

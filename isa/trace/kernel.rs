@@ -24,7 +24,7 @@ use isa::recorded::header::Header;
 use isa::recorded::opcode::{Class, OpcodeTable, Space};
 use isa::recorded::record::{Cluster, Cta, LANES, Warp, lanes_of};
 
-use super::error::{Fault, TraceError, Warning, quoted};
+use super::error::{Fault, TraceError, Warning, quote};
 use super::fields::{self, Word};
 use super::header;
 use super::instruction::{AddressForm, Format, ParsedLine};
@@ -193,7 +193,7 @@ impl KernelTrace {
                 b"#BEGIN_TB" => return self.read_warps().map(Some),
                 line if line.starts_with(b"#") && line != b"#END_TB" => {}
                 line => {
-                    let message = format!("found {}, expected `#BEGIN_TB`", quoted(line));
+                    let message = format!("found {}, expected `#BEGIN_TB`", quote(line));
                     return Err(self.lines.refuse(message));
                 }
             }
@@ -403,13 +403,13 @@ impl KernelTrace {
         let line = self.lines.line();
         let Some((_, value)) = fields::key_value(line).filter(|(found, _)| *found == key.as_bytes()) else {
             let found = Word { text: line.trim_ascii(), start: line.len() - line.trim_ascii_start().len() };
-            return Err(self.lines.fault(found.refused(&format!("`{key} = ` and {what}"))));
+            return Err(self.lines.fault(found.refuse(&format!("`{key} = ` and {what}"))));
         };
         read(value.text).ok_or_else(|| {
             let fault = if value.text.is_empty() {
                 Fault::new(value.span(), "here", format!("`{key} =` should be followed by {what}"))
             } else {
-                value.refused(&format!("{what} for `{key}`"))
+                value.refuse(&format!("{what} for `{key}`"))
             };
             self.lines.fault(fault)
         })

@@ -155,7 +155,7 @@ impl<'a> Plain<'a> {
     }
 
     #[inline(always)]
-    fn signed(&mut self) -> Option<i64> {
+    fn read_signed(&mut self) -> Option<i64> {
         match self.0.strip_prefix(b"-") {
             Some(digits) => Some(-(self.decimal_in(digits)? as i64)),
             None => Some(self.decimal_in(self.0)? as i64),
@@ -177,7 +177,7 @@ impl<'a> Plain<'a> {
                 Some(AddressForm::Each)
             }
             b'1' => {
-                let (base, stride) = (self.hexadecimal()?, self.signed()?);
+                let (base, stride) = (self.hexadecimal()?, self.read_signed()?);
                 // If the address of the last lane does not overflow, neither do those of the lanes before it.
                 let lanes = mask.ilog2() - mask.trailing_zeros();
                 base.checked_add_signed(stride.checked_mul(lanes.into())?)?;
@@ -188,7 +188,7 @@ impl<'a> Plain<'a> {
                 let mut address = self.hexadecimal()?;
                 addresses[lanes.next()?] = address;
                 for lane in lanes {
-                    address = address.checked_add_signed(self.signed()?)?;
+                    address = address.checked_add_signed(self.read_signed()?)?;
                     addresses[lane] = address;
                 }
                 Some(AddressForm::Each)

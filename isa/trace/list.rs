@@ -3,7 +3,7 @@
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
-use super::error::{TraceError, Warning, quoted};
+use super::error::{TraceError, Warning, quote};
 use super::fields::{self, Word};
 use super::kernel::{address_bits, too_wide};
 use super::lines::Lines;
@@ -85,7 +85,7 @@ impl KernelsList {
                         "{MAX_UNKNOWN} lines before this one are no known commands: not a list of traces"
                     )));
                 }
-                let message = format!("the line {} is not a known command: ignored", quoted(line));
+                let message = format!("the line {} is not a known command: ignored", quote(line));
                 self.lines.warn(message);
             }
         }
@@ -124,13 +124,13 @@ impl KernelsList {
         });
         let (_, address, bytes, more) = (parts.next(), parts.next(), parts.next(), parts.next());
         let (Some(address), Some(bytes), None) = (address, bytes, more) else {
-            let message = format!("{} is not MemcpyHtoD,ADDRESS,BYTES", quoted(line.trim_ascii()));
+            let message = format!("{} is not MemcpyHtoD,ADDRESS,BYTES", quote(line.trim_ascii()));
             return Err(self.lines.refuse(message));
         };
         let address_value = fields::hexadecimal(address.text);
-        let address_value = address_value.ok_or_else(|| self.lines.fault(address.refused("a hexadecimal address")))?;
+        let address_value = address_value.ok_or_else(|| self.lines.fault(address.refuse("a hexadecimal address")))?;
         let bytes_value = fields::decimal(bytes.text);
-        let bytes_value = bytes_value.ok_or_else(|| self.lines.fault(bytes.refused("a number of bytes")))?;
+        let bytes_value = bytes_value.ok_or_else(|| self.lines.fault(bytes.refuse("a number of bytes")))?;
         Ok(Command::CopyToDevice { address: address_value, bytes: bytes_value })
     }
 }

@@ -12,15 +12,15 @@ pub(super) fn number_of(code: &mut Code, word: Word<'_>) -> Result<u16, Fault> {
         return Ok(number);
     }
     let text = String::from_utf8_lossy(word.text);
-    code.add_opcode(&text).ok_or_else(|| unknown(code, word, &text))
+    code.add_opcode(&text).ok_or_else(|| refuse_unknown(code, word, &text))
 }
 
 /// Returns the error for an opcode that exceeds the maximum number of opcodes.
 pub(super) fn too_many(word: Word<'_>) -> Fault {
-    word.refused(&format!("one of the {MAX_OPCODES} opcodes seen before, the maximum number per kernel"))
+    word.refuse(&format!("one of the {MAX_OPCODES} opcodes seen before, the maximum number per kernel"))
 }
 
-fn unknown(code: &Code, word: Word<'_>, text: &str) -> Fault {
+fn refuse_unknown(code: &Code, word: Word<'_>, text: &str) -> Fault {
     if code.opcodes().len() >= MAX_OPCODES {
         return too_many(word);
     }
@@ -29,7 +29,7 @@ fn unknown(code: &Code, word: Word<'_>, text: &str) -> Fault {
         Some(architecture) => format!("an opcode of {architecture}"),
         None => "an opcode of any architecture".to_owned(),
     };
-    let fault = word.refused(&whose);
+    let fault = word.refuse(&whose);
     let others = OpcodeTable::new(None);
     if others.class(token).is_some() {
         return fault.with_help(format!(

@@ -120,7 +120,7 @@ impl<R: BufRead> Frames<R> {
                         return Err(io::ErrorKind::UnexpectedEof.into());
                     }
                 }
-                Err(error) => return Err(damaged(error)),
+                Err(error) => return Err(fail_damaged(error)),
             }
         }
         Ok(false)
@@ -130,12 +130,12 @@ impl<R: BufRead> Frames<R> {
     fn check_frame(&self) -> io::Result<()> {
         let (written, computed) = (self.decoder.get_checksum_from_data(), self.decoder.get_calculated_checksum());
         if written.is_some() && written != computed {
-            return Err(damaged("the checksum of the zstd data is wrong"));
+            return Err(fail_damaged("the checksum of the zstd data is wrong"));
         }
         // A size of 0 may also mean that the frame does not state its size.
         let size = self.decoder.content_size();
         if size != 0 && size != self.bytes {
-            return Err(damaged(format_args!(
+            return Err(fail_damaged(format_args!(
                 "a frame of zstd has {} bytes of text, its header says {size}",
                 self.bytes
             )));
@@ -144,7 +144,7 @@ impl<R: BufRead> Frames<R> {
     }
 }
 
-fn damaged(error: impl ToString) -> io::Error {
+fn fail_damaged(error: impl ToString) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error.to_string())
 }
 
@@ -159,7 +159,7 @@ impl<R: BufRead> Read for Frames<R> {
             }
             while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
                 let one = BlockDecodingStrategy::UptoBlocks(1);
-                self.decoder.decode_blocks(&mut self.input, one).map_err(damaged)?;
+                self.decoder.decode_blocks(&mut self.input, one).map_err(fail_damaged)?;
             }
             let bytes = self.decoder.read(buffer)?;
             self.bytes += bytes as u64;

@@ -71,13 +71,13 @@ fn cycles(desk: &Session) -> Result<Page, FigureError> {
     let launches = KERNELS.iter().map(|kernel| desk.kernels.join(kernel.name).join("small.toml"));
     let points: Vec<_> =
         launches.flat_map(|launch| OURS.map(|(_, designs)| Point::new(&launch, "fermi", designs, &[]))).collect();
-    let cycles = desk.runner.measure("replayed", &points, &replayed)?;
+    let cycles = desk.runner.measure("replayed", &points, &export_and_replay)?;
     let (rows, _) = cycles.as_chunks::<{ OURS.len() }>();
     draw(desk.is_quick, rows)
 }
 
 /// Exports a launch file as a trace, replays the trace and returns the cycles.
-fn replayed(launch: &Path, resolved: &ResolvedMachine) -> Result<u64, RunFailure> {
+fn export_and_replay(launch: &Path, resolved: &ResolvedMachine) -> Result<u64, RunFailure> {
     let folder = Scratch::new().map_err(|e| RunFailure::Failed(format!("no folder for a trace: {e}")))?;
     export(open(launch, None)?, &resolved.config, folder.path(), TraceForm::default())?;
     let recording = Trace::open(folder.path())?;

@@ -40,7 +40,7 @@ pub(super) trait SystemResults {
     fn energy(&self, costs: &Table43, system: usize) -> [f64; STRUCTURES.len()];
     /// Describes two differences between two systems: what supplies the L1 misses, and how much traffic the
     /// DRAM has.
-    fn moved(&self, system: usize, other: usize) -> String;
+    fn describe_differences(&self, system: usize, other: usize) -> String;
 
     /// Returns the DRAM traffic of one system relative to another.
     fn dram_of(&self, (system, other): (usize, usize)) -> f64 {
@@ -94,7 +94,14 @@ impl<O: SystemResults> Claims<'_, O> {
     }
 
     fn dram(&mut self, what: &str, published: &str, names: &[&str], systems: (usize, usize), holds: fn(f64) -> bool) {
-        self.each(what, published, names, |one| one.dram_of(systems), holds, |one| one.moved(systems.0, systems.1));
+        self.each(
+            what,
+            published,
+            names,
+            |one| one.dram_of(systems),
+            holds,
+            |one| one.describe_differences(systems.0, systems.1),
+        );
     }
 
     fn energy(
@@ -126,7 +133,7 @@ impl<O: SystemResults> Claims<'_, O> {
     }
 
     /// Checks that a mean shows at least a third of the published effect.
-    fn shown(&mut self, what: &str, published: f64, number: impl Fn(&O) -> f64) {
+    fn check_effect(&mut self, what: &str, published: f64, number: impl Fn(&O) -> f64) {
         let row = ComparisonRow::sign(what, self.mean(&number), published, Effect::RATIO);
         self.of_mean(row, number);
     }
@@ -144,19 +151,19 @@ pub(super) fn claims(costs: &Table43, all: &[impl SystemResults]) -> Vec<Compari
 }
 
 /// Returns the indices of the systems with and without a tracker, at one L2 size.
-const fn tracked(size: usize) -> (usize, usize) {
+const fn tracker_systems(size: usize) -> (usize, usize) {
     (TRACKER + size, BASELINE + size)
 }
 
 fn of_the_tracker(claims: &mut Claims<'_, impl SystemResults>) {
     // "Up to 9% average DRAM data demand reduction for 128KB": the largest mean over all L2 sizes.
-    let means: Vec<f64> = (0..SIZES.len()).map(|size| claims.mean(|one| one.dram_of(tracked(size)))).collect();
+    let means: Vec<f64> = (0..SIZES.len()).map(|size| claims.mean(|one| one.dram_of(tracker_systems(size)))).collect();
     let what = "4.1: DRAM data with a tracker, 128 KB, mean";
-    claims.of_mean(ComparisonRow::factor(what, means[0], 0.91, 1.0), |one| one.dram_of(tracked(0)));
+    claims.of_mean(ComparisonRow::factor(what, means[0], 0.91, 1.0), |one| one.dram_of(tracker_systems(0)));
     let names = SIZES.map(|kb| format!("{kb} KB"));
     let saved: Vec<_> = names.iter().zip(&means).map(|(name, mean)| (name.as_str(), 1.0 - mean)).collect();
     let row = ComparisonRow::ordering("4.1: what a tracker saves of the mean, by size of the L2", &saved);
-    claims.of_mean(row, |one| one.dram_of(tracked(0)));
+    claims.of_mean(row, |one| one.dram_of(tracker_systems(0)));
     comparable(claims);
     let farthest = |one: &dyn Fn(usize) -> f64| {
         let far = |size: &usize| (one(*size) - 1.0).abs();
@@ -166,11 +173,11 @@ fn of_the_tracker(claims: &mut Claims<'_, impl SystemResults>) {
         "4.1: LBM, tracker alone, at the size where it changes most",
         "minimal benefits, here within 2 %",
         LBM,
-        |one| one.dram_of(tracked(farthest(&|size| one.dram_of(tracked(size))))),
+        |one| one.dram_of(tracker_systems(farthest(&|size| one.dram_of(tracker_systems(size))))),
         is_same,
         |one| {
-            let size = farthest(&|size| one.dram_of(tracked(size)));
-            format!("with {} KB {}", SIZES[size], one.moved(TRACKER + size, BASELINE + size))
+            let size = farthest(&|size| one.dram_of(tracker_systems(size)));
+            format!("with {} KB {}", SIZES[size], one.describe_differences(TRACKER + size, BASELINE + size))
         },
     );
 }
@@ -197,7 +204,7 @@ fn comparable(claims: &mut Claims<'_, impl SystemResults>) {
 fn of_the_policy(claims: &mut Claims<'_, impl SystemResults>) {
     let large = (BOTH + LARGEST, BASELINE + LARGEST);
     let added = (BOTH + LARGEST, TRACKER + LARGEST);
-    claims.shown("4.1: DRAM data with tracker and policy, 1 MB, mean", 0.78, |one| one.dram_of(large));
+    claims.check_effect("4.1: DRAM data with tracker and policy, 1 MB, mean", 0.78, |one| one.dram_of(large));
     let quarter = (BOTH + 1, BASELINE + LARGEST);
     let ours = claims.mean(|one| one.dram_of(quarter));
     let what = "abstract: tracker and policy with 256 KB against 1 MB without, mean";
@@ -215,7 +222,7 @@ fn of_the_policy(claims: &mut Claims<'_, impl SystemResults>) {
     let published = "small increase, here 0 to 15 points";
     let what = "4.2: miss rate of the L1s by the policy";
     let row = ComparisonRow::claim(Class::Sign, what, &ours.join(", "), published, failed.is_empty());
-    let why = failed.iter().map(|one| format!("{}: {}", one.name(), one.moved(added.0, added.1)));
+    let why = failed.iter().map(|one| format!("{}: {}", one.name(), one.describe_differences(added.0, added.1)));
     let row = row.with_reason(&why.collect::<Vec<_>>().join("; "));
     claims.rows.push(row);
 }
@@ -249,22 +256,22 @@ fn of_other_trackers(claims: &mut Claims<'_, impl SystemResults>) {
 }
 
 fn of_energy(costs: &Table43, claims: &mut Claims<'_, impl SystemResults>) {
-    let with = tracked(LARGEST);
+    let with = tracker_systems(LARGEST);
     let less = "less, here by 2 % at least";
     claims.energy(costs, "4.6: energy with a tracker, 1 MB, with less DRAM data", less, LESS_DRAM, with, is_less);
     claims.energy(costs, "4.6: the same, where the L2 has less to do", less, LESS_L2, with, is_less);
     claims.energy(costs, "4.6: the same, elsewhere", "virtually the same, here within 2 %", UNCHANGED, with, is_same);
-    let small = claims.mean(|one| one.energy_of(costs, tracked(0)));
+    let small = claims.mean(|one| one.energy_of(costs, tracker_systems(0)));
     let row = ComparisonRow::claim(Class::Sign, "4.6: the same, 128 KB, mean", &change(small), less, is_less(small));
-    claims.of_mean(row, |one| one.energy_of(costs, tracked(0)));
+    claims.of_mean(row, |one| one.energy_of(costs, tracker_systems(0)));
     let large = (BOTH + LARGEST, BASELINE + LARGEST);
-    claims.shown("4.6: energy with tracker and policy, 1 MB, mean", 0.72, |one| one.energy_of(costs, large));
-    let row = dominated(costs, claims.all);
+    claims.check_effect("4.6: energy with tracker and policy, 1 MB, mean", 0.72, |one| one.energy_of(costs, large));
+    let row = check_dominant(costs, claims.all);
     claims.rows.push(row);
 }
 
 /// Checks that DRAM and L1s dominate the energy of the baseline.
-fn dominated(costs: &Table43, all: &[impl SystemResults]) -> ComparisonRow {
+fn check_dominant(costs: &Table43, all: &[impl SystemResults]) -> ComparisonRow {
     let part = |one: &dyn SystemResults| {
         let energy = one.energy(costs, BASELINE + LARGEST);
         (energy[0] + energy[STRUCTURES.len() - 1]) / energy.iter().sum::<f64>()

@@ -27,7 +27,7 @@ use warpsieve::run::{hybrid, ratio};
 use claims::SystemResults;
 use table41::table41;
 use table42::table42;
-use timed::timed;
+use timed::write_page;
 
 /// Figures of anssari2012.
 pub(super) const FIGURES: &[Figure] = &[
@@ -44,7 +44,7 @@ pub(super) const FIGURES: &[Figure] = &[
     Figure {
         name: "anssari2012/timed",
         description: "The same on the clocked machine, and the outcomes of the tracker's forwards",
-        draw: timed,
+        draw: write_page,
     },
     Figure {
         name: "anssari2012/table4.1",
@@ -145,7 +145,7 @@ impl SystemResults for Row {
         energy(costs, system, &self.counts[system], HOP_MM)
     }
 
-    fn moved(&self, system: usize, other: usize) -> String {
+    fn describe_differences(&self, system: usize, other: usize) -> String {
         let [ours, theirs] = [system, other].map(|system| &self.counts[system]);
         let supplied = |counts: &Counts| 100.0 * ratio(counts.remote_hits, counts.loads - counts.l1_hits);
         let found = |counts: &Counts| 100.0 * ratio(counts.l2_hits, counts.l2_accesses);
@@ -269,7 +269,7 @@ impl Events {
     }
 
     /// Converts the counts of untimed caches, with `trackers` trackers and an L2 of `SIZES[size]`.
-    fn untimed(counts: &Counts, trackers: usize, size: usize) -> Self {
+    fn convert_untimed(counts: &Counts, trackers: usize, size: usize) -> Self {
         Self {
             l1: [counts.l1_reads, counts.l1_writes],
             tracker: [counts.tracker_reads, counts.tracker_writes],
@@ -290,7 +290,7 @@ fn energy(costs: &Table43, system: usize, counts: &Counts, hop_mm: f64) -> [f64;
         _ => usize::from(system >= TRACKER),
     };
     let size = if system < BYPASS_L2 { system % SIZES.len() } else { LARGEST };
-    Events::untimed(counts, trackers, size).energy(costs, hop_mm)
+    Events::convert_untimed(counts, trackers, size).energy(costs, hop_mm)
 }
 
 fn total(costs: &Table43, row: &Row, system: usize, hop_mm: f64) -> f64 {
@@ -333,9 +333,12 @@ fn page(quick: bool, rows: &[Row]) -> Result<Page, FigureError> {
     let others = sheet("benchmark")
         .columns(1, misses.map(|(name, system)| (name, each(&|row| 100.0 * row.miss_rate(system + LARGEST)))))
         .columns(3, others.map(|(name, system)| (name, each(&|row| row.of_baseline(system)))))
-        .columns(3, energies.map(|(name, system)| (name, each(&|row| saved(costs, row, system + LARGEST, HOP_MM)))));
+        .columns(
+            3,
+            energies.map(|(name, system)| (name, each(&|row| relative_energy(costs, row, system + LARGEST, HOP_MM)))),
+        );
     let hops = [5.0, 10.0, 20.0]
-        .map(|mm| format!("{} at {mm} mm", change(mean(rows, |row| saved(costs, row, BOTH + LARGEST, mm)))));
+        .map(|mm| format!("{} at {mm} mm", change(mean(rows, |row| relative_energy(costs, row, BOTH + LARGEST, mm)))));
     let heading = format!(
         "## Figures 4.2 to 4.6, L2 of 1 MB\n\n\
          Miss rates of the L1, DRAM data as above, energy of that of the baseline with a hop of {HOP_MM} mm ({}).",
@@ -343,7 +346,7 @@ fn page(quick: bool, rows: &[Row]) -> Result<Page, FigureError> {
     );
     others.table(&mut page, &heading)?;
     inputs(&mut page, rows);
-    page.csv = counted(costs, rows)?;
+    page.csv = format_counts(costs, rows)?;
     Ok(page)
 }
 
@@ -357,7 +360,7 @@ fn inputs(page: &mut Page, rows: &[Row]) {
 }
 
 /// Returns the energy of a system, relative to the baseline with 1 MB.
-fn saved(costs: &Table43, row: &Row, system: usize, hop_mm: f64) -> f64 {
+fn relative_energy(costs: &Table43, row: &Row, system: usize, hop_mm: f64) -> f64 {
     total(costs, row, system, hop_mm) / total(costs, row, BASELINE + LARGEST, hop_mm)
 }
 
@@ -383,7 +386,7 @@ of Histo, and for the queue that a CTA of BFS fills before it appends it.
 ";
 
 /// Formats all counts of all systems as CSV.
-fn counted(costs: &Table43, rows: &[Row]) -> Result<String, Report> {
+fn format_counts(costs: &Table43, rows: &[Row]) -> Result<String, Report> {
     let head = [
         "benchmark",
         "system",

@@ -66,7 +66,7 @@ fn place(path: &str) -> String {
     found.map_or_else(of_partition, |(_, name)| (*name).to_owned())
 }
 
-fn measured(launch: &Path, config: &ResolvedMachine) -> Result<LineObservations, RunFailure> {
+fn measure(launch: &Path, config: &ResolvedMachine) -> Result<LineObservations, RunFailure> {
     let wave = launch.with_extension("fst");
     let options = RunOptions {
         outputs: true,
@@ -104,7 +104,7 @@ pub(super) fn stale(desk: &Session) -> Result<Page, FigureError> {
         .zip(&folders)
         .map(|(design, folder)| Point::new(&folder.path().join("stale.toml"), MACHINE, &[design], &[UNITS]))
         .collect();
-    let seen = desk.runner.measure("stale", &points, &measured)?;
+    let seen = desk.runner.measure("stale", &points, &measure)?;
     let value = |at: usize| seen[at].values[2];
     let rows = vec![
         ComparisonRow::exact("3.2: what Q reads again, where stores do not concern the tracker", value(0), 0),

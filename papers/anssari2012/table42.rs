@@ -226,7 +226,7 @@ pub(in super::super) fn table42(desk: &Session) -> Result<Page, FigureError> {
     let kernels =
         desk.map_parallel(&BENCHMARKS, |(_, kernel)| Ok(sharing(&desk.launch(kernel, super::SIZE), &machine)?))?;
     let profiles = PUBLISHED.map(|published| Profile::new(published, &kernels));
-    let bounds = bound::Bounds::measured(desk)?;
+    let bounds = bound::Bounds::measure(desk)?;
     let rows = profiles.iter().map(|profile| profile.row(desk.is_quick)).collect();
     let title = "anssari2012, Table 4.2: what the benchmarks share";
     let mut page = Page::with_comparison("anssari2012/table4.2", desk.is_quick, title, TEXT, rows);

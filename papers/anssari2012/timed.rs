@@ -49,14 +49,14 @@ struct System {
 
 impl System {
     /// Returns the configuration of the equivalent untimed caches.
-    fn untimed(&self) -> Result<Config, golden::index::IndexError> {
+    fn untimed_config(&self) -> Result<Config, golden::index::IndexError> {
         let tracker = if self.trackers > 0 { tracker(self.trackers, self.list)? } else { None };
         let Self { bypass_l1, bypass_l2, .. } = *self;
         Ok(Config { tracker, bypass_l1, bypass_l2, ..baseline(SIZES[self.size])? })
     }
 
     fn point(&self, launch: &Path, more: &[&str]) -> Point {
-        let Config { l2, .. } = match self.untimed() {
+        let Config { l2, .. } = match self.untimed_config() {
             Ok(config) => config,
             Err(_) => unreachable!("sizes are powers of two"),
         };
@@ -213,7 +213,7 @@ fn events(counters: &Counters, trackers_of: usize, size: usize) -> Events {
 }
 
 /// Measures every benchmark on every system, and the additional kernels with a tracker.
-fn measured(desk: &Session) -> Result<(Vec<BenchmarkRuns>, Vec<Other>), FigureError> {
+fn measure(desk: &Session) -> Result<(Vec<BenchmarkRuns>, Vec<Other>), FigureError> {
     let systems = systems();
     let launches: Vec<PathBuf> = BENCHMARKS.iter().map(|(_, kernel)| desk.launch(kernel, SIZE)).collect();
     let mut points: Vec<_> =
@@ -233,7 +233,7 @@ fn measured(desk: &Session) -> Result<(Vec<BenchmarkRuns>, Vec<Other>), FigureEr
     let clocked = desk.runner.run_clocked(&points)?;
 
     let machine = resolve_config(MACHINE, &[], &[])?.config;
-    let configs: Result<Vec<Config>, _> = systems.iter().map(System::untimed).collect();
+    let configs: Result<Vec<Config>, _> = systems.iter().map(System::untimed_config).collect();
     let configs = configs.into_diagnostic()?;
     let untimed = desk.map_parallel(&launches, |launch| Ok(hybrid(launch, &machine, &configs)?))?;
 
@@ -245,7 +245,7 @@ fn measured(desk: &Session) -> Result<(Vec<BenchmarkRuns>, Vec<Other>), FigureEr
         let done = systems.iter().zip(timed).zip(untimed).map(|((system, timed), untimed)| {
             let &System { name: system, size, trackers, .. } = system;
             let timed = timed.counters.clone();
-            let events = [events(&timed, trackers, size), Events::untimed(&untimed, trackers, size)];
+            let events = [events(&timed, trackers, size), Events::convert_untimed(&untimed, trackers, size)];
             SystemRun { system, size, timed, untimed, events }
         });
         let of_masked = if HURT.contains(&name) { masked.next() } else { None };
@@ -279,10 +279,10 @@ fn energy(costs: &Table43, one: &BenchmarkRuns, of: (&str, usize), whole: (&str,
     one.part(of, whole, |done| done.energy(costs, HOP_MM))
 }
 
-pub(in super::super) fn timed(desk: &Session) -> Result<Page, FigureError> {
+pub(in super::super) fn write_page(desk: &Session) -> Result<Page, FigureError> {
     let technology = Technology::built_in().into_diagnostic()?;
     let costs = technology.table43();
-    let (all, others) = measured(desk)?;
+    let (all, others) = measure(desk)?;
     let title = "anssari2012, figures 4.1 to 4.6 on the clocked machine";
     let mut page = Page::with_comparison("anssari2012/timed", desk.is_quick, title, TEXT, claims::claims(costs, &all));
     tables::draw(&mut page, costs, &all, &others)?;

@@ -65,14 +65,14 @@ pub(super) fn schemes() -> Result<Page, FigureError> {
         "Queues are of flip-flops here. The bytes of stores that wait in the 48 queues of 32 requests of `mrpb` lie in one memory of an L1, with a\n\
          read and a write a cycle.",
     );
-    page.add_rows(published(technology)?);
+    page.add_rows(compare_published(technology)?);
     let names = ["design", "against", "bits", "flops", "mm2", "leakage_mw", "l1_percent", "chip_percent"];
     page.csv = comma_separated(&names, &rows)?;
     Ok(page)
 }
 
 /// Compares structure sizes with those that follow from the papers' text.
-fn published(technology: &Technology) -> Result<Vec<ComparisonRow>, Report> {
+fn compare_published(technology: &Technology) -> Result<Vec<ComparisonRow>, Report> {
     let baseline = block(technology, FERMI, &["baseline"], &[])?;
     let decoupled = block(technology, FERMI, &["decoupled"], &[])?.against(&baseline);
     let tags = scope(&decoupled, "sm0.l1.tags")?.delta.unwrap_or_default().bits;

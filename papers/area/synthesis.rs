@@ -53,7 +53,7 @@ pub(super) fn synthesis() -> Result<Page, FigureError> {
     page.table(&["part", "parameters"], parameters.collect(), 2);
     let mut judged = vec![flip_flops(&all, &synthesised)];
     judged.extend(all.iter().zip(&synthesised).map(|(block, synthesis)| near(block, synthesis)));
-    judged.extend(published(technology)?);
+    judged.extend(compare_published(technology)?);
     page.add_rows(judged);
     let names = ["part", "flip_flops", "described", "gates", "um2", "logic_um2", "estimated_um2", "ratio"];
     page.csv = comma_separated(&names, &rows)?;
@@ -111,7 +111,7 @@ fn near(block: &Block, synthesis: &Synthesis) -> ComparisonRow {
 }
 
 /// Compares figures of the papers with those of the synthesized modules.
-fn published(technology: &Technology) -> Result<Vec<ComparisonRow>, Report> {
+fn compare_published(technology: &Technology) -> Result<Vec<ComparisonRow>, Report> {
     let named = |path: &str| {
         let found = blocks().into_iter().find(|block| block.path() == path);
         found.ok_or_else(|| miette!("there is no part {path}"))

@@ -1,7 +1,7 @@
 //! Gain of an FRC (candel2018) as a function of three parameters: the number of L1 MSHR entries, the cycle in
 //! which the way of an evicted line becomes free, and the width of the DRAM buses.
 
-use super::{NOTED, PAYS, gain_and_lose, geometric, in_words, listed, ranged};
+use super::{NOTED, PAYS, format_range, gain_and_lose, geometric, in_words, join_names};
 use crate::candel2018::{APPS, BASELINE, FRC_64, L2S, MACHINE};
 use crate::chart::{Chart, Series};
 use crate::judge::{geometric_mean, mean};
@@ -139,7 +139,7 @@ fn draw(is_quick: bool, measured: &[SettingResults]) -> Result<Page, FigureError
         let SettingResults { setting, gains, busy, delays: [without, with] } = one;
         let setting = [setting.entries.to_string(), setting.eviction().to_owned(), setting.bus_bits.to_string()];
         let last = [busy, without, with].map(|value| format!("{value:.1}"));
-        let gains = ranged(gains, 3, geometric_mean).into_iter().chain(gain_and_lose(gains));
+        let gains = format_range(gains, 3, geometric_mean).into_iter().chain(gain_and_lose(gains));
         setting.into_iter().chain(gains).chain(last).collect()
     });
     page.table(&head, rows.collect(), 3);
@@ -210,7 +210,7 @@ fn findings(measured: &[SettingResults]) -> String {
                 best.setting.eviction(),
                 in_words(&best.gains),
                 100.0 * NOTED,
-                listed(&most)
+                join_names(&most)
             ));
         }
     }

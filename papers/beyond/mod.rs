@@ -64,7 +64,7 @@ fn name(parts: &[&str]) -> String {
 }
 
 /// Joins names to a list for use in a sentence.
-fn listed<T: AsRef<str>>(names: &[T]) -> String {
+fn join_names<T: AsRef<str>>(names: &[T]) -> String {
     let quoted: Vec<_> = names.iter().map(|name| format!("`{}`", name.as_ref())).collect();
     match quoted.split_last() {
         None => "none".to_owned(),
@@ -108,7 +108,7 @@ fn geometric(values: &[f64]) -> f64 {
 }
 
 /// Formats a mean and its range with one value left out.
-fn ranged<T: Clone>(of: &[T], places: usize, mean: impl Fn(&[T]) -> Option<f64>) -> [String; 2] {
+fn format_range<T: Clone>(of: &[T], places: usize, mean: impl Fn(&[T]) -> Option<f64>) -> [String; 2] {
     let text = |value: f64| format!("{value:.places$}");
     let range = leave_one_out(of, &mean).map(|(low, high)| format!("{} to {}", text(low), text(high)));
     [mean(of).map(text), range].map(|text| text.unwrap_or_else(|| "-".to_owned()))
@@ -116,7 +116,7 @@ fn ranged<T: Clone>(of: &[T], places: usize, mean: impl Fn(&[T]) -> Option<f64>)
 
 /// Formats the geometric mean of ratios with its range, for use in a sentence.
 fn in_words(ratios: &[f64]) -> String {
-    let [mean, range] = ranged(ratios, 3, geometric_mean);
+    let [mean, range] = format_range(ratios, 3, geometric_mean);
     format!("{mean} ({range})")
 }
 

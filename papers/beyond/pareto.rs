@@ -5,8 +5,8 @@ use ::area::Technology;
 use miette::IntoDiagnostic;
 
 use super::{
-    MACHINE, MEANS, PAYS, Parts, by_design, geometric, in_words, kernels_shown, listed, name, numbers, parts, ranged,
-    speedups,
+    MACHINE, MEANS, PAYS, Parts, by_design, format_range, geometric, in_words, join_names, kernels_shown, name,
+    numbers, parts, speedups,
 };
 use crate::counted::{NODE, RunMetrics};
 use crate::judge::{geometric_mean, leave_one_out};
@@ -116,7 +116,7 @@ fn draw(is_quick: bool, kernels: usize, rated: &[RatedDesign]) -> Page {
         "on the front of",
     ];
     let rows = rated.iter().zip(by_energy.iter().zip(&by_area)).map(|(one, (energy, area))| {
-        let means = [&one.speedups, &one.energy, &one.dynamic].map(|of| ranged(of, 3, geometric_mean));
+        let means = [&one.speedups, &one.energy, &one.dynamic].map(|of| format_range(of, 3, geometric_mean));
         let fronts = [(energy, "energy"), (area, "area")].into_iter().filter(|(is_on, _)| **is_on);
         let fronts = fronts.map(|(_, front)| front).collect::<Vec<_>>().join(", ");
         let numbers = means.into_iter().flatten().chain([format!("{:.2}", one.mm2), fronts]);
@@ -164,7 +164,7 @@ fn drawing(
         page.text(&format!(
             "Not drawn, because it takes over {:.0} % more {what}: {}.",
             100.0 * (FAR - 1.0),
-            listed(&far)
+            join_names(&far)
         ));
     }
 }
@@ -172,7 +172,7 @@ fn drawing(
 fn findings(rated: &[RatedDesign], by_energy: &[bool], by_area: &[bool]) -> String {
     let on = |front: &[bool]| {
         let names = rated.iter().zip(front).filter(|(_, is_on)| **is_on).map(|(one, _)| name(one.parts));
-        listed(&names.collect::<Vec<_>>())
+        join_names(&names.collect::<Vec<_>>())
     };
     let mut text = format!(
         "On the front of speed-up and energy: {}. On that of speed-up and area: {}.\n",
@@ -198,7 +198,7 @@ fn findings(rated: &[RatedDesign], by_energy: &[bool], by_area: &[bool]) -> Stri
         (pays, count) => {
             format!(
                 "Of {pays} that gain {percent:.0} % or more, {count} would not without a single kernel: {}.\n",
-                listed(&hanging)
+                join_names(&hanging)
             )
         }
     });
@@ -211,7 +211,7 @@ fn findings(rated: &[RatedDesign], by_energy: &[bool], by_area: &[bool]) -> Stri
     text.push_str(&format!(
         "Of {} made of several designs, those faster by {percent:.0} % or more than each of them alone: {}.",
         together.len(),
-        listed(&better)
+        join_names(&better)
     ));
     text
 }

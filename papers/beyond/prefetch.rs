@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use miette::Report;
 
-use super::{MACHINE, MEANS, NOTED, Parts, extremes, gain_and_lose, in_words, kernels_shown, name, ranged};
+use super::{MACHINE, MEANS, NOTED, Parts, extremes, format_range, gain_and_lose, in_words, kernels_shown, name};
 use crate::chart::Chart;
 use crate::judge::{geometric_mean, mean};
 use crate::page::{Page, comma_separated};
@@ -110,10 +110,10 @@ fn draw(is_quick: bool, found: &PrefetchResults) -> Result<Page, Report> {
     ];
     let rows = (1..DESIGNS.len()).map(|at| {
         let speedups = found.speedups(at);
-        let speed = ranged(&speedups, 3, geometric_mean).into_iter().chain(gain_and_lose(&speedups));
-        let bytes = ranged(&found.bytes(at), 3, geometric_mean);
+        let speed = format_range(&speedups, 3, geometric_mean).into_iter().chain(gain_and_lose(&speedups));
+        let bytes = format_range(&found.bytes(at), 3, geometric_mean);
         let of = [found.percents(at, |of| of.useful), found.percents(at, |of| of.late)];
-        let of = of.map(|percents| ranged(&percents, 1, mean)).into_iter().flatten();
+        let of = of.map(|percents| format_range(&percents, 1, mean)).into_iter().flatten();
         [name(DESIGNS[at])].into_iter().chain(speed).chain(bytes).chain(of).collect()
     });
     page.table(&head, rows.collect(), 1);

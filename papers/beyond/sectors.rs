@@ -1,8 +1,8 @@
 //! Comparison of sectored caches, which fetch only requested sectors, with caches that fetch whole lines.
 
 use super::{
-    MEANS, NOTED, Parts, by_design, extremes, gain_and_lose, in_words, kernels_shown, name, numbers, parts, ranged,
-    speedups,
+    MEANS, NOTED, Parts, by_design, extremes, format_range, gain_and_lose, in_words, kernels_shown, name, numbers,
+    parts, speedups,
 };
 use crate::chart::Chart;
 use crate::counted::RunMetrics;
@@ -70,8 +70,9 @@ fn draw(is_quick: bool, found: &SectorResults) -> Result<Page, Report> {
     ];
     let rows = DESIGNS.iter().enumerate().map(|(at, design)| {
         let (speedups, bytes) = (found.speedups(at), found.bytes(at));
-        let speed = ranged(&speedups, 3, geometric_mean).into_iter().chain(gain_and_lose(&speedups));
-        let memory = [ranged(&bytes, 3, geometric_mean), ranged(&found.hits(at), 1, mean)].into_iter().flatten();
+        let speed = format_range(&speedups, 3, geometric_mean).into_iter().chain(gain_and_lose(&speedups));
+        let memory =
+            [format_range(&bytes, 3, geometric_mean), format_range(&found.hits(at), 1, mean)].into_iter().flatten();
         [name(design)].into_iter().chain(speed).chain(memory).collect()
     });
     page.table(&head, rows.collect(), 1);

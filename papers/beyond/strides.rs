@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use miette::Report;
 
 use super::{
-    MACHINE, MEANS, NOTED, Parts, by_design, gain_and_lose, geometric, in_words, name, numbers, ranged, speedups,
+    MACHINE, MEANS, NOTED, Parts, by_design, format_range, gain_and_lose, geometric, in_words, name, numbers, speedups,
 };
 use crate::chart::{Chart, Series};
 use crate::counted::RunMetrics;
@@ -134,12 +134,13 @@ fn draw(is_quick: bool, found: &StrideResults) -> Result<Page, Report> {
     let rows = (1..DESIGNS.len()).map(|at| {
         let (gains, padded) = (found.gains(at), found.gains_padded(at));
         let [gaining, _] = gain_and_lose(&padded);
-        let means = ranged(&gains, 3, geometric_mean).into_iter().chain(gain_and_lose(&gains));
-        let means = means.chain(ranged(&found.pairs(at), 0, share)).chain(ranged(&padded, 3, geometric_mean));
+        let means = format_range(&gains, 3, geometric_mean).into_iter().chain(gain_and_lose(&gains));
+        let means =
+            means.chain(format_range(&found.pairs(at), 0, share)).chain(format_range(&padded, 3, geometric_mean));
         row(&name(DESIGNS[at]), means.chain([gaining]))
     });
     let padding = found.padding();
-    let alone = ranged(&padding, 3, geometric_mean).into_iter().chain(gain_and_lose(&padding));
+    let alone = format_range(&padding, 3, geometric_mean).into_iter().chain(gain_and_lose(&padding));
     let alone = row("padding alone", alone.chain(vec!["-".to_owned(); 5]));
     page.table(&head, rows.chain([alone]).collect(), 1);
     by_kernel(&mut page, found);

@@ -68,7 +68,7 @@ args = ["chain", "last", { i32 = 4 }]
 const ALONE: [&str; 4] = ["num_sms=1", "num_partitions=1", "l2.sets=1", "l2.ways=1"];
 
 /// Measures the phases of a single replacement on an otherwise idle machine.
-fn measured(desk: &Session) -> Result<Times, FigureError> {
+fn measure(desk: &Session) -> Result<Times, FigureError> {
     let folder = Scratch::new().into_diagnostic().wrap_err("no folder for a kernel")?;
     let launch = folder.path().join("chase.toml");
     for (file, text) in [("chase.ptx", CHASE), ("chase.toml", LAUNCH)] {
@@ -113,7 +113,7 @@ pub(in super::super) fn fig2(desk: &Session) -> Result<Page, FigureError> {
             cells.push([request, *flow, *what, &ours.to_string(), &cycle.to_string(), how].map(str::to_owned).into());
         }
     }
-    let ours = measured(desk)?;
+    let ours = measure(desk)?;
     let Times { look_up, evict, fetch } = ours;
     for (what, cycles, published) in
         [("an eviction alone, on the machine", evict, stated.evict), ("a fetch alone", fetch, stated.fetch)]

@@ -1,6 +1,8 @@
 //! candel2018 Figure 4: operations per cycle (OPC).
 
-use super::{APPS, App, FRC_4, FRC_64, FRCS, L2S, LARGER, Plot, Session, app, compared, listed, measured, most};
+use super::{
+    APPS, App, FRC_4, FRC_64, FRCS, L2S, LARGER, Plot, Session, app, compared_configs, list_numbers, measure, most,
+};
 use crate::FigureError;
 use crate::chart::Chart;
 use crate::judge::{Class, ComparisonRow};
@@ -14,7 +16,7 @@ const GAIN: f64 = 0.25;
 const SATURATED: f64 = 0.95;
 
 pub(in super::super) fn fig4(desk: &Session) -> Result<Page, FigureError> {
-    let apps = measured(desk)?;
+    let apps = measure(desk)?;
     let relative = |name: &str| app(&apps, name).relative_opc();
     let mut rows = Vec::new();
     let mut claim = |class, what: &str, ours: &str, published: &str, passed| {
@@ -33,12 +35,12 @@ pub(in super::super) fn fig4(desk: &Session) -> Result<Page, FigureError> {
         let opc = relative(name);
         let steps = [FRC_4, FRC_64].map(|l2| (L2S[l2].0, opc[l2]));
         let passed = opc[FRC_64] > opc[FRC_4] && opc[FRC_4] > 1.0 - SAME && opc[FRC_64] > 1.0 + SAME;
-        claim(Class::Ordering, name, &listed(steps), "rises in small steps", passed);
+        claim(Class::Ordering, name, &list_numbers(steps), "rises in small steps", passed);
     }
     let opc = relative("MatrixMultiplication");
     let best = FRCS.map(|l2| opc[l2]).fold(0.0, f64::max);
     let passed = opc[FRC_4] > 1.0 + SAME && best - opc[FRC_4] <= SAME;
-    let steps = listed([(L2S[FRC_4].0, opc[FRC_4]), ("best", best)]);
+    let steps = list_numbers([(L2S[FRC_4].0, opc[FRC_4]), ("best", best)]);
     claim(Class::Ordering, "MatrixMultiplication", &steps, "all of it from 4 lines on", passed);
     for name in ["BinomialOption", "URNG"] {
         let far = relative(name).map(|opc| (opc - 1.0).abs()).into_iter().fold(0.0, f64::max);
@@ -46,11 +48,11 @@ pub(in super::super) fn fig4(desk: &Session) -> Result<Page, FigureError> {
     }
     let gains: Vec<_> = APPS.map(|(name, ..)| (name, 1.0 + app(&apps, name).best_gain())).into();
     let chart = Chart::relative("candel2018, Figure 4: operations a cycle", "OPC, relative to 128 KB");
-    let plot = Plot { figure: "candel2018/fig4", chart, l2s: compared(), of: App::relative_opc };
+    let plot = Plot { figure: "candel2018/fig4", chart, l2s: compared_configs(), of: App::relative_opc };
     let about = format!(
         "Scalar operations a cycle; an instruction counts for each of its active lanes. The paper reports up to 2.5 times for\n\
          FastWalshTransform and MersenneTwister, which hangs on its inputs and memory. Ours at best: {}.",
-        listed(gains)
+        list_numbers(gains)
     );
     plot.page(desk, &apps, &about, rows)
 }

@@ -1,6 +1,8 @@
 //! candel2018 Figure 5: L2 misses per thousand operations (MPKO).
 
-use super::{App, BASELINE, FRC_64, L2S, MIN_CHANGE, Plot, Session, app, compared, listed, measured, most};
+use super::{
+    App, BASELINE, FRC_64, L2S, MIN_CHANGE, Plot, Session, app, compared_configs, list_numbers, measure, most,
+};
 use crate::FigureError;
 use crate::chart::Chart;
 use crate::judge::{Class, ComparisonRow, number};
@@ -14,7 +16,7 @@ const LOW: f64 = 1.5;
 const SAME: f64 = 0.05;
 
 pub(in super::super) fn fig5(desk: &Session) -> Result<Page, FigureError> {
-    let apps = measured(desk)?;
+    let apps = measure(desk)?;
     let mut rows = Vec::new();
     let mut claim = |what: &str, ours: &str, published: &str, passed| {
         rows.push(ComparisonRow::claim(Class::Sign, what, ours, published, passed));
@@ -25,7 +27,7 @@ pub(in super::super) fn fig5(desk: &Session) -> Result<Page, FigureError> {
         let App { mpko, .. } = app(&apps, name);
         let gain = app(&apps, name).relative_opc()[FRC_64];
         let passed = mpko[FRC_64] < (1.0 - MIN_CHANGE) * mpko[BASELINE] && (gain - 1.0).abs() <= SAME;
-        let ours = listed([("MPKO before", mpko[BASELINE]), ("after", mpko[FRC_64]), ("OPC", gain)]);
+        let ours = list_numbers([("MPKO before", mpko[BASELINE]), ("after", mpko[FRC_64]), ("OPC", gain)]);
         claim(name, &ours, "falls, with little effect on OPC", passed);
     }
     for name in ["BinomialOption", "URNG"] {
@@ -34,11 +36,11 @@ pub(in super::super) fn fig5(desk: &Session) -> Result<Page, FigureError> {
     }
     for name in ["BlackScholes", "DCT", "QuasiRandomSequence", "SobelFilter"] {
         let (mpko, gain) = (app(&apps, name).mpko[BASELINE], app(&apps, name).best_gain());
-        let ours = listed([("MPKO", mpko), ("OPC", 1.0 + gain)]);
+        let ours = list_numbers([("MPKO", mpko), ("OPC", 1.0 + gain)]);
         claim(name, &ours, "below 1.5, and yet a gain in OPC", mpko < LOW && gain > SAME);
     }
     let chart = Chart::new("candel2018, Figure 5: L2 misses a thousand operations", "MPKO");
-    let plot = Plot { figure: "candel2018/fig5", chart, l2s: compared(), of: |app| app.mpko };
+    let plot = Plot { figure: "candel2018/fig5", chart, l2s: compared_configs(), of: |app| app.mpko };
     let about = format!(
         "Misses of loads, stores and atomics; an access to a line on its way is none. {} is the baseline.",
         L2S[BASELINE].0

@@ -1,8 +1,8 @@
 //! candel2018 Figure 6: miss delaying latency in the L2.
 
 use super::{
-    App, BASELINE, FRC_4, FRC_8, FRC_64, FRC_512, L2S, LARGER, MIN_CHANGE, Plot, Session, app, compared, listed,
-    measured, most,
+    App, BASELINE, FRC_4, FRC_8, FRC_64, FRC_512, L2S, LARGER, MIN_CHANGE, Plot, Session, app, compared_configs,
+    list_numbers, measure, most,
 };
 use crate::FigureError;
 use crate::chart::Chart;
@@ -14,7 +14,7 @@ use crate::sheet::Table;
 const NONE: (f64, f64) = (4.0, 0.05);
 
 pub(in super::super) fn fig6(desk: &Session) -> Result<Page, FigureError> {
-    let apps = measured(desk)?;
+    let apps = measure(desk)?;
     let mut rows = Vec::new();
     let mut claim = |class, what: &str, ours: &str, published: &str, passed| {
         rows.push(ComparisonRow::claim(class, what, ours, published, passed));
@@ -29,11 +29,11 @@ pub(in super::super) fn fig6(desk: &Session) -> Result<Page, FigureError> {
     for name in ["DwtHaar1D", "ScanLargeArrays"] {
         let App { delay, .. } = app(&apps, name);
         let longest = (FRC_8 + 1..=FRC_512).map(|l2| delay[l2]).fold(0.0, f64::max);
-        let ours = listed([("8 lines", delay[FRC_8]), ("more", longest)]);
+        let ours = list_numbers([("8 lines", delay[FRC_8]), ("more", longest)]);
         claim(Class::Sign, name, &ours, "rises beyond about 8 lines", longest > (1.0 + MIN_CHANGE) * delay[FRC_8]);
     }
     let chart = Chart::new("candel2018, Figure 6: miss delaying latency", "cycles");
-    let plot = Plot { figure: "candel2018/fig6", chart, l2s: compared(), of: |app| app.delay };
+    let plot = Plot { figure: "candel2018/fig6", chart, l2s: compared_configs(), of: |app| app.delay };
     let about = "Cycles from the look-up that missed to the departure of the fetch, on average: the time in memory is no part of it.";
     let mut page = plot.page(desk, &apps, about, rows)?;
     let l2s = [BASELINE, FRC_4, FRC_64, LARGER[0]];

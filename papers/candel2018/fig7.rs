@@ -1,6 +1,6 @@
 //! candel2018 Figure 7: share of the L2 misses that the FRC serves.
 
-use super::{FRC_8, FRC_64, FRC_512, FRCS, Plot, Session, app, listed, measured, most};
+use super::{FRC_8, FRC_64, FRC_512, FRCS, Plot, Session, app, list_numbers, measure, most};
 use crate::FigureError;
 use crate::chart::Chart;
 use crate::judge::{Class, ComparisonRow, median, number};
@@ -16,7 +16,7 @@ const ALL: f64 = 95.0;
 const SAME: f64 = 5.0;
 
 pub(in super::super) fn fig7(desk: &Session) -> Result<Page, FigureError> {
-    let apps = measured(desk)?;
+    let apps = measure(desk)?;
     let percent = |share: f64| 100.0 * share;
     let shares: Vec<f64> = apps.iter().map(|app| percent(app.share[FRC_64])).collect();
     let median = median(&shares).unwrap_or(f64::NAN);
@@ -33,7 +33,7 @@ pub(in super::super) fn fig7(desk: &Session) -> Result<Page, FigureError> {
     claim(Class::Sign, "nearly 100 % below 512 lines", &format!("{nearly_all} applications"), "some", nearly_all > 0);
     for name in ["Matrixtranspose", "BinomialOption"] {
         let share = app(&apps, name).share.map(percent);
-        let ours = listed([("8 lines", share[FRC_8]), ("512 lines", share[FRC_512])]);
+        let ours = list_numbers([("8 lines", share[FRC_8]), ("512 lines", share[FRC_512])]);
         claim(Class::Sign, name, &ours, "rises no more from few lines on", share[FRC_512] - share[FRC_8] <= SAME);
     }
     let chart = Chart::new("candel2018, Figure 7: L2 misses that the FRC serves", "percent");

@@ -152,7 +152,7 @@ impl App {
 }
 
 /// Runs every application on every L2 configuration; the plots share these runs.
-fn measured(desk: &Session) -> Result<Vec<App>, FigureError> {
+fn measure(desk: &Session) -> Result<Vec<App>, FigureError> {
     let done = desk.runner.table(&APPS, &L2S, |(_, kernel, size), (_, designs)| {
         Point::new(&desk.launch(kernel, size), MACHINE, designs, &[])
     })?;
@@ -172,7 +172,7 @@ fn measured(desk: &Session) -> Result<Vec<App>, FigureError> {
 }
 
 /// Returns the L2 configurations that most plots show.
-fn compared() -> Vec<usize> {
+fn compared_configs() -> Vec<usize> {
     [BASELINE].into_iter().chain(FRCS).chain(LARGER).collect()
 }
 
@@ -195,7 +195,7 @@ impl Plot<'_> {
     fn page(self, desk: &Session, apps: &[App], about: &str, rows: Vec<ComparisonRow>) -> Result<Page, FigureError> {
         let about = format!("{about}\n\n{L2S_SHOWN}");
         let mut page =
-            Page::with_comparison(self.figure, desk.is_quick, &self.chart.title, &about, explained(apps, rows));
+            Page::with_comparison(self.figure, desk.is_quick, &self.chart.title, &about, explain(apps, rows));
         let column = |l2: usize| (L2S[l2].0, apps.iter().map(|app| (self.of)(app)[l2]).collect());
         let sheet = Table::new(["application"], apps.iter().map(|app| [app.name]));
         let sheet = sheet.columns(3, self.l2s.into_iter().map(column));
@@ -206,7 +206,7 @@ impl Plot<'_> {
 }
 
 /// Adds explanations to the rows that do not hold, from the row's application or from the medians of all.
-fn explained(apps: &[App], rows: Vec<ComparisonRow>) -> Vec<ComparisonRow> {
+fn explain(apps: &[App], rows: Vec<ComparisonRow>) -> Vec<ComparisonRow> {
     let why = |what: &str| apps.iter().find(|app| app.name == what).map_or_else(|| why_most(apps), App::why);
     let explained = |row: ComparisonRow| {
         let what = row.what.clone();
@@ -251,6 +251,6 @@ fn most(apps: &[App], does: impl Fn(&App) -> bool) -> (String, bool) {
 }
 
 /// Formats named numbers as a comma-separated list.
-fn listed<'a>(apps: impl IntoIterator<Item = (&'a str, f64)>) -> String {
+fn list_numbers<'a>(apps: impl IntoIterator<Item = (&'a str, f64)>) -> String {
     apps.into_iter().map(|(name, value)| format!("{name} {}", number(value))).collect::<Vec<_>>().join(", ")
 }

@@ -2,7 +2,7 @@
 
 use rtl::throttle::dwt_cs::DwtConfig;
 
-use super::{CONTENTION, DWT_PRIC, METHOD, apps, cut, each, limits, measured, miss_percent, sheet, with};
+use super::{CONTENTION, DWT_PRIC, METHOD, apps, cut, each, limits, measure, miss_percent, sheet, with};
 use crate::chart::Chart;
 use crate::judge::{ComparisonRow, Effect};
 use crate::page::Page;
@@ -25,7 +25,7 @@ const TITLE: &str = "khairy2015, Figure 10: misses of the L1";
 
 pub(in super::super) fn fig10(desk: &Session) -> Result<Page, FigureError> {
     let apps = apps(&CONTENTION);
-    let done = measured(desk, &apps, &[with(&[]), with(DWT_PRIC), with(&["unbounded"])])?;
+    let done = measure(desk, &apps, &[with(&[]), with(DWT_PRIC), with(&["unbounded"])])?;
     let misses = [0, 1, 2].map(|machine| each(&done, machine, miss_percent));
     let cuts = [1, 2].map(|machine: usize| -> Vec<f64> {
         misses[0].iter().zip(&misses[machine]).map(|(before, after)| cut(*before, *after)).collect()

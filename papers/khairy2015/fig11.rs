@@ -3,7 +3,7 @@
 use rtl::l1::watch::{Fail, NUM_FAILS};
 
 use super::fig4::REASONS;
-use super::{CONTENTION, DWT_PRIC, METHOD, apps, cut, each, fails_per_kilocycle, measured, sheet, with};
+use super::{CONTENTION, DWT_PRIC, METHOD, apps, cut, each, fails_per_kilocycle, measure, sheet, with};
 use crate::chart::Chart;
 use crate::judge::{Class, ComparisonRow, Effect, mean};
 use crate::page::Page;
@@ -20,7 +20,7 @@ const TITLE: &str = "khairy2015, Figure 11: refusals of the L1";
 
 pub(in super::super) fn fig11(desk: &Session) -> Result<Page, FigureError> {
     let apps = apps(&CONTENTION);
-    let done = measured(desk, &apps, &[with(&[]), with(DWT_PRIC)])?;
+    let done = measure(desk, &apps, &[with(&[]), with(DWT_PRIC)])?;
     let fails = [0, 1].map(|machine| each(&done, machine, |run| fails_per_kilocycle(run).iter().sum()));
     let cuts: Vec<f64> = fails[0].iter().zip(&fails[1]).map(|(before, after)| cut(*before, *after)).collect();
     let of_mshrs = each(&done, 1, |run| fails_per_kilocycle(run)[Fail::MshrEntry as usize]);

@@ -1,6 +1,6 @@
 //! khairy2015 Figure 12: pseudo-random index with four ways, compared with more ways and a plain index.
 
-use super::{App, Kind, METHOD, apps, harmonic, mean_of, measured, relative, with};
+use super::{App, Kind, METHOD, apps, harmonic, mean_of, measure, relative, with};
 use crate::FigureError;
 use crate::Session;
 use crate::chart::Chart;
@@ -45,7 +45,7 @@ const KINDS: [Kind; 2] = [Kind::Conflict, Kind::Both];
 
 pub(in super::super) fn fig12(desk: &Session) -> Result<Page, FigureError> {
     let apps = apps(&KINDS);
-    let done = measured(desk, &apps, &MACHINES.map(|(_, designs)| with(designs)))?;
+    let done = measure(desk, &apps, &MACHINES.map(|(_, designs)| with(designs)))?;
     let about = format!(
         "IPC with an L1 of 16 KB, whatever its ways, in parts of that with four. Every one of them answers in the same time, as in the paper.\n\
          {METHOD}"

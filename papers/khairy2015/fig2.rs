@@ -1,6 +1,6 @@
 //! khairy2015 Figure 2: performance without caches, with the machine's caches, and with unbounded caches.
 
-use super::{APPS, App, CONTENTION, Kind, METHOD, mean_of, measured, relative, sheet, with};
+use super::{APPS, App, CONTENTION, Kind, METHOD, mean_of, measure, relative, sheet, with};
 use crate::FigureError;
 use crate::Session;
 use crate::chart::Chart;
@@ -16,7 +16,7 @@ const TITLE: &str = "khairy2015, Figure 2: who is sensitive to caches";
 
 pub(in super::super) fn fig2(desk: &Session) -> Result<Page, FigureError> {
     let apps: Vec<&App> = APPS.iter().collect();
-    let done = measured(desk, &apps, &[with(&["no-caches"]), with(&[]), with(&["unbounded"])])?;
+    let done = measure(desk, &apps, &[with(&["no-caches"]), with(&[]), with(&["unbounded"])])?;
     let relative = [0, 1, 2].map(|machine| relative(&done, machine, 1));
     let mut about = format!(
         "IPC in parts of that with the baseline's caches. *No caches*: design `no-caches`, all loads past the L1, all reads and writes past the L2.\n\

@@ -78,7 +78,7 @@ impl Shares {
 }
 
 /// Counts hits of applications on untimed caches of the machine with the given settings.
-fn counted(desk: &Session, apps: &[&App], sets: &[&str]) -> Result<Vec<Shares>, FigureError> {
+fn count(desk: &Session, apps: &[&App], sets: &[&str]) -> Result<Vec<Shares>, FigureError> {
     let points: Vec<_> =
         apps.iter().map(|app| Point::new(&desk.launch(app.kernel, app.size), MACHINE, &[], sets)).collect();
     let done = desk.runner.measure("locality", &points, &|launch: &Path, resolved: &ResolvedMachine| {
@@ -90,8 +90,8 @@ fn counted(desk: &Session, apps: &[&App], sets: &[&str]) -> Result<Vec<Shares>, 
 
 pub(in super::super) fn fig3(desk: &Session) -> Result<Page, FigureError> {
     let apps: Vec<&App> = APPS.iter().collect();
-    let shares = counted(desk, &apps, &[])?;
-    let spread = counted(desk, &super::apps(&THRASHING), &[SPREAD])?;
+    let shares = count(desk, &apps, &[])?;
+    let spread = count(desk, &super::apps(&THRASHING), &[SPREAD])?;
     let about = format!(
         "Requests that find their line in a cache, in percent of all, by who asked for the line last: the same thread (*intra-thread*), another\n\
          thread of the warp (*inter-thread*), another warp of the CTA (*intra-block*), another CTA on the SM (*intra-core*) or on another SM\n\

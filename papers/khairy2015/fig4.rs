@@ -3,7 +3,7 @@
 use rtl::l1::watch::{Fail, NUM_FAILS};
 
 use super::{
-    APPS, App, CONTENTION, Kind, METHOD, each, fails_per_kilocycle, measured, miss_percent, misses, sheet, with,
+    APPS, App, CONTENTION, Kind, METHOD, each, fails_per_kilocycle, measure, miss_percent, misses, sheet, with,
 };
 use crate::FigureError;
 use crate::Session;
@@ -24,14 +24,14 @@ const EXPECTED: [(Kind, Fail); 3] =
 
 pub(in super::super) fn fig4(desk: &Session) -> Result<Page, FigureError> {
     let apps: Vec<&App> = APPS.iter().collect();
-    let done = measured(desk, &apps, &[with(&[]), with(&["unbounded"])])?;
+    let done = measure(desk, &apps, &[with(&[]), with(&["unbounded"])])?;
     let fails: Vec<_> = done.iter().map(|runs| fails_per_kilocycle(&runs[0])).collect();
     let per_thousand =
         |whole: fn(&Counters) -> u64| each(&done, 0, |run| 1000.0 * ratio(misses(&run.counters), whole(&run.counters)));
     let of_cycles = per_thousand(|counters| counters.cycles * counters.l1.len() as u64);
     let of_instructions = per_thousand(Counters::thread_instructions);
-    let mut rows = refused(&apps, &done, &fails);
-    rows.extend(compared(&apps, &fails, &of_instructions));
+    let mut rows = check_reasons(&apps, &done, &fails);
+    rows.extend(compare_classes(&apps, &fails, &of_instructions));
     let about = format!(
         "Cycles of a thousand in which an L1 refused the load at its head, mean of the SMs, by the first thing that lacked; and its misses of a\n\
          thousand cycles of an SM and of a thousand instructions of a thread, all on the baseline. {METHOD}"
@@ -46,7 +46,7 @@ pub(in super::super) fn fig4(desk: &Session) -> Result<Page, FigureError> {
 }
 
 /// Checks the most frequent reason for each application with L1 contention.
-fn refused(apps: &[&App], done: &[Vec<RunResult>], fails: &[[f64; NUM_FAILS]]) -> Vec<ComparisonRow> {
+fn check_reasons(apps: &[&App], done: &[Vec<RunResult>], fails: &[[f64; NUM_FAILS]]) -> Vec<ComparisonRow> {
     let of_kind = |(kind, reason)| {
         let named = apps.iter().enumerate().filter(move |(_, app)| app.kind == kind);
         named.map(move |(at, app)| {
@@ -63,7 +63,7 @@ fn refused(apps: &[&App], done: &[Vec<RunResult>], fails: &[[f64; NUM_FAILS]]) -
 }
 
 /// Compares misses and reservation fails between classes.
-fn compared(apps: &[&App], fails: &[[f64; NUM_FAILS]], of_instructions: &[f64]) -> [ComparisonRow; 3] {
+fn compare_classes(apps: &[&App], fails: &[[f64; NUM_FAILS]], of_instructions: &[f64]) -> [ComparisonRow; 3] {
     let mean_of = |kinds: &[Kind], values: &[f64]| {
         let of_kinds = apps.iter().zip(values).filter(|(app, _)| kinds.contains(&app.kind));
         mean(&of_kinds.map(|(_, value)| *value).collect::<Vec<_>>()).unwrap_or(f64::NAN)

@@ -2,7 +2,7 @@
 
 use std::iter::once;
 
-use super::{APPS, App, CONTENTION, DWT_PRIC, Kind, METHOD, STREAMING, mean_of, measured, relative, with, with_means};
+use super::{APPS, App, CONTENTION, DWT_PRIC, Kind, METHOD, STREAMING, mean_of, measure, relative, with, with_means};
 use crate::chart::Chart;
 use crate::judge::{Class, ComparisonRow, Effect};
 use crate::page::Page;
@@ -24,7 +24,7 @@ const SCHEMES: [(&str, &[&str]); 4] = [
 pub(in super::super) fn fig8(desk: &Session) -> Result<Page, FigureError> {
     let apps: Vec<&App> = APPS.iter().collect();
     let machines: Vec<_> = once(with(&[])).chain(SCHEMES.map(|(_, designs)| with(designs))).collect();
-    let done = measured(desk, &apps, &machines)?;
+    let done = measure(desk, &apps, &machines)?;
     let about = format!(
         "IPC in parts of the baseline's, of *DWT-PRIC*, which is designs `dwt-pric` and `streaming-l2`, and of each of its three parts alone:\n\
          *streaming* of both caches, *DWT-CS* and *PRIC*. {METHOD}"

@@ -1,7 +1,7 @@
 //! khairy2015 Figure 9: DWT-PRIC compared with CCWS and MRPB.
 
 use super::{
-    App, CONTENTION, DWT_PRIC, Kind, METHOD, apps, mean_of, measured, miss_percent, relative, throttled_percent, with,
+    App, CONTENTION, DWT_PRIC, Kind, METHOD, apps, mean_of, measure, miss_percent, relative, throttled_percent, with,
     with_means,
 };
 use crate::chart::Chart;
@@ -35,7 +35,7 @@ struct GainResults {
 
 pub(in super::super) fn fig9(desk: &Session) -> Result<Page, FigureError> {
     let apps = apps(&CONTENTION);
-    let done = measured(desk, &apps, &MACHINES.map(with))?;
+    let done = measure(desk, &apps, &MACHINES.map(with))?;
     let found = GainResults { gains: [0, 1, 2, 3].map(|machine| relative(&done, machine, 0)), apps, done };
     let about = format!(
         "IPC in parts of the baseline's, of the applications that contend for the L1. *DWT-PRIC*: designs `dwt-pric` and `streaming-l2`; *CCWS*:\n\

@@ -185,7 +185,7 @@ fn point(desk: &Session, app: &App, (designs, sets): Machine<'_>) -> Point {
 }
 
 /// Measures each application on each machine variant.
-fn measured(desk: &Session, apps: &[&App], machines: &[Machine<'_>]) -> Result<Vec<Vec<RunResult>>, FigureError> {
+fn measure(desk: &Session, apps: &[&App], machines: &[Machine<'_>]) -> Result<Vec<Vec<RunResult>>, FigureError> {
     desk.runner.table(apps, machines, |app, machine| point(desk, app, *machine))
 }
 

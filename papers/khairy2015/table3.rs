@@ -4,7 +4,7 @@
 use rtl::sm::StallReason;
 use rtl::throttle::dwt_cs::DwtConfig;
 
-use super::{App, DWT_PRIC, METHOD, apps_named, measured, measured_until, misses, with};
+use super::{App, DWT_PRIC, METHOD, apps_named, measure, measured_until, misses, with};
 use crate::FigureError;
 use crate::Session;
 use crate::chart::{Chart, Form, Series};
@@ -50,13 +50,13 @@ fn holds_back(run: &RunResult) -> bool {
 }
 
 /// Tries limits in ascending order, for each application until a limit throttles no warp.
-fn searched(desk: &Session, apps: &[&App]) -> Result<Vec<Search>, FigureError> {
+fn search(desk: &Session, apps: &[&App]) -> Result<Vec<Search>, FigureError> {
     let mut found: Vec<Search> = apps.iter().map(|_| Search { ipc: Vec::new() }).collect();
     let mut open: Vec<usize> = (0..apps.len()).collect();
     for limit in 1..=MAX_WARPS {
         let tried: Vec<&App> = open.iter().map(|at| apps[*at]).collect();
         let set = format!("sm.warp_limit={limit}");
-        let done = measured(desk, &tried, &[(&["pric"], &[&set])])?;
+        let done = measure(desk, &tried, &[(&["pric"], &[&set])])?;
         let mut still = Vec::new();
         for (at, runs) in open.into_iter().zip(&done) {
             found[at].ipc.push(runs[0].counters.ipc());
@@ -126,7 +126,7 @@ struct LimitResults<'a> {
     published: (u8, u8),
 }
 
-fn shown(limit: Option<u8>) -> String {
+fn show_limit(limit: Option<u8>) -> String {
     limit.map_or("none".to_owned(), |limit| limit.to_string())
 }
 
@@ -144,7 +144,7 @@ impl LimitResults<'_> {
         let row = ComparisonRow::claim(
             Class::Sign,
             &format!("{name}, warps of DWT-CS and of the search"),
-            &format!("{} and {best}", shown(dwt)),
+            &format!("{} and {best}", show_limit(dwt)),
             &format!("{published_dwt} and {published}: {expected}"),
             dwt.is_some_and(|dwt| dwt.abs_diff(best) <= band),
         );
@@ -156,8 +156,8 @@ impl LimitResults<'_> {
         let (best, [dwt, kept]) = (self.search.best(), [0, 1].map(|machine| self.limit(machine)));
         let relative = |limit: u8| format!("{:.3}", self.search.ipc(limit) / self.search.ipc(best));
         let (published, published_dwt) = self.published;
-        let limits = [published.to_string(), best.to_string(), published_dwt.to_string(), shown(dwt)];
-        let more = [dwt.map_or(String::new(), relative), shown(kept), self.runs[0].counters.cycles.to_string()];
+        let limits = [published.to_string(), best.to_string(), published_dwt.to_string(), show_limit(dwt)];
+        let more = [dwt.map_or(String::new(), relative), show_limit(kept), self.runs[0].counters.cycles.to_string()];
         row(self.app.name, limits.into_iter().chain(more))
     }
 
@@ -175,8 +175,8 @@ const TITLE: &str = "khairy2015, Table 3: warps a scheduler";
 pub(in super::super) fn table3(desk: &Session) -> Result<Page, FigureError> {
     let apps = apps_named(&PUBLISHED.map(|(name, ..)| name));
     let persist = ["throttle.persist=kernel"];
-    let searched = searched(desk, &apps)?;
-    let done = measured(desk, &apps, &[with(DWT_PRIC), (DWT_PRIC, &persist)])?;
+    let searched = search(desk, &apps)?;
+    let done = measure(desk, &apps, &[with(DWT_PRIC), (DWT_PRIC, &persist)])?;
     let found = apps.into_iter().zip(PUBLISHED).zip(searched.into_iter().zip(done));
     let found =
         found.map(|((app, (_, swt, dwt)), (search, runs))| LimitResults { app, search, runs, published: (swt, dwt) });

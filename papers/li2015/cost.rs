@@ -105,7 +105,7 @@ fn of_structures(plain: &Cache, decoupled: &Cache) -> [ComparisonRow; 4] {
 }
 
 /// Compares the energy that the decoupled L1 saves in one application with the published saving.
-fn saved((app, published): (&str, f64), [plain, decoupled]: &[[f64; 2]; 2]) -> ComparisonRow {
+fn compare_saved((app, published): (&str, f64), [plain, decoupled]: &[[f64; 2]; 2]) -> ComparisonRow {
     let saved = |of: fn(&[f64; 2]) -> f64| 100.0 * (1.0 - of(decoupled) / of(plain));
     let all = |[dynamic, leakage]: &[f64; 2]| dynamic + leakage;
     let leakage = 100.0 * plain[1] / all(plain);
@@ -123,7 +123,7 @@ pub(in super::super) fn cost(desk: &Session) -> Result<Page, FigureError> {
     let energies = energies(desk)?;
     let pairs = energies.as_chunks().0;
     let mut rows: Vec<ComparisonRow> = of_structures(&plain, &decoupled).into();
-    rows.extend(SAVED.into_iter().zip(pairs).map(|(published, pair)| saved(published, pair)));
+    rows.extend(SAVED.into_iter().zip(pairs).map(|(published, pair)| compare_saved(published, pair)));
     let about = "Tags and data of one L1 at 45 nm, estimated from the structures of the machine (`warpsieve area`); the paper has them from CACTI 6.5.\n\
          Energy is that of the whole machine with its DRAM over the run (`run --energy`).";
     let title = "li2015, section 6.5: cost and energy";

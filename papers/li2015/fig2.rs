@@ -2,7 +2,7 @@
 
 use std::iter::once;
 
-use super::{App, KERNELS, Kind, RELATIVE_IPC, apps, mean_of, measured, relative_sheet};
+use super::{App, KERNELS, Kind, RELATIVE_IPC, apps, mean_of, measure, relative_sheet};
 use crate::chart::Chart;
 use crate::judge::{Class, ComparisonRow};
 use crate::page::Page;
@@ -36,7 +36,7 @@ pub(in super::super) fn fig2(desk: &Session) -> Result<Page, FigureError> {
     let variants: Vec<&Variant> = L1.iter().chain(&L2).collect();
     let machines = once(vec![]).chain(variants.iter().map(|variant| variant.sets.to_vec()));
     let machines: Vec<_> = machines.map(|sets| (vec![], sets)).collect();
-    let done = measured(desk, &apps, &machines)?;
+    let done = measure(desk, &apps, &machines)?;
     let gain = |runs: &Vec<RunResult>, variant: usize| runs[variant + 1].counters.ipc() / runs[0].counters.ipc();
     let gains = |variant: usize| done.iter().map(|runs| gain(runs, variant)).collect::<Vec<_>>();
     let gains: Vec<_> = (0..variants.len()).map(gains).collect();

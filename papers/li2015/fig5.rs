@@ -1,8 +1,8 @@
 //! li2015 Figure 5: hit rates of the L1, and requests for lines that are referenced only once.
 
-use super::reuse::counted;
+use super::reuse::count;
 use super::schemes::{all_hits, of_l1s};
-use super::{App, BELOW_ONE, KERNELS, Kind, apps, measured, sheet};
+use super::{App, BELOW_ONE, KERNELS, Kind, apps, measure, sheet};
 use crate::chart::Chart;
 use crate::judge::{ComparisonRow, mean};
 use crate::page::Page;
@@ -24,9 +24,9 @@ const AGAIN: &str = "of PTF, SSSP and BH little is without reuse: rows of indice
 
 pub(in super::super) fn fig5(desk: &Session) -> Result<Page, FigureError> {
     let apps = apps(&[Kind::Unfriendly, Kind::Friendly]);
-    let done = measured(desk, &apps, &[(vec![], vec![])])?;
+    let done = measure(desk, &apps, &[(vec![], vec![])])?;
     let [hits, of_stores] = [all_hits, of_stores].map(|of| done.iter().map(|runs| of(&runs[0])).collect::<Vec<_>>());
-    let once: Vec<_> = counted(desk, &apps)?.iter().map(super::reuse::ReuseCounts::once).collect();
+    let once: Vec<_> = count(desk, &apps)?.iter().map(super::reuse::ReuseCounts::once).collect();
     let about = format!(
         "Hits of loads and stores in the L1 of `fermi` with `li2015-clocks`, in percent of both; a load that finds its line on the way is no hit.\n\
          Requests of lines that an SM asks for once in a launch, in percent of all, whatever the cache. {KERNELS}"

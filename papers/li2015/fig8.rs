@@ -52,7 +52,7 @@ impl RelativeIpcs<'_> {
             ComparisonRow::factor("Decoupled, mean", decoupled, 1.303, 1.0),
             ComparisonRow::factor("Decoupled, most", most, 1.568, 1.0).explain_failure(|| self.beside_past(most)),
             ComparisonRow::factor("Decoupled with dueling, mean", self.mean(Scheme::Dueling), 1.303, 1.0)
-                .explain_failure(|| self.duelled()),
+                .explain_failure(|| self.list_wrong_duels()),
             ComparisonRow::factor("MRPB, mean", self.mean(Scheme::Mrpb), 1.192, 1.0),
             ComparisonRow::sign("Decoupled over MRPB, mean", decoupled / self.mean(Scheme::Mrpb), 1.11, Effect::RATIO)
                 .mark_no_evidence("it follows from the two means above"),
@@ -92,7 +92,7 @@ impl RelativeIpcs<'_> {
     }
 
     /// Lists the applications in which dueling does not choose the better design.
-    fn duelled(&self) -> String {
+    fn list_wrong_duels(&self) -> String {
         let all = self.schemes.apps.iter().map(|app| {
             let [alone, dueling] = [Scheme::Decoupled, Scheme::Dueling].map(|scheme| self.of(app.name, scheme));
             (app.name, alone, dueling)

@@ -2,7 +2,7 @@
 //! insensitive to it.
 
 use super::schemes::{COLD, Scheme, Schemes, common_distance, hits, ipc, most_hits};
-use super::{Kind, RELATIVE_IPC, apps, measured};
+use super::{Kind, RELATIVE_IPC, apps, measure};
 use crate::chart::Chart;
 use crate::judge::{Class, ComparisonRow, Effect};
 use crate::page::Page;
@@ -16,10 +16,10 @@ const BEST: &str = "the text has the best of all distances for each workload: up
 pub(in super::super) fn fig9(desk: &Session) -> Result<Page, FigureError> {
     let schemes = Schemes::measure(desk, &[Kind::Friendly])?;
     let insensitive = apps(&[Kind::Insensitive]);
-    let done = measured(desk, &insensitive, &[(vec![], vec![]), (vec!["decoupled-dueling"], vec![])])?;
+    let done = measure(desk, &insensitive, &[(vec![], vec![]), (vec!["decoupled-dueling"], vec![])])?;
     let dueling: Vec<_> = done.iter().map(|runs| ipc(&runs[1]) / ipc(&runs[0])).collect();
-    let mut rows = compared(&schemes, common_distance(desk)?);
-    rows.extend(duelled(&schemes, &dueling));
+    let mut rows = compare_losses(&schemes, common_distance(desk)?);
+    rows.extend(check_dueling(&schemes, &dueling));
     let about = format!("IPC in parts of the baseline's. {}", schemes.text());
     let title = "li2015, Figure 9: the friendly applications";
     let mut page = Page::with_comparison("li2015/fig9", desk.is_quick, title, &about, rows);
@@ -39,7 +39,7 @@ fn worst(schemes: &Schemes, scheme: Scheme) -> f64 {
 
 /// Compares the losses of the other schemes. `common` is the best single distance for the unfriendly
 /// applications.
-fn compared(schemes: &Schemes, common: u32) -> Vec<ComparisonRow> {
+fn compare_losses(schemes: &Schemes, common: u32) -> Vec<ComparisonRow> {
     let otherwise = || {
         let worst = |found: Option<(f64, &str, u32)>| {
             found.map_or_else(String::new, |(ipc, app, distance)| format!("{ipc:.2} ({app} at {distance})"))
@@ -56,14 +56,14 @@ fn compared(schemes: &Schemes, common: u32) -> Vec<ComparisonRow> {
         if scheme == Scheme::Pdp {
             row.explain_failure(otherwise)
         } else {
-            row.explain_failure(|| kept(schemes, scheme))
+            row.explain_failure(|| describe_kept(schemes, scheme))
         }
     };
     [(Scheme::Ball, 0.23), (Scheme::Mrpb, 0.81), (Scheme::Pdp, 0.70)].map(row).into()
 }
 
 /// Describes the remaining hits with a scheme, and the applications whose IPC falls.
-fn kept(schemes: &Schemes, scheme: Scheme) -> String {
+fn describe_kept(schemes: &Schemes, scheme: Scheme) -> String {
     let [plain, left] = [Scheme::Plain, scheme].map(|scheme| schemes.values(scheme, hits));
     let all = schemes.apps.iter().zip(plain.iter().zip(left));
     let texts = all.map(|(app, (plain, left))| format!("{} {plain:.1} to {left:.1} %", app.name));
@@ -75,7 +75,7 @@ fn kept(schemes: &Schemes, scheme: Scheme) -> String {
 
 /// Checks the losses with dueling, including those of the insensitive applications, whose relative IPC is
 /// given.
-fn duelled(schemes: &Schemes, insensitive: &[f64]) -> [ComparisonRow; 2] {
+fn check_dueling(schemes: &Schemes, insensitive: &[f64]) -> [ComparisonRow; 2] {
     let lost = 1.0 - worst(schemes, Scheme::Dueling);
     let farthest = insensitive.iter().map(|ratio| (ratio - 1.0).abs()).fold(0.0, f64::max);
     let row = |what: &str, part: f64, published: &str| {

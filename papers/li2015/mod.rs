@@ -175,7 +175,7 @@ const BELOW_ONE: Effect = Effect { neutral: 0.0, none: 1.0 };
 const WARP: u32 = 32;
 
 /// Measures each application on each machine, given by its designs and settings.
-fn measured(
+fn measure(
     desk: &Session,
     apps: &[&App],
     machines: &[(Vec<&str>, Vec<&str>)],

@@ -39,7 +39,7 @@ impl ReuseCounts {
 }
 
 /// Counts references and reuse distances of applications on the untimed model.
-pub(super) fn counted(desk: &Session, apps: &[&App]) -> Result<Vec<ReuseCounts>, FigureError> {
+pub(super) fn count(desk: &Session, apps: &[&App]) -> Result<Vec<ReuseCounts>, FigureError> {
     let points: Vec<_> = apps.iter().map(|app| Point::new(&app.launch(desk), MACHINE, &[DESIGN], &[])).collect();
     desk.runner.measure("reuse", &points, &|launch: &Path,
                                             resolved: &ResolvedMachine|
@@ -81,7 +81,7 @@ fn nodes(desk: &Session, counted: &ReuseCounts) -> Result<String, Report> {
 
 pub(in super::super) fn fig3(desk: &Session) -> Result<Page, FigureError> {
     let apps = apps(&[Kind::Unfriendly]);
-    let counted = counted(desk, &apps)?;
+    let counted = count(desk, &apps)?;
     let nodes = nodes(desk, &counted[index_of(&apps, "BH")])?;
     let row = |(app, counted): (&&App, &ReuseCounts)| {
         let is_stated_often = matches!(app.name, "PTF" | "SSSP");
@@ -127,7 +127,7 @@ pub(super) fn class_of(distance: usize) -> usize {
 
 pub(in super::super) fn fig4(desk: &Session) -> Result<Page, FigureError> {
     let apps = apps(&[Kind::Unfriendly]);
-    let counted = counted(desk, &apps)?;
+    let counted = count(desk, &apps)?;
     let beyond = |counted: &ReuseCounts, distance: usize| -> f64 {
         percentages(counted.distances)[class_of(distance)..].iter().sum()
     };

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{App, KERNELS, Kind, apps, mean_of, measured, relative_sheet};
+use super::{App, KERNELS, Kind, apps, mean_of, measure, relative_sheet};
 use crate::runs::RunResult;
 use crate::sheet::Table;
 use crate::{FigureError, Session, index_of};
@@ -83,11 +83,11 @@ impl Schemes {
             (vec!["decoupled"], vec![FIRST_COUNTS]),
             (vec!["decoupled-dueling"], vec![]),
         ];
-        let fixed = measured(desk, &apps, &machines)?;
+        let fixed = measure(desk, &apps, &machines)?;
         let threshold = best_threshold(desk)?;
         let set = format!("l1.bypass.threshold={threshold}");
-        let profiled = measured(desk, &apps, &[(vec!["profiled"], vec![set.as_str()])])?;
-        let tried = searched(desk, &apps)?;
+        let profiled = measure(desk, &apps, &[(vec!["profiled"], vec![set.as_str()])])?;
+        let tried = search(desk, &apps)?;
         let distances: Vec<_> = tried.iter().map(|tried| best_distance(&ipcs(tried))).collect();
         let runs = fixed.into_iter().zip(profiled).zip(&tried).zip(&distances);
         let runs = runs.map(|(((fixed, profiled), tried), distance)| {
@@ -181,7 +181,11 @@ pub(super) fn ipc(run: &RunResult) -> f64 {
 }
 
 /// Measures applications with `pdp` at the given distances for each application.
-fn protected(desk: &Session, apps: &[&App], wanted: &[Vec<u32>]) -> Result<Vec<BTreeMap<u32, RunResult>>, FigureError> {
+fn measure_protected(
+    desk: &Session,
+    apps: &[&App],
+    wanted: &[Vec<u32>],
+) -> Result<Vec<BTreeMap<u32, RunResult>>, FigureError> {
     let point =
         |app: &App, distance: &u32| app.point(desk, &["pdp"], &[format!("l1.bypass.distance={distance}").as_str()]);
     let asked = || apps.iter().zip(wanted);
@@ -191,11 +195,11 @@ fn protected(desk: &Session, apps: &[&App], wanted: &[Vec<u32>]) -> Result<Vec<B
 }
 
 /// Measures applications with `pdp` at all distances that the search for the best one tries.
-fn searched(desk: &Session, apps: &[&App]) -> Result<Vec<BTreeMap<u32, RunResult>>, FigureError> {
+fn search(desk: &Session, apps: &[&App]) -> Result<Vec<BTreeMap<u32, RunResult>>, FigureError> {
     let mut tried = vec![BTreeMap::new(); apps.len()];
     let mut wanted = vec![DISTANCES.to_vec(); apps.len()];
     while wanted.iter().any(|wanted| !wanted.is_empty()) {
-        for (tried, more) in tried.iter_mut().zip(protected(desk, apps, &wanted)?) {
+        for (tried, more) in tried.iter_mut().zip(measure_protected(desk, apps, &wanted)?) {
             tried.extend(more);
         }
         wanted = tried.iter().map(|tried| halfway(&ipcs(tried))).collect();
@@ -208,10 +212,9 @@ fn searched(desk: &Session, apps: &[&App]) -> Result<Vec<BTreeMap<u32, RunResult
 fn share_found(desk: &Session, apps: &[&App]) -> Result<f64, FigureError> {
     let small: Vec<_> = apps.iter().map(|app| App { size: "small", ..**app }).collect();
     let small: Vec<_> = small.iter().collect();
-    let all = protected(desk, &small, &vec![(1..=MAX_DISTANCE).collect(); small.len()])?;
+    let all = measure_protected(desk, &small, &vec![(1..=MAX_DISTANCE).collect(); small.len()])?;
     let best = |tried: &BTreeMap<u32, RunResult>| tried.values().map(ipc).fold(0.0, f64::max);
-    let shares =
-        searched(desk, &small)?.iter().zip(&all).map(|(found, all)| best(found) / best(all)).collect::<Vec<_>>();
+    let shares = search(desk, &small)?.iter().zip(&all).map(|(found, all)| best(found) / best(all)).collect::<Vec<_>>();
     Ok(shares.into_iter().fold(1.0, f64::min))
 }
 
@@ -233,7 +236,7 @@ pub(super) fn most_hits(tried: &BTreeMap<u32, RunResult>) -> u32 {
 /// Returns the distance of [`DISTANCES`] with the highest mean IPC over the unfriendly applications.
 pub(super) fn common_distance(desk: &Session) -> Result<u32, FigureError> {
     let apps = apps(&[Kind::Unfriendly]);
-    let done = protected(desk, &apps, &vec![DISTANCES.to_vec(); apps.len()])?;
+    let done = measure_protected(desk, &apps, &vec![DISTANCES.to_vec(); apps.len()])?;
     let mean = |distance: &u32| {
         let ipcs: Vec<_> = done.iter().map(|tried| ipc(&tried[distance])).collect();
         mean_of(Kind::Unfriendly, &apps, &ipcs)
@@ -263,7 +266,7 @@ fn best_threshold(desk: &Session) -> Result<u32, FigureError> {
     let apps = apps(&[Kind::Unfriendly]);
     let sets = THRESHOLDS.map(|threshold| format!("l1.bypass.threshold={threshold}"));
     let machines: Vec<_> = sets.iter().map(|set| (vec!["profiled"], vec![set.as_str()])).collect();
-    let done = measured(desk, &apps, &machines)?;
+    let done = measure(desk, &apps, &machines)?;
     let mean = |at: usize| {
         let ipcs: Vec<_> = done.iter().map(|runs| ipc(&runs[at])).collect();
         mean_of(Kind::Unfriendly, &apps, &ipcs)

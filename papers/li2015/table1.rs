@@ -1,7 +1,7 @@
 //! li2015 Table 1: IPC with all loads bypassing the L1, relative to that with no bypassing.
 
 use super::schemes::of_l1s;
-use super::{APPS, App, KERNELS, Kind, RELATIVE_IPC, mean_of, measured};
+use super::{APPS, App, KERNELS, Kind, RELATIVE_IPC, mean_of, measure};
 use crate::chart::Chart;
 use crate::judge::{ComparisonRow, Effect, geometric_mean};
 use crate::page::Page;
@@ -14,7 +14,7 @@ pub(in super::super) fn table1(desk: &Session) -> Result<Page, FigureError> {
     let apps: Vec<&App> = APPS.iter().collect();
     let past = vec!["bypass-all"];
     let machines = [(vec![], vec![]), (past.clone(), vec![]), (past, vec!["l1.bypass_sectors=0"])];
-    let done = measured(desk, &apps, &machines)?;
+    let done = measure(desk, &apps, &machines)?;
     let [ratios, whole] = [1, 2].map(|machine: usize| -> Vec<f64> {
         done.iter().map(|runs| runs[machine].counters.ipc() / runs[0].counters.ipc()).collect()
     });

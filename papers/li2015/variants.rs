@@ -2,7 +2,7 @@
 //! and schedulers.
 
 use super::schemes::{FIRST_COUNTS, hits};
-use super::{App, KERNELS, Kind, RELATIVE_IPC, apps, mean_of, measured, relative_sheet, walk};
+use super::{App, KERNELS, Kind, RELATIVE_IPC, apps, mean_of, measure, relative_sheet, walk};
 use crate::chart::Chart;
 use crate::judge::{Class, ComparisonRow, Effect, number};
 use crate::page::Page;
@@ -26,7 +26,7 @@ impl VariantResults {
         let apps = apps(&[Kind::Unfriendly]);
         let machines: Vec<_> =
             variants.iter().map(|Variant(_, designs, sets)| (designs.to_vec(), sets.to_vec())).collect();
-        let done = measured(desk, &apps, &machines)?;
+        let done = measure(desk, &apps, &machines)?;
         Ok(Self { apps, names: variants.iter().map(|Variant(name, ..)| *name).collect(), done })
     }
 
@@ -271,7 +271,7 @@ pub(in super::super) fn fig14(desk: &Session) -> Result<Page, FigureError> {
     let sizes = ["16 KB", "32 KB", "64 KB", "128 KB"];
     let gains = [0, 1, 2, 3].map(|size| (sizes[size], measured.mean(2 * size + 1, 2 * size)));
     let mut rows: Vec<_> = gains
-        .map(|(size, gain)| gained(&format!("at {size}"), gain).explain_failure(|| of_walks(&measured, nodes)))
+        .map(|(size, gain)| check_gain(&format!("at {size}"), gain).explain_failure(|| of_walks(&measured, nodes)))
         .into();
     rows.push(ComparisonRow::ordering("gain of the decoupled L1, mean", &gains));
     let [small, large] = [measured.mean(1, 0), measured.mean(6, 0)];
@@ -301,7 +301,7 @@ pub(in super::super) fn fig15(desk: &Session) -> Result<Page, FigureError> {
     let mut rows: Vec<_> = [(0, "LRR"), (2, "2LEVEL")].map(plain).into();
     rows.extend(
         [(0, "LRR"), (2, "2LEVEL"), (gto, "GTO")]
-            .map(|(at, name)| gained(&format!("under {name}"), measured.mean(at + 1, at))),
+            .map(|(at, name)| check_gain(&format!("under {name}"), measured.mean(at + 1, at))),
     );
     let title = "li2015, Figure 15: schedulers";
     let mut page = Page::with_comparison("li2015/fig15", desk.is_quick, title, &about, rows);
@@ -310,7 +310,7 @@ pub(in super::super) fn fig15(desk: &Session) -> Result<Page, FigureError> {
 }
 
 /// Checks that the decoupled L1 gains over the plain one; the paper states no amount.
-fn gained(place: &str, ours: f64) -> ComparisonRow {
+fn check_gain(place: &str, ours: f64) -> ComparisonRow {
     let least = Effect::RATIO.neutral + Effect::RATIO.none;
     let published = format!("a gain, here at least {least:.2}");
     ComparisonRow::claim(Class::Sign, &format!("gain {place}, mean"), &number(ours), &published, ours >= least)

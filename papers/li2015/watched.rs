@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::reuse::{FAR, class_of, classes, percentages};
 use super::schemes::of_l1s;
 use super::schemes::{FIRST_COUNTS, Scheme, Schemes};
-use super::{KERNELS, Kind, apps, measured, sheet};
+use super::{KERNELS, Kind, apps, measure, sheet};
 use crate::chart::Chart;
 use crate::judge::{ComparisonRow, mean};
 use crate::page::Page;
@@ -28,7 +28,7 @@ struct LoadStatistics {
 }
 
 /// Runs points with the golden models as checkers, which collect the statistics.
-fn watched(desk: &Session, points: &[Point]) -> Result<Vec<LoadStatistics>, FigureError> {
+fn run_watched(desk: &Session, points: &[Point]) -> Result<Vec<LoadStatistics>, FigureError> {
     let options = RunOptions { check: true, ..RunOptions::default() };
     desk.runner.measure("watched", points, &|launch: &Path, resolved: &ResolvedMachine| {
         let report = run(launch, &resolved.config, &options, &mut |_| {})?;
@@ -55,7 +55,7 @@ pub(in super::super) fn fig11(desk: &Session) -> Result<Page, FigureError> {
     ];
     let names = machines.map(|(name, ..)| name);
     let points: Vec<_> = machines.iter().map(|(_, designs, sets)| ptf.point(desk, designs, sets)).collect();
-    let found = watched(desk, &points)?;
+    let found = run_watched(desk, &points)?;
     // Percentages refer to the reuses of the plain L1, so reuses of bypassing loads are missing.
     let all: u64 = found[0].distances.iter().sum();
     let of_all: Vec<_> = found.iter().map(|run| run.distances.map(|count| 100.0 * ratio(count, all))).collect();
@@ -94,18 +94,18 @@ pub(in super::super) fn fig11(desk: &Session) -> Result<Page, FigureError> {
 }
 
 /// Returns the cycles in which the oldest request in the memory pipeline was stalled by a reservation fail.
-fn refused(run: &RunResult) -> u64 {
+fn refused_cycles(run: &RunResult) -> u64 {
     of_l1s(run, |unit| unit.fails.iter().sum())
 }
 
-fn missed(run: &RunResult) -> u64 {
+fn count_misses(run: &RunResult) -> u64 {
     of_l1s(run, |unit| unit.misses)
 }
 
 /// Returns the stalled cycles, in percent of the cycles of the SMs that execute loads.
-fn stalled(run: &RunResult) -> f64 {
+fn stalled_percent(run: &RunResult) -> f64 {
     let loading = run.counters.l1.iter().filter(|unit| unit.accesses > 0).count() as u64;
-    100.0 * ratio(refused(run), loading * run.counters.cycles)
+    100.0 * ratio(refused_cycles(run), loading * run.counters.cycles)
 }
 
 /// Returns the change from `base` to `ours` in percent.
@@ -117,8 +117,8 @@ fn change(ours: u64, base: u64) -> f64 {
 /// cycles, and misses.
 fn changes(runs: &[Vec<RunResult>], watched: &[LoadStatistics], machine: usize) -> [Vec<f64>; 3] {
     let lines = watched.chunks(MACHINES).map(|of| change(of[machine].lines, of[0].lines)).collect();
-    let [fails, misses] =
-        [refused, missed].map(|count| runs.iter().map(|of| change(count(&of[machine]), count(&of[0]))).collect());
+    let [fails, misses] = [refused_cycles, count_misses]
+        .map(|count| runs.iter().map(|of| change(count(&of[machine]), count(&of[0]))).collect());
     [lines, fails, misses]
 }
 
@@ -129,12 +129,12 @@ pub(in super::super) fn contention(desk: &Session) -> Result<Page, FigureError> 
     let apps = apps(&[Kind::Unfriendly]);
     let machines: [_; MACHINES] =
         [(vec![], vec![]), (vec!["decoupled"], vec![]), (vec!["decoupled"], vec![FIRST_COUNTS])];
-    let runs = measured(desk, &apps, &machines)?;
+    let runs = measure(desk, &apps, &machines)?;
     let points: Vec<_> =
         apps.iter().flat_map(|app| machines.iter().map(|(designs, sets)| app.point(desk, designs, sets))).collect();
-    let watched = watched(desk, &points)?;
+    let watched = run_watched(desk, &points)?;
     let first @ [lines, fails, misses] = &changes(&runs, &watched, 1);
-    let stalls = [0, 1].map(|machine: usize| runs.iter().map(|of| stalled(&of[machine])).collect::<Vec<_>>());
+    let stalls = [0, 1].map(|machine: usize| runs.iter().map(|of| stalled_percent(&of[machine])).collect::<Vec<_>>());
     let average = |values: &[f64]| mean(values).unwrap_or(f64::NAN);
     let rows = vec![
         ComparisonRow::factor("footprint, mean change in %", average(lines), -63.4, 0.0),

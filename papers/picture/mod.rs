@@ -153,10 +153,10 @@ impl Picture {
     }
 
     pub(crate) fn rect(&mut self, from: Point, to: Point, colour: RGBColor) {
-        self.hatched(from, to, colour, None);
+        self.draw_hatched(from, to, colour, None);
     }
 
-    pub(crate) fn hatched(&mut self, from: Point, to: Point, colour: RGBColor, hatch: Option<Hatch>) {
+    pub(crate) fn draw_hatched(&mut self, from: Point, to: Point, colour: RGBColor, hatch: Option<Hatch>) {
         self.shapes.push(Shape::Rect { from, to, colour, hatch });
     }
 
@@ -258,7 +258,7 @@ pub(crate) mod tests {
     pub(crate) fn picture() -> Picture {
         let mut picture = Picture::new((237.6, 144.0));
         let hatch = Some(Hatch { lines: RISING, is_white: true });
-        picture.hatched((10.0, 20.0), (20.0, 40.0), BLACK, hatch);
+        picture.draw_hatched((10.0, 20.0), (20.0, 40.0), BLACK, hatch);
         picture.line(&[(0.0, 0.0), (9.0, 9.0)], 1.0, BLACK);
         picture.polygon(&[(30.0, 30.0), (40.0, 30.0), (30.0, 40.0)], BLACK);
         picture.circle((50.0, 50.0), 5.0, BLACK);

@@ -56,7 +56,7 @@ impl Table {
     }
 
     /// Returns a number that the table must contain.
-    fn stated(&self, row: &StringRecord, column: &str) -> Result<f64, Report> {
+    fn require(&self, row: &StringRecord, column: &str) -> Result<f64, Report> {
         self.number(row, column)?.ok_or_else(|| miette!("no `{column}` in a row of a table of `machines/silicon/data`"))
     }
 
@@ -85,7 +85,7 @@ const UNPROFILED: [&str; 7] = ["gaussian", "gramschmidt", "lud", "myocyte", "nw"
 ///
 /// # Errors
 /// If a table is missing or lacks an expected column.
-pub(super) fn measured(folder: &Path) -> Result<BTreeMap<String, GpuMeasurement>, Report> {
+pub(super) fn read_measurements(folder: &Path) -> Result<BTreeMap<String, GpuMeasurement>, Report> {
     let path = folder.join("floor.json");
     let floor = read_text(&path).into_diagnostic().wrap_err_with(|| path.display().to_string())?;
     let floor = serde_json::from_str::<BTreeMap<String, f64>>(&floor).into_diagnostic().wrap_err("floor.json")?;
@@ -97,7 +97,7 @@ pub(super) fn measured(folder: &Path) -> Result<BTreeMap<String, GpuMeasurement>
     for row in &launches.rows {
         let file = launches.text(row, "file")?;
         let kernel = launches.text(row, "kernel")?;
-        let megahertz = launches.stated(row, "sm_clock_MHz")?;
+        let megahertz = launches.require(row, "sm_clock_MHz")?;
         let counters = if UNPROFILED.contains(&file) { None } else { profiled_rows.next() };
         let found = files.entry(file.to_owned()).or_default();
         found.launches += 1;
@@ -116,7 +116,7 @@ pub(super) fn measured(folder: &Path) -> Result<BTreeMap<String, GpuMeasurement>
             return Err(miette!("launch `{kernel}` of suite.csv is `{name}` in ncu.csv"));
         }
         let counted = found.counted.get_or_insert_default();
-        let count = |column: &str| profiled.stated(counters, column);
+        let count = |column: &str| profiled.require(counters, column);
         counted.l1[0] += count("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum")?;
         counted.l1[1] += count("l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum")?;
         // Stores are assumed to hit in the L2, so subtracting them from lookups and hits leaves the loads.
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn what_an_h100_left_is_read_launch_by_launch() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../machines/silicon/data/h100-sxm");
-        let files = measured(&folder).unwrap();
+        let files = read_measurements(&folder).unwrap();
         assert_eq!(files.len(), 64);
         assert!(files.values().all(|file| file.cycles.is_finite() && file.cycles > 0.0));
         let vadd = &files["vadd"];

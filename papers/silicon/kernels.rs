@@ -7,7 +7,7 @@ use rtl::l2::L2Stats;
 use warpsieve::run::Counters;
 use warpsieve::text::format_thousands;
 
-use super::gpu::{GpuMeasurement, ProfilerCounters, measured};
+use super::gpu::{GpuMeasurement, ProfilerCounters, read_measurements};
 use crate::apart::Deviation;
 use crate::judge::mean;
 use crate::page::{Drawing, Page};
@@ -69,7 +69,7 @@ fn percent([all, had]: [f64; 2]) -> Option<f64> {
 
 pub(super) fn draw(desk: &Session) -> Result<Page, FigureError> {
     let folder = desk.kernels.join("../machines/silicon/data").join(GPU);
-    let mut gpu: Vec<(String, GpuMeasurement)> = measured(&folder)?.into_iter().collect();
+    let mut gpu: Vec<(String, GpuMeasurement)> = read_measurements(&folder)?.into_iter().collect();
     gpu.retain(|(name, _)| !name.starts_with(TENSOR));
     if desk.is_quick {
         gpu.sort_by(|(_, one), (_, other)| one.cycles.total_cmp(&other.cycles));

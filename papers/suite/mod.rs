@@ -79,7 +79,7 @@ pub(super) fn suite(desk: &Session) -> Result<Page, FigureError> {
     let jobs = jobs(desk, &references)?;
     let point = |job: &Job<'_>| Point::new(&job.path, "fermi", &[], &[]);
     let points: Vec<_> = jobs.iter().map(point).collect();
-    let untimed = desk.runner.measure("untimed", &points, &untimed)?;
+    let untimed = desk.runner.measure("untimed", &points, &run_untimed)?;
     let points: Vec<_> = jobs.iter().filter(|job| job.is_clocked).map(point).collect();
     let mut clocked = desk.runner.run_clocked(&points)?.into_iter();
     let mut rows = Vec::new();
@@ -115,7 +115,7 @@ fn jobs<'a>(desk: &Session, references: &'a [Reference]) -> Result<Vec<Job<'a>>,
     Ok(jobs)
 }
 
-fn untimed(launch: &Path, resolved: &ResolvedMachine) -> Result<UntimedResults, RunFailure> {
+fn run_untimed(launch: &Path, resolved: &ResolvedMachine) -> Result<UntimedResults, RunFailure> {
     let mut all = Profile::default();
     let mut loads = Load::default();
     for kernel in profile(launch, None, &resolved.config)? {

@@ -69,14 +69,14 @@ impl Design {
 }
 
 /// Returns the designs that compose with both machines.
-pub(super) fn composed() -> Vec<&'static Design> {
+pub(super) fn find_composing() -> Vec<&'static Design> {
     let taken = |design: &&Design| [VOLTA, FERMI].iter().all(|machine| refusal(machine, design.parts).is_none());
     DESIGNS.iter().filter(taken).collect()
 }
 
 /// Returns the designs that [`VOLTA`] refuses, each with the reason. The candidates are all existing designs
 /// and the combinations of [`DESIGNS`].
-pub(super) fn refused() -> Vec<(String, String)> {
+pub(super) fn find_refused() -> Vec<(String, String)> {
     let alone = designs().iter().map(|design| (design.name.to_owned(), refusal(VOLTA, &[design.name])));
     let together = DESIGNS.iter().filter(|design| design.parts.len() > 1);
     let together = together.map(|design| (design.name.to_owned(), refusal(VOLTA, design.parts)));
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn every_design_of_a_paper_that_is_compared_composes_on_both_machines() {
-        let composed: Vec<_> = composed().iter().map(|design| design.name).collect();
+        let composed: Vec<_> = find_composing().iter().map(|design| design.name).collect();
         let of_papers = DESIGNS.iter().filter(|design| !design.paper.is_empty());
         of_papers.for_each(|design| assert!(composed.contains(&design.name), "{}", design.name));
     }
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_design_that_is_refused_says_why() {
-        let refused = refused();
+        let refused = find_refused();
         let why = &refused.iter().find(|(name, _)| name == "fetch-on-write").unwrap().1;
         assert!(why.starts_with("l2.flow.fetch is sectors, expected line"), "{why}");
         assert!(!refused.iter().any(|(name, _)| name == "pric"), "{refused:?}");

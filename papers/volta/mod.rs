@@ -35,7 +35,7 @@ struct Runs {
 
 fn volta(desk: &Session) -> Result<Page, FigureError> {
     let (kernels, left_out) = size::kernels(&desk.kernels, desk.is_quick)?;
-    let designs = design::composed();
+    let designs = design::find_composing();
     let mut points = Vec::new();
     for design in &designs {
         for machine in [VOLTA, FERMI] {

@@ -3,7 +3,7 @@
 use ::area::Technology;
 use miette::{IntoDiagnostic, Report};
 
-use super::design::{BASELINE, FRC, ONE_LOOKUP, TAGS, TRANSIENT, refused};
+use super::design::{BASELINE, FRC, ONE_LOOKUP, TAGS, TRANSIENT, find_refused};
 use super::size::{Kernel, SIZE};
 use super::verdict::{KEPT, PAYS, Verdict};
 use super::{FERMI, Runs, VOLTA};
@@ -47,7 +47,7 @@ impl Runs {
 }
 
 impl PageResults {
-    fn named(&self, name: &str) -> Option<&Runs> {
+    fn find_runs(&self, name: &str) -> Option<&Runs> {
         self.runs.iter().find(|runs| runs.design.name == name)
     }
 
@@ -145,7 +145,7 @@ fn evidence(page: &mut Page, found: &PageResults) {
          a design: {} of {}. No evidence, and in no mean below: {}.",
         counted.len(),
         found.kernels.len(),
-        listed(&others)
+        join_names(&others)
     ));
     let base = &found.runs[0];
     let rows = found.kernels.iter().enumerate().map(|(at, kernel)| {
@@ -160,7 +160,7 @@ fn evidence(page: &mut Page, found: &PageResults) {
     page.table(&head, rows.collect(), 1);
 }
 
-fn listed(names: &[impl AsRef<str>]) -> String {
+fn join_names(names: &[impl AsRef<str>]) -> String {
     if names.is_empty() {
         return "none".to_owned();
     }
@@ -193,7 +193,7 @@ fn answer(found: &PageResults) -> String {
     text.push_str(&format!(
         "Without a design the L1s of `{FERMI}` answer {old:.1} % of the loads of a kernel, those of `{VOLTA}` {new:.1} %.\n"
     ));
-    if let (Some(frc), Some(transient)) = (found.named(FRC), found.named(TRANSIENT)) {
+    if let (Some(frc), Some(transient)) = (found.find_runs(FRC), found.find_runs(TRANSIENT)) {
         let over = |on| geometric(&counted::speedups(&found.evidence(frc.on(on)), &found.evidence(transient.on(on))));
         text.push_str(&format!(
             "candel2018 compares its `{FRC}` with an L2 whose lines leave from their ways (`{TRANSIENT}`): {:.3} on `{FERMI}`, {:.3} on `{VOLTA}`. Neither of the\n\
@@ -256,10 +256,10 @@ fn answers(page: &mut Page, found: &PageResults) {
         lookups(&found.runs[0]),
         compared.iter().filter(|runs| lookups(runs) == 1).map(|runs| runs.design.name).collect(),
     );
-    if let (Some(one), false) = (found.named(ONE_LOOKUP), single.is_empty()) {
+    if let (Some(one), false) = (found.find_runs(ONE_LOOKUP), single.is_empty()) {
         page.text(&format!(
             "The L1 of `{VOLTA}` serves up to {most} lines of a load in a cycle. {} take one (`l1.lookups = 1`), which alone makes {:.3} of the speed.",
-            listed(&single),
+            join_names(&single),
             found.speedup(one, Volta)
         ));
     }
@@ -324,7 +324,7 @@ fn kernels(page: &mut Page, found: &PageResults) {
     let drawn = compared.iter().filter(|runs| DRAWN.contains(&runs.design.name));
     let series = drawn.map(|runs| Series::new(runs.design.name, found.speedups(runs, Volta))).collect();
     let chart = Chart::relative("Speed-up on volta", "speed-up over no design").logarithmic();
-    page.chart("-kernels", &Chart { groups, series, ..chart }.with_mean().sorted());
+    page.chart("-kernels", &Chart { groups, series, ..chart }.with_mean().sort_groups());
 }
 
 /// Adds the section on hit rates, DRAM traffic and energy.
@@ -373,7 +373,7 @@ fn area(page: &mut Page, found: &PageResults) -> Result<(), Report> {
 
 /// Lists the designs that the machine refuses.
 fn refusals(page: &mut Page) {
-    let refused = refused();
+    let refused = find_refused();
     page.text("## What it refuses");
     if refused.is_empty() {
         page.text(&format!("`{VOLTA}` takes every design there is."));
@@ -408,7 +408,7 @@ mod tests {
     use super::super::design::DESIGNS;
     use super::*;
 
-    fn measured(cycles: u64) -> RunMetrics {
+    fn run_of(cycles: u64) -> RunMetrics {
         let (dynamic_pj, leakage_pj) = (cycles as f64, 0.0);
         let (l1_evictions, l2_evictions) = (9, 7);
         RunMetrics {
@@ -427,7 +427,7 @@ mod tests {
     fn found(of: &[(&str, [u64; 2], [u64; 2])]) -> PageResults {
         let runs = of.iter().map(|(name, fermi, volta)| {
             let design = DESIGNS.iter().find(|design| design.name == *name).unwrap();
-            Runs { design, volta: volta.map(measured).into(), fermi: fermi.map(measured).into() }
+            Runs { design, volta: volta.map(run_of).into(), fermi: fermi.map(run_of).into() }
         });
         let kernel = |name: &str| Kernel { name: name.to_owned(), path: PathBuf::new() };
         let kernels = ["vadd", "syrk"].map(kernel).into();

@@ -40,7 +40,7 @@ pub(in super::super) fn efficiency(desk: &Session) -> Result<Page, FigureError> 
     let bar = progress_bar(desk.is_quiet, BENCHMARKS.len());
     // Benchmarks run one at a time because CPU time is measured for the whole process.
     let one = |benchmark| {
-        let found = optimised(desk, benchmark);
+        let found = optimize(desk, benchmark);
         bar.inc(1);
         found
     };
@@ -49,7 +49,7 @@ pub(in super::super) fn efficiency(desk: &Session) -> Result<Page, FigureError> 
     draw(desk.is_quick, &found)
 }
 
-fn optimised(desk: &Session, benchmark: &'static Benchmark) -> Result<OptimizationResult, Report> {
+fn optimize(desk: &Session, benchmark: &'static Benchmark) -> Result<OptimizationResult, Report> {
     let point = benchmark.point(desk, &SIZES[0]);
     let resolved = ResolvedMachine::new(&point.request)?;
     let stopwatch = Stopwatch::start();

@@ -127,11 +127,11 @@ pub fn implement(input: &DeriveInput) -> Result<TokenStream> {
         subtracts.push(combine(field, &quote!(-=), &quote!(subtract)));
         if !of.is_skipped {
             let list = if matches!(held(&field.ty), Holds::Count) { &mut counts } else { &mut groups };
-            list.push(listed(field, &of)?);
+            list.push(list_field(field, &of)?);
         }
     }
     let sums = sums.iter().map(|(key, about, value)| {
-        let parts = summed(value);
+        let parts = sum_fields(value);
         quote! { to.counter(&::rtl::kernel::Key::new(#key, #about), ::rtl::kernel::Value::Count(#parts)); }
     });
     let (name, has) = (&input.ident, has.map_or_else(|| quote!(()), |ty| quote!(#ty)));
@@ -155,10 +155,10 @@ pub fn implement(input: &DeriveInput) -> Result<TokenStream> {
 }
 
 /// Returns a sum of fields with `self.` added to each field name.
-fn summed(value: &Expr) -> TokenStream {
+fn sum_fields(value: &Expr) -> TokenStream {
     match value {
         Expr::Binary(binary) => {
-            let (left, operator, right) = (summed(&binary.left), &binary.op, summed(&binary.right));
+            let (left, operator, right) = (sum_fields(&binary.left), &binary.op, sum_fields(&binary.right));
             quote!(#left #operator #right)
         }
         other => quote!(self.#other),
@@ -178,7 +178,7 @@ fn combine(field: &Field, operator: &TokenStream, method: &TokenStream) -> Token
 }
 
 /// Returns code that lists a field.
-fn listed(field: &Field, of: &OfField) -> Result<TokenStream> {
+fn list_field(field: &Field, of: &OfField) -> Result<TokenStream> {
     let name = field.ident.as_ref().ok_or_else(|| Error::new(field.span(), "a counter needs a name"))?;
     let about = about(&field.attrs, field.span())?;
     let key = of.key.clone().unwrap_or_else(|| name.to_string());

@@ -102,14 +102,14 @@ fn lanes(array: &TokenStream, element: &Type) -> TokenStream {
 }
 
 /// Returns code that lists the value of a field under a name.
-fn named(name: &str, value: &TokenStream, ty: &Type, form: &Form) -> TokenStream {
+fn list_named(name: &str, value: &TokenStream, ty: &Type, form: &Form) -> TokenStream {
     match (form, ty) {
         (Form::Sized(width), Type::Array(array)) => {
             let lanes = lanes(value, &array.elem);
             quote!(to.sized_lanes(#name, #lanes, #width))
         }
-        (Form::Sized(width), ty) if is(ty, "u64") => quote!(to.sized(#name, #value, #width)),
-        (Form::Sized(width), _) => quote!(to.sized(#name, u64::from(#value), #width)),
+        (Form::Sized(width), ty) if is(ty, "u64") => quote!(to.list_sized(#name, #value, #width)),
+        (Form::Sized(width), _) => quote!(to.list_sized(#name, u64::from(#value), #width)),
         (Form::State, _) => quote!(to.state(#name, #value)),
         (Form::Bytes(count), ty) => {
             let bytes = if matches!(ty, Type::Array(_)) { quote!(#value) } else { quote!(#value.to_le_bytes()) };
@@ -126,7 +126,7 @@ fn named(name: &str, value: &TokenStream, ty: &Type, form: &Form) -> TokenStream
 }
 
 /// Returns code that lists a field.
-fn listed(member: &Member, field: &Field) -> Result<TokenStream> {
+fn list_field(member: &Member, field: &Field) -> Result<TokenStream> {
     let OfField { name, only, form } = OfField::parse(field)?;
     // An operation that the field's type does not support is reported at the field.
     let value = quote_spanned!(Span::call_site().located_at(field.span())=> self.#member);
@@ -136,8 +136,8 @@ fn listed(member: &Member, field: &Field) -> Result<TokenStream> {
             let shape = shape.map_or_else(|| quote!(()), |shape| quote!(#shape));
             quote!(::rtl::kernel::Payload::fields(&#value, &#shape, to))
         }
-        (form, Some(name), _) => named(&name, &value, &field.ty, &form),
-        (form, None, Member::Named(own)) => named(&own.to_string(), &value, &field.ty, &form),
+        (form, Some(name), _) => list_named(&name, &value, &field.ty, &form),
+        (form, None, Member::Named(own)) => list_named(&own.to_string(), &value, &field.ty, &form),
         (_, None, Member::Unnamed(_)) => {
             return Err(Error::new(field.span(), "`#[payload(name = \"...\")]` is missing"));
         }
@@ -153,7 +153,7 @@ pub fn implement(input: &DeriveInput) -> Result<TokenStream> {
         return Err(Error::new(input.span(), "only a struct has fields in every value"));
     };
     let (name, shape) = (&input.ident, shape(input)?);
-    let fields = data.fields.members().zip(&data.fields).map(|(member, field)| listed(&member, field));
+    let fields = data.fields.members().zip(&data.fields).map(|(member, field)| list_field(&member, field));
     let fields = fields.collect::<Result<Vec<_>>>()?;
     Ok(quote! {
         impl ::rtl::kernel::Payload for #name {

@@ -237,7 +237,7 @@ impl Scheduler {
             banks: config.banks(),
             latencies: [config.timing.read_latency(), config.timing.write_latency()],
         };
-        Self { order: config.policy.watched(&size) }
+        Self { order: config.policy.watch(&size) }
     }
 
     /// Returns the hooks of a policy that ranks requests.

@@ -417,10 +417,10 @@ impl Coalescer {
         to.state("kind", access.kind);
         to.state("space", access.space);
         to.flag("uncached", access.uncached);
-        to.sized("warp", u64::from(access.warp), 6);
+        to.list_sized("warp", u64::from(access.warp), 6);
         // Loads of 16 bytes per lane are whole accesses only where the L1D has word banks.
-        to.sized("size_log2", u64::from(access.size_log2), 2 + u32::from(banks.is_some()));
-        to.sized("slot", u64::from(*slot), 6);
+        to.list_sized("size_log2", u64::from(access.size_log2), 2 + u32::from(banks.is_some()));
+        to.list_sized("slot", u64::from(*slot), 6);
         to.bits("waiting", *waiting);
         to.bits("next_id", *next_id);
         to.sized_lanes("address", access.address, addr_bits);

@@ -89,7 +89,7 @@ impl Payload for TagEntry {
     fn fields<F: Fields + ?Sized>(&self, shape: &TagShape, to: &mut F) {
         let Self { status, tag, rank, inv_on_fill } = self;
         to.state("status", *status);
-        to.sized("tag", *tag, shape.tag_bits);
+        to.list_sized("tag", *tag, shape.tag_bits);
         shape.rank.field(*rank, to);
         to.flag("inv_on_fill", *inv_on_fill);
         if shape.hollow {
@@ -389,7 +389,7 @@ impl Tags {
         let Self { entries, replacement, index, line_bits, in_use, lookups } = self;
         let ways = entries.spec().columns;
         if let Some(in_use) = in_use {
-            to.sized("ways_in_use", u64::from(*in_use), u32::BITS - ways.leading_zeros());
+            to.list_sized("ways_in_use", u64::from(*in_use), u32::BITS - ways.leading_zeros());
         }
         to.array("entries", entries);
         replacement.describe(to);

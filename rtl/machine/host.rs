@@ -368,10 +368,9 @@ impl Machine {
         }
         let Some(source) = image.source() else { return };
         let waiting: BTreeSet<u32> = self.launches_in_flight().map(|launch| launch.cta).collect();
-        let resident =
-            self.cores().iter().enumerate().flat_map(|(sm, core)| {
-                core.resident().map(move |(slot, number)| (number, (sm, slot))).collect::<Vec<_>>()
-            });
+        let resident = self.cores().iter().enumerate().flat_map(|(sm, core)| {
+            core.resident_ctas().map(move |(slot, number)| (number, (sm, slot))).collect::<Vec<_>>()
+        });
         let resident: BTreeMap<u32, (usize, u8)> = resident.collect();
         for number in (0..self.dispatcher().launched_ctas()).filter(|number| !waiting.contains(number)) {
             match resident.get(&number) {

@@ -149,7 +149,7 @@ impl RankShape {
     /// Passes the rank to a reader of fields.
     pub fn field<F: Fields + ?Sized>(self, rank: u8, to: &mut F) {
         if self.bits > 0 {
-            to.sized(self.name, u64::from(rank), self.bits);
+            to.list_sized(self.name, u64::from(rank), self.bits);
         }
     }
 }

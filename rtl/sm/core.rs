@@ -319,7 +319,7 @@ impl SmCore {
     }
 
     /// Returns the CTA slots in use, each with the linear index of its CTA.
-    pub(crate) fn resident(&self) -> impl Iterator<Item = (u8, u32)> {
+    pub(crate) fn resident_ctas(&self) -> impl Iterator<Item = (u8, u32)> {
         self.ctas.used_slots()
     }
 
@@ -615,7 +615,7 @@ impl Block for SmCore {
         to.flag("fault", fault.is_some());
         to.part("heads", |to| {
             for pipe in Pipe::ALL.into_iter().filter(exists) {
-                to.sized(pipe.name(), heads[pipe as usize], num_warps);
+                to.list_sized(pipe.name(), heads[pipe as usize], num_warps);
             }
         });
         to.part("fetch", |to| fetch.describe(icache.is_some(), to));

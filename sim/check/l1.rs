@@ -312,10 +312,10 @@ impl Lockstep {
             let parts = self.parts_of(CacheId::L1d, sectors_of(self.line_bytes));
             let (queue_used, queued) = (queue_used as usize, queued as usize);
             let event = Event::Prefetch { line, parts, queue_used, queued };
-            self.check(CacheId::L1d, event, &TwinOutcome::Prefetched(prefetched(outcome)))?;
+            self.check(CacheId::L1d, event, &TwinOutcome::Prefetched(convert_prefetch(outcome)))?;
         }
         if self.twins[CacheId::L1d as usize].prefetches() || enqueued.is_some() {
-            self.check(CacheId::L1d, Event::Deliver, &TwinOutcome::Delivered(enqueued.map(delivered)))?;
+            self.check(CacheId::L1d, Event::Deliver, &TwinOutcome::Delivered(enqueued.map(convert_delivery)))?;
         }
         Ok(())
     }
@@ -567,7 +567,7 @@ fn recall_outcome(found: RecallEffect) -> RecallOutcome {
     }
 }
 
-fn prefetched(outcome: PrefetchOutcome) -> TwinPrefetch {
+fn convert_prefetch(outcome: PrefetchOutcome) -> TwinPrefetch {
     match outcome {
         PrefetchOutcome::Issued(victim) => {
             TwinPrefetch::Issued { victim: victim.map(|(line, modified)| Victim { line, modified }) }
@@ -578,7 +578,7 @@ fn prefetched(outcome: PrefetchOutcome) -> TwinPrefetch {
     }
 }
 
-fn delivered(enqueued: Enqueued) -> Delivery {
+fn convert_delivery(enqueued: Enqueued) -> Delivery {
     match enqueued {
         Enqueued::Queued(line) => Delivery::Queued(line),
         Enqueued::QueueFull(line) => Delivery::QueueFull(line),

@@ -248,7 +248,7 @@ impl RecordedDump {
         add(self.save(None, &by_block(tree, selection))?);
         for built_in in BUILT_IN {
             if let Some(scope) = built_in.scope(tree, selection)
-                && let Ok(view) = View::named(built_in.name)
+                && let Ok(view) = View::parse_built_in(built_in.name)
             {
                 let applied = view.apply(tree, selection, scope);
                 if !applied.items.is_empty() {

@@ -175,7 +175,7 @@ impl<'o> Drive<'o> {
     /// Writes a checkpoint if requested.
     fn save(&mut self) -> Result<(), RunError> {
         let Some(path) = &self.options.checkpoints.write else { return Ok(()) };
-        let (series, history) = self.observers.counted();
+        let (series, history) = self.observers.save_counts();
         let run = RunState {
             place: self.place,
             launched: self.launched,
@@ -399,14 +399,14 @@ impl<'o> Drive<'o> {
         if let Some(shadow) = &mut self.observers.shadow {
             compare(shadow, &self.machine)
                 .map_err(|e| RunError::Fault(format!("the functional interpreter stopped: {e}")))?;
-            shadow.ended(&self.machine);
+            shadow.check_end(&self.machine);
         }
         let cycle = self.cycles();
         if !self.machine.is_idle() || self.machine.end_kernel(cycle).is_err() {
             return Err(StopReason::Outcome(Outcome::NoProgress(self.stuck())));
         }
         if let Some(shadow) = &mut self.observers.shadow {
-            shadow.flushed(cycle);
+            shadow.check_flushed(cycle);
         }
         self.launched += 1;
         Ok(())
@@ -422,7 +422,7 @@ impl<'o> Drive<'o> {
         (self.place, self.watches) = (place, HangDetectors::default());
         self.machine.load(image).map_err(|e| RunError::input(path, &e))?;
         if let Some(shadow) = &mut self.observers.shadow {
-            shadow.loaded(self.machine.config(), image);
+            shadow.on_load(self.machine.config(), image);
         }
         self.machine.rouse(&mut self.sim);
         Ok(())

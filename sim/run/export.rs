@@ -202,7 +202,7 @@ fn write(
     let mut failed = None;
     // One CTA at a time, because a trace contains them in sequence.
     let sms = Sms { count: 1, ctas: 1 };
-    let steps = run_steps(&verify::interpreted(kernel), sms, memory, &mut |step| {
+    let steps = run_steps(&verify::to_interpreter(kernel), sms, memory, &mut |step| {
         if step.cta != recorder.cta.index || recorder.cta.warps.is_empty() {
             let done = recorder.begin(step.cta);
             if !done.warps.is_empty() && failed.is_none() {

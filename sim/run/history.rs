@@ -39,7 +39,7 @@ pub struct Interval {
 
 impl Interval {
     /// Combines two intervals field by field with `join`; the result starts where the first one does.
-    fn joined(&self, other: &Self, join: fn(u64, u64) -> u64) -> Self {
+    fn join(&self, other: &Self, join: fn(u64, u64) -> u64) -> Self {
         Self {
             from: self.from,
             cycles: join(self.cycles, other.cycles),
@@ -115,10 +115,10 @@ impl History {
     /// Ends the current interval, given the cumulative counts at its end.
     fn end(&mut self, all: Interval) {
         let from = self.before.cycles;
-        self.intervals.push(Interval { from, ..all.joined(&self.before, |now, before| now - before) });
+        self.intervals.push(Interval { from, ..all.join(&self.before, |now, before| now - before) });
         self.before = all;
         if self.intervals.len() == MAX_INTERVALS {
-            let two = |two: &[Interval]| two[0].joined(&two[1], |one, other| one + other);
+            let two = |two: &[Interval]| two[0].join(&two[1], |one, other| one + other);
             self.intervals = self.intervals.chunks_exact(2).map(two).collect();
             self.length *= 2;
         }

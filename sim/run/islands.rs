@@ -317,14 +317,14 @@ pub(super) fn run(
 }
 
 fn timed_round(islands: &MachineIslands) -> Round {
-    fn timed(work: impl FnOnce()) -> Duration {
+    fn time(work: impl FnOnce()) -> Duration {
         let start = Instant::now();
         work();
         start.elapsed()
     }
     Round {
-        islands: (0..islands.count()).map(|island| timed(|| islands.run(island))).collect(),
-        meetings: (0..islands.num_sync_points()).map(|meeting| timed(|| islands.synchronize(meeting))).collect(),
+        islands: (0..islands.count()).map(|island| time(|| islands.run(island))).collect(),
+        meetings: (0..islands.num_sync_points()).map(|meeting| time(|| islands.synchronize(meeting))).collect(),
     }
 }
 
@@ -389,7 +389,7 @@ mod tests {
 
     /// Runs a trial with the given round times of several threads and of one. Returns true if one thread won,
     /// and the time for which the winner runs.
-    fn tried(team: &mut Team, together: impl Fn(u32) -> Duration, alone: Duration) -> (bool, Duration) {
+    fn try_trial(team: &mut Team, together: impl Fn(u32) -> Duration, alone: Duration) -> (bool, Duration) {
         let mut rounds = 0;
         while team.trial.is_some() {
             team.note(if team.is_alone() { alone } else { together(rounds) });
@@ -401,7 +401,7 @@ mod tests {
     #[test]
     fn several_threads_go_on_if_they_save_a_tenth() {
         for (together, is_alone) in [(60, false), (88, false), (92, true), (150, true)] {
-            let (alone, _) = tried(&mut Team::default(), |_| Duration::from_micros(together), ROUND);
+            let (alone, _) = try_trial(&mut Team::default(), |_| Duration::from_micros(together), ROUND);
             assert_eq!(alone, is_alone, "{together} of 100 us");
         }
     }
@@ -409,7 +409,7 @@ mod tests {
     #[test]
     fn one_turn_that_takes_long_decides_nothing() {
         let reading = |round| if round == 0 { 200 * ROUND } else { ROUND / 2 };
-        assert!(!tried(&mut Team::default(), reading, ROUND).0);
+        assert!(!try_trial(&mut Team::default(), reading, ROUND).0);
     }
 
     #[test]
@@ -417,14 +417,14 @@ mod tests {
         let mut team = Team::default();
         let mut spans = Vec::new();
         for _ in 0..8 {
-            let (_, left) = tried(&mut team, |_| 2 * ROUND, ROUND);
+            let (_, left) = try_trial(&mut team, |_| 2 * ROUND, ROUND);
             spans.push(left);
             team.note(left);
             assert!(team.trial.is_some());
         }
         let [first, second, .., last] = spans[..] else { panic!("{spans:?}") };
         assert_eq!((second, last), (2 * first, MAX_SETTLED[ALONE] / SETTLED * first));
-        let (is_alone, left) = tried(&mut team, |_| ROUND / 2, ROUND);
+        let (is_alone, left) = try_trial(&mut team, |_| ROUND / 2, ROUND);
         assert!(!is_alone && left <= first, "{left:?}");
     }
 

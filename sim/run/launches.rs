@@ -7,7 +7,7 @@ use rtl::machine::{Machine, MachineConfig};
 use super::checkpoint::{self, Checkpoints};
 use super::drive::{Drive, Launch, StopReason};
 use super::prepare::{Kernel, PreparedLaunch, Task};
-use super::profiled::{AdmittedLines, profiled};
+use super::profiled::{AdmittedLines, profile_launches};
 use super::steps::{self, Device, Place};
 use super::verify::{Shadow, initial_memory, interpret, judge, read_view};
 use super::{Progress, RunError, RunOptions, RunReport};
@@ -25,10 +25,10 @@ pub(super) fn run(
     let saved = resume.as_deref().map(|path| checkpoint::read(path, identity)).transpose()?;
     let shadow = || Shadow::new(initial_memory(prepared).map_err(bad)?, config).map_err(bad);
     let shadow = if options.check { Some(shadow()?) } else { None };
-    let mut admitted = profiled(prepared, config)?.into_iter();
+    let mut admitted = profile_launches(prepared, config)?.into_iter();
     let from = saved.as_ref().map(|saved| saved.run.place);
     let drive = match saved {
-        None => Drive::new(filled(prepared, config)?, shadow, options)?,
+        None => Drive::new(create_machine(prepared, config)?, shadow, options)?,
         Some(saved) => {
             // Skip finished launches and the resumed one, whose admitted lines are already in the machine.
             admitted.nth(saved.run.launched as usize);
@@ -72,7 +72,7 @@ fn directive_notes(prepared: &PreparedLaunch) -> Vec<String> {
 }
 
 /// Creates a machine whose memory has its contents before the first launch.
-fn filled(prepared: &PreparedLaunch, config: &MachineConfig) -> Result<Machine, RunError> {
+fn create_machine(prepared: &PreparedLaunch, config: &MachineConfig) -> Result<Machine, RunError> {
     let path = &prepared.file.path;
     let mut machine = Machine::new(config);
     let code = prepared.code.as_ref();

@@ -57,8 +57,8 @@ impl Observers {
     }
 
     /// Returns the counts of time series and history, for a checkpoint.
-    pub(super) fn counted(&self) -> (Option<SeriesState>, Option<History>) {
-        (self.series.as_ref().map(Series::counted), self.history.clone())
+    pub(super) fn save_counts(&self) -> (Option<SeriesState>, Option<History>) {
+        (self.series.as_ref().map(Series::save_counts), self.history.clone())
     }
 
     /// True if any observer must be called at every edge.

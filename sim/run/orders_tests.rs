@@ -24,7 +24,7 @@ fn memory() -> FlatMemory {
 
 /// Returns the difference after a launch of two warps in which the machine has `words` in place of the
 /// expected ones, if there is one.
-fn settled(words: &[(usize, u32)], rule: &Rule) -> Option<Difference> {
+fn settle(words: &[(usize, u32)], rule: &Rule) -> Option<Difference> {
     let (program, params) = (racing(), OUT.to_le_bytes());
     let (grid, block) = ([1; 3], [64, 1, 1]);
     let launch =
@@ -44,12 +44,12 @@ fn settled(words: &[(usize, u32)], rule: &Rule) -> Option<Difference> {
 
 #[test]
 fn what_agrees_is_not_disputed() {
-    assert!(settled(&[(0, 2), (1, 64)], &Rule::Exact).is_none());
+    assert!(settle(&[(0, 2), (1, 64)], &Rule::Exact).is_none());
 }
 
 #[test]
 fn a_value_of_another_order_is_no_mismatch() {
-    let disputed = settled(&[(0, 1)], &Rule::Exact).unwrap();
+    let disputed = settle(&[(0, 1)], &Rule::Exact).unwrap();
     assert_eq!(disputed.mismatch(), None);
     let note = "after kernel `k`, buffer `out` depends on the order of warps in 1 element, [0] at offset 0: \
                 1 on the machine, 2 in another order";
@@ -59,7 +59,7 @@ fn a_value_of_another_order_is_no_mismatch() {
 #[test]
 fn a_wrong_byte_that_no_order_explains_is_a_mismatch() {
     for (word, wrong) in [(1, 63), (8, 7), (71, 0)] {
-        let disputed = settled(&[(word, wrong)], &Rule::Exact).unwrap();
+        let disputed = settle(&[(word, wrong)], &Rule::Exact).unwrap();
         let Some(Mismatch::Elements { differing: 1, first, .. }) = disputed.mismatch().map(|found| *found) else {
             panic!("word {word}")
         };
@@ -70,7 +70,7 @@ fn a_wrong_byte_that_no_order_explains_is_a_mismatch() {
 
 #[test]
 fn beside_what_depends_on_the_order_a_mistake_still_shows() {
-    let disputed = settled(&[(0, 1), (9, 5)], &Rule::Exact).unwrap();
+    let disputed = settle(&[(0, 1), (9, 5)], &Rule::Exact).unwrap();
     assert!(disputed.dependence("k").unwrap().contains("in 1 element, [0] at offset 0"));
     let text = disputed.mismatch().unwrap().to_string();
     assert!(text.starts_with("1 of 72 elements differ") && text.contains("expected"), "{text}");
@@ -80,14 +80,14 @@ fn beside_what_depends_on_the_order_a_mistake_still_shows() {
 #[test]
 fn a_tolerance_bounds_what_the_order_of_warps_explains() {
     let within = Rule::Tolerance { relative: 0.0, absolute: 1.0 };
-    assert!(settled(&[(0, 1)], &within).is_none());
-    let disputed = settled(&[(0, 9)], &within).unwrap();
+    assert!(settle(&[(0, 1)], &within).is_none());
+    let disputed = settle(&[(0, 9)], &within).unwrap();
     assert!(disputed.mismatch().is_some() && disputed.dependence("k").is_none());
 }
 
 #[test]
 fn a_multiset_depends_on_the_order_as_a_whole() {
-    let disputed = settled(&[(0, 1)], &Rule::Multiset).unwrap();
+    let disputed = settle(&[(0, 1)], &Rule::Multiset).unwrap();
     assert_eq!(disputed.mismatch(), None);
     assert!(disputed.dependence("k").unwrap().contains("in 1 element, [0]"));
 }

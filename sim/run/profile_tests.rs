@@ -43,7 +43,7 @@ fn l1(counters: &Counters) -> (u64, u64, u64) {
 
 /// Sums loads and stores of a profile: accesses, hits and stores. The kernels' loads must have different
 /// program counters.
-fn asked(profile: &Profile) -> (u64, u64, u64) {
+fn sum_accesses(profile: &Profile) -> (u64, u64, u64) {
     let Load { transactions, l1_hits, .. } = profile.all_loads();
     (transactions, l1_hits, profile.stores.transactions)
 }
@@ -52,7 +52,7 @@ fn asked(profile: &Profile) -> (u64, u64, u64) {
 fn a_stream_gives_the_same_counts_on_the_machine() {
     let (untimed, clocked) = both("vadd/small.toml", &fermi(&[], &[]));
     assert_eq!(untimed.warp_instructions, clocked.warp_instructions());
-    assert_eq!(asked(&untimed), l1(&clocked));
+    assert_eq!(sum_accesses(&untimed), l1(&clocked));
     let l2 = clocked.totals().l2;
     let (reads, misses) = (l2.accesses, l2.misses + l2.write_misses);
     let found = untimed.all_loads().l2_hits + untimed.stores.l2_hits;
@@ -66,8 +66,8 @@ fn an_l1_that_holds_everything_gives_the_same_hits_on_the_machine() {
         let sets = if designs.is_empty() { &["l1.sets=4096"][..] } else { &["l1.ways=256"] };
         let (untimed, clocked) = both("syrk/small.toml", &fermi(designs, sets));
         assert_eq!(untimed.warp_instructions, clocked.warp_instructions(), "{designs:?}");
-        assert_eq!(asked(&untimed), l1(&clocked), "{designs:?}");
-        assert!(asked(&untimed).1 > 0);
+        assert_eq!(sum_accesses(&untimed), l1(&clocked), "{designs:?}");
+        assert!(sum_accesses(&untimed).1 > 0);
     }
 }
 

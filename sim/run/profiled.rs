@@ -15,7 +15,10 @@ use super::untimed::each_launch;
 pub(super) type AdmittedLines = Vec<Arc<[u64]>>;
 
 /// Computes the admitted lines of every launch in order; none if the machine's bypass scheme uses no profile.
-pub(super) fn profiled(prepared: &PreparedLaunch, config: &MachineConfig) -> Result<Vec<AdmittedLines>, RunError> {
+pub(super) fn profile_launches(
+    prepared: &PreparedLaunch,
+    config: &MachineConfig,
+) -> Result<Vec<AdmittedLines>, RunError> {
     let Some(&ProfiledConfig { scope, threshold }) = config.l1.bypass.profile() else { return Ok(Vec::new()) };
     let counted = match scope {
         ProfileScope::Local => CountScope::Local,

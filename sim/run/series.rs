@@ -109,7 +109,7 @@ impl Series {
     }
 
     /// Returns the state for a checkpoint.
-    pub(super) fn counted(&self) -> SeriesState {
+    pub(super) fn save_counts(&self) -> SeriesState {
         self.counted.clone()
     }
 

@@ -52,7 +52,7 @@ impl Folder {
     }
 
     /// Returns kernels and launch counts of the profile, the recording and the trace, which must all agree.
-    fn untimed(&self) -> Vec<(String, u64)> {
+    fn count_untimed(&self) -> Vec<(String, u64)> {
         let path = self.path("run.toml");
         let profiled = profile(&path, None, &fermi()).unwrap().into_iter();
         let profiled: Vec<_> = profiled.map(|kernel| (kernel.name, kernel.launches.len() as u64)).collect();
@@ -101,7 +101,7 @@ expect = {{ file = "c.npy" }}
     folder.expects("c.npy", (0..64).map(|idx| if is_there(idx) { idx as f64 + 1.0 } else { 0.0 }));
     let report = folder.passes();
     assert_eq!(report.kernels, [("vadd".to_owned(), 4)]);
-    assert_eq!(folder.untimed(), report.kernels);
+    assert_eq!(folder.count_untimed(), report.kernels);
 }
 
 #[test]
@@ -141,7 +141,7 @@ expect = {{ file = "a.npy" }}
     folder.expects("c.npy", c);
     folder.expects("a.npy", a);
     let report = folder.passes();
-    assert_eq!(folder.untimed(), report.kernels);
+    assert_eq!(folder.count_untimed(), report.kernels);
 }
 
 /// The flag is the value in `a` plus 0. It is 1 until the step fills `a` or copies zeros to it.
@@ -164,7 +164,7 @@ launch = [{{ kernel = "vadd", grid = [1], block = [32], args = [{{ buffer = "a",
         ));
         let report = folder.passes();
         assert_eq!(report.kernels, [("vadd".to_owned(), 2)], "{host}");
-        assert_eq!(folder.untimed(), report.kernels, "{host}");
+        assert_eq!(folder.count_untimed(), report.kernels, "{host}");
     }
 }
 
@@ -203,7 +203,7 @@ fn fields_of_structs_are_filled_judged_and_written() {
     let report = folder.passes();
     let written = crate::launch::read_npy(&folder.path("x.npy"), ElementType::F32).unwrap();
     assert_eq!(written, Array::from_reals(ElementType::F32, (8..16).map(f64::from)));
-    assert_eq!(folder.untimed(), report.kernels);
+    assert_eq!(folder.count_untimed(), report.kernels);
 }
 
 #[test]
@@ -239,5 +239,5 @@ expect = {{ reference = "vadd", parameters = {{ n = 64 }} }}
     fs::write(folder.path("vadd.ptx"), ptx).unwrap();
     let report = folder.passes();
     assert_eq!(report.kernels, [(mangled.to_owned(), 2)]);
-    assert_eq!(folder.untimed(), report.kernels);
+    assert_eq!(folder.count_untimed(), report.kernels);
 }

@@ -42,6 +42,6 @@ pub(super) fn each_launch(
         let occupancy = rtl::sm::occupancy(&config.sm, &kernel.image);
         let ctas = occupancy.map_err(|e| RunError::input(&prepared.file.path, &e))? as usize;
         let sms = Sms { count: config.num_sms as usize, ctas };
-        run(&verify::interpreted(kernel), sms, memory).map_err(|e| RunError::of_kernel(&e))
+        run(&verify::to_interpreter(kernel), sms, memory).map_err(|e| RunError::of_kernel(&e))
     })
 }

@@ -176,7 +176,7 @@ impl Shadow {
     }
 
     /// Checks the machine at the end of a launch.
-    pub(super) fn ended(&mut self, machine: &Machine) {
+    pub(super) fn check_end(&mut self, machine: &Machine) {
         for (i, lsu) in machine.lsus().iter().enumerate() {
             if !lsu.is_consistent() {
                 self.report(format!("sm{i}.l1: reserved ways and pending MSHR entries do not match"));
@@ -185,7 +185,7 @@ impl Shadow {
     }
 
     /// Adapts the number of L1 ways to the shared memory of a loaded kernel.
-    pub(super) fn loaded(&mut self, config: &MachineConfig, image: &KernelImage) {
+    pub(super) fn on_load(&mut self, config: &MachineConfig, image: &KernelImage) {
         let SharedConfig { carve_outs, .. } = &config.sm.shared;
         let Ok(ctas) = occupancy(&config.sm, image) else { return };
         if carve_outs.is_empty() {
@@ -198,7 +198,7 @@ impl Shadow {
     }
 
     /// Checks all models when the L1s have been flushed.
-    pub(super) fn flushed(&mut self, cycle: u64) {
+    pub(super) fn check_flushed(&mut self, cycle: u64) {
         for i in 0..self.l1s.len() {
             if let Err(mismatch) = self.l1s[i].flush(cycle) {
                 self.report(mismatch.to_string());
@@ -361,7 +361,7 @@ pub(super) fn interpret(
         true => compared::parts(&prepared.file, i),
         false => vec![Part::whole(all[i].name)],
     };
-    interpret_and_compare(shadow, &interpreted(kernel), &kernel.image, machine, &all, &parts)
+    interpret_and_compare(shadow, &to_interpreter(kernel), &kernel.image, machine, &all, &parts)
 }
 
 /// Runs a launch on the functional interpreter and compares all memory. `parts` returns the sections of a
@@ -382,7 +382,7 @@ pub(super) fn interpret_and_compare(
     let ran = interp::run_finding_undefined(launch, sms, &mut shadow.memory);
     let (ran, undefined) = ran.map_err(|e| e.to_string())?;
     undefined.iter().for_each(|read| shadow.note_undefined(read));
-    let mut disputed = disputed(&shadow.memory, machine, all, parts)?;
+    let mut disputed = find_differing(&shadow.memory, machine, all, parts)?;
     orders::ask(&mut disputed, launch, sms, &before, ran.thread_instructions);
     let kernel = &launch.program.name;
     for one in &disputed {
@@ -405,7 +405,7 @@ pub(super) fn interpret_and_compare(
 }
 
 /// Returns the sections in which the machine and `memory` differ.
-fn disputed(
+fn find_differing(
     memory: &FlatMemory,
     machine: &Machine,
     all: &[Compared<'_>],
@@ -442,7 +442,7 @@ pub(super) fn initial_memory(prepared: &PreparedLaunch) -> Result<FlatMemory, St
 }
 
 /// Converts a launch for the interpreter.
-pub(super) fn interpreted(kernel: &Kernel) -> interp::Launch<'_> {
+pub(super) fn to_interpreter(kernel: &Kernel) -> interp::Launch<'_> {
     interp::Launch {
         program: &kernel.program,
         grid: kernel.image.grid(),

@@ -141,7 +141,7 @@ impl Coverage {
 
     /// Returns the legal points that were never hit.
     #[must_use]
-    pub fn missed(&self) -> Vec<String> {
+    pub fn list_missed(&self) -> Vec<String> {
         self.select(|hits, excluded| hits == 0 && !excluded)
     }
 
@@ -169,12 +169,12 @@ impl Coverage {
         let mut text = String::new();
         for (cross, hits) in &self.crosses {
             let (possible, excluded) = cross.sizes();
-            let reached = possible - self.missed().iter().filter(|point| is_of(point, cross)).count();
+            let reached = possible - self.list_missed().iter().filter(|point| is_of(point, cross)).count();
             text += &format!("\n{}: {reached} of {possible} points reached", cross.name);
             text += &if excluded > 0 { format!(", {excluded} cannot occur\n") } else { "\n".to_owned() };
             text += &rows_of(cross, hits);
         }
-        for (what, points) in [("never reached", self.missed()), ("must not occur", self.impossible())] {
+        for (what, points) in [("never reached", self.list_missed()), ("must not occur", self.impossible())] {
             if !points.is_empty() {
                 text += &format!("\n{what}:\n  {}\n", points.join("\n  "));
             }
@@ -187,7 +187,7 @@ impl Coverage {
     /// # Panics
     /// If a legal point was missed or another point was hit; the message lists the points.
     pub fn assert_complete(&self) {
-        let (missed, impossible) = (self.missed(), self.impossible());
+        let (missed, impossible) = (self.list_missed(), self.impossible());
         assert!(missed.is_empty(), "{} points were never reached:\n{}", missed.len(), missed.join("\n"));
         assert!(impossible.is_empty(), "points that cannot occur were reached:\n{}", impossible.join("\n"));
     }
@@ -290,7 +290,7 @@ mod tests {
             hit_times("fruit", &["apple", "red"], 12);
             hit_times("fruit", &["plum", "blue"], 0);
         });
-        assert_eq!(coverage.missed(), ["fruit: plum, blue"]);
+        assert_eq!(coverage.list_missed(), ["fruit: plum, blue"]);
         assert_eq!(
             coverage.table(),
             "\nfruit: 2 of 3 points reached, 1 cannot occur\n  kind   red  blue\n  apple   12     .\n  plum     1     0\n\
@@ -322,7 +322,7 @@ mod tests {
         assert!(!is_collecting());
         let (inside, coverage) = collect(vec![fruit()], is_collecting);
         assert!(inside && !is_collecting());
-        assert_eq!(coverage.missed().len(), 3);
+        assert_eq!(coverage.list_missed().len(), 3);
     }
 
     #[test]

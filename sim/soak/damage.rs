@@ -206,14 +206,14 @@ mod tests {
 
     #[test]
     fn a_refusal_names_its_place_and_says_something() {
-        fn refused(bytes: &[u8], message: &str) -> Result<(), Refusal> {
+        fn check_refused(bytes: &[u8], message: &str) -> Result<(), Refusal> {
             if bytes.starts_with(b"some text") { Ok(()) } else { Err(Box::new(MietteDiagnostic::new(message))) }
         }
-        static LOST: Input = input("lost", |_, bytes| refused(bytes, "bad"));
+        static LOST: Input = input("lost", |_, bytes| check_refused(bytes, "bad"));
         assert!(failed(&LOST).wrong.starts_with("was refused without a place: bad\n"));
-        static MUTE: Input = input("mute", |_, bytes| refused(bytes, " "));
+        static MUTE: Input = input("mute", |_, bytes| check_refused(bytes, " "));
         assert!(failed(&MUTE).wrong.starts_with("was refused without a message\n"));
-        static TOLD: Input = input("told", |_, bytes| refused(bytes, "a.txt:1: bad"));
+        static TOLD: Input = input("told", |_, bytes| check_refused(bytes, "a.txt:1: bad"));
         assert!(draw(&TOLD, Path::new(""), 1).run().is_ok());
     }
 }

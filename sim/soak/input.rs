@@ -128,7 +128,7 @@ impl Input {
             Ok(()) => Ok(()),
             Err(refusal) => is_told(&*refusal, path, look.is_drawn),
         });
-        survived.map_err(|internal| format!("panicked: {}", panicked(&internal)))??;
+        survived.map_err(|internal| format!("panicked: {}", describe_panic(&internal)))??;
         // The smaller of wall time and CPU time counts. Wall time also grows while the host runs other
         // programs, and CPU time also grows with other threads of this process.
         let HostTime { wall, cpu } = watch.time();
@@ -154,7 +154,7 @@ impl Input {
 }
 
 /// Extracts the message and location of a panic.
-fn panicked(internal: &str) -> String {
+fn describe_panic(internal: &str) -> String {
     let said = internal.strip_prefix("internal error: ").unwrap_or(internal);
     said.lines().take_while(|line| !line.starts_with("The model broke")).collect::<Vec<_>>().join("\n")
 }

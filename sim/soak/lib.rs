@@ -301,7 +301,7 @@ mod tests {
         }
     }
 
-    fn soaked(seed: u64, limits: Limits) -> (Result<Tally, FailedCase>, Vec<u64>) {
+    fn soak_seed(seed: u64, limits: Limits) -> (Result<Tally, FailedCase>, Vec<u64>) {
         let fake = Soak::new("fake", "", |_, seed| Box::new(Fake(seed)), |_, _, _| Ok(Box::new(Fake(1))));
         let mut begun = Vec::new();
         let tally = fake.run(Path::new(""), seed.., limits, &mut |case| begun.push(case.seed));
@@ -310,14 +310,14 @@ mod tests {
 
     #[test]
     fn a_soak_runs_as_many_cases_as_asked_for_with_consecutive_seeds() {
-        let (tally, begun) = soaked(1, Limits { count: Some(3), time: None });
+        let (tally, begun) = soak_seed(1, Limits { count: Some(3), time: None });
         assert_eq!(tally.unwrap(), Tally { cases: 3, runs: 6, cycles: 30, warp_instructions: 9 });
         assert_eq!(begun, [1, 2, 3]);
     }
 
     #[test]
     fn a_failing_case_ends_a_soak_and_is_the_last_that_begun() {
-        let (tally, begun) = soaked(6, Limits { count: Some(9), time: None });
+        let (tally, begun) = soak_seed(6, Limits { count: Some(9), time: None });
         let failed = tally.unwrap_err();
         assert_eq!((failed.seed, &*failed.wrong, &*failed.reproduce), (7, "seven", "again 7"));
         assert_eq!((failed.tally.cases, begun), (1, vec![6, 7]));
@@ -325,12 +325,12 @@ mod tests {
 
     #[test]
     fn no_case_begins_when_the_time_is_up() {
-        assert_eq!(soaked(1, Limits { count: None, time: Some(Duration::ZERO) }).1, [0; 0]);
+        assert_eq!(soak_seed(1, Limits { count: None, time: Some(Duration::ZERO) }).1, [0; 0]);
     }
 
     #[test]
     fn a_soak_without_limits_ends() {
-        assert_eq!(soaked(8, Limits::default()).1.len(), 100);
+        assert_eq!(soak_seed(8, Limits::default()).1.len(), 100);
     }
 
     #[test]

@@ -62,7 +62,7 @@ mod tests {
     use super::super::Limits;
     use super::*;
 
-    fn planted(seed: u64, steps: u64) -> Result<Work, String> {
+    fn plant(seed: u64, steps: u64) -> Result<Work, String> {
         if seed == 3 && steps > 641 {
             Err(format!("step {steps} of seed {seed} is wrong"))
         } else {
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_planted_failure_shrinks_to_its_first_step_and_is_replayed_from_its_file() {
-        let soak = Soak::of_seed("planted", "", 10_000, planted);
+        let soak = Soak::of_seed("planted", "", 10_000, plant);
         let failed = soak.run(Path::new(""), 1.., Limits::default(), &mut |_| {}).unwrap_err();
         let found = failed.shrunk(Duration::from_secs(60)).unwrap();
         assert_eq!(found.shrunk, "642 of 10000 steps");

@@ -50,9 +50,9 @@ impl Names {
     /// first.
     pub fn operands(&mut self, inst: &Inst) -> Operands {
         let dest = words(&inst.writes).next().or_else(|| preds(&inst.writes).map(|pred| self.own[pred]).next());
-        let mut sources: Vec<u8> = self.called(&inst.reads).collect();
+        let mut sources: Vec<u8> = self.current_numbers(&inst.reads).collect();
         let unread = |&name: &u8| self.open[usize::from(name)] && Some(name) != dest;
-        sources.extend(self.called(&inst.writes).filter(unread));
+        sources.extend(self.current_numbers(&inst.writes).filter(unread));
         sources.sort_unstable_by_key(|&name| (!self.open[usize::from(name)], name));
         sources.dedup();
         sources.truncate(MAX_SOURCES);
@@ -78,7 +78,7 @@ impl Names {
     }
 
     /// Returns the current numbers of the registers in a set.
-    fn called(&self, set: &RegMask) -> impl Iterator<Item = u8> {
+    fn current_numbers(&self, set: &RegMask) -> impl Iterator<Item = u8> {
         let words = words(set).map(|word| self.words[usize::from(word)]);
         words.chain(preds(set).map(|pred| self.preds[pred]))
     }
@@ -127,7 +127,7 @@ mod tests {
     }
 
     /// Returns the destinations and sources of consecutive instructions.
-    fn named(insts: &[Inst]) -> Vec<(Vec<u8>, Vec<u8>)> {
+    fn name_registers(insts: &[Inst]) -> Vec<(Vec<u8>, Vec<u8>)> {
         let mut names = Names::new(insts);
         let numbers = |registers: &[Register]| registers.iter().map(|register| register.number).collect();
         let operations = insts.iter().map(|inst| Operation { operands: names.operands(inst), ..Operation::default() });
@@ -136,8 +136,13 @@ mod tests {
 
     #[test]
     fn whoever_reads_a_part_names_the_first_of_what_was_written_together() {
-        let found =
-            named(&[inst(&[4, 5], &[0]), inst(&[1], &[5]), inst(&[2], &[4, 5]), inst(&[5], &[]), inst(&[3], &[5])]);
+        let found = name_registers(&[
+            inst(&[4, 5], &[0]),
+            inst(&[1], &[5]),
+            inst(&[2], &[4, 5]),
+            inst(&[5], &[]),
+            inst(&[3], &[5]),
+        ]);
         let expected =
             [(vec![4], vec![0]), (vec![1], vec![4]), (vec![2], vec![4]), (vec![5], vec![]), (vec![3], vec![5])];
         assert_eq!(found, expected);
@@ -145,38 +150,38 @@ mod tests {
 
     #[test]
     fn whoever_overwrites_a_part_waits_for_the_whole() {
-        let found = named(&[inst(&[4, 5], &[]), inst(&[5], &[]), inst(&[], &[4, 5])]);
+        let found = name_registers(&[inst(&[4, 5], &[]), inst(&[5], &[]), inst(&[], &[4, 5])]);
         assert_eq!(found, [(vec![4], vec![]), (vec![5], vec![4]), (vec![], vec![4, 5])]);
     }
 
     /// A load overwrites one word of its own address, and another instruction overwrites the other word.
     #[test]
     fn what_was_waited_for_holds_nobody_up() {
-        let found = named(&[inst(&[0, 1], &[]), inst(&[0], &[0, 1]), inst(&[1], &[]), inst(&[], &[0, 1])]);
+        let found = name_registers(&[inst(&[0, 1], &[]), inst(&[0], &[0, 1]), inst(&[1], &[]), inst(&[], &[0, 1])]);
         let sources: Vec<_> = found.iter().map(|(_, sources)| sources.clone()).collect();
         assert_eq!(sources, [vec![], vec![0], vec![], vec![0, 1]]);
     }
 
     #[test]
     fn predicates_are_registers_that_no_instruction_names() {
-        let found = named(&[inst(&[-1], &[0, 1]), inst(&[3, -2], &[-1]), inst(&[], &[-1, -2])]);
+        let found = name_registers(&[inst(&[-1], &[0, 1]), inst(&[3, -2], &[-1]), inst(&[], &[-1, -2])]);
         assert_eq!(found, [(vec![2], vec![0, 1]), (vec![3], vec![2]), (vec![], vec![2, 3])]);
     }
 
     #[test]
     fn predicates_share_what_is_left() {
         let most: Vec<i16> = (0..254).collect();
-        let found = named(&[inst(&[], &most), inst(&[-1], &[]), inst(&[-2], &[])]);
+        let found = name_registers(&[inst(&[], &most), inst(&[-1], &[]), inst(&[-2], &[])]);
         assert_eq!([&found[1].0, &found[2].0], [&[254]; 2]);
         let all: Vec<i16> = (0..255).collect();
-        assert_eq!(named(&[inst(&[], &all), inst(&[-1], &[])])[1].0, [254]);
+        assert_eq!(name_registers(&[inst(&[], &all), inst(&[-1], &[])])[1].0, [254]);
     }
 
     #[test]
     fn sources_that_were_waited_for_are_left_out_first() {
         let writers = [3, 4, 5].map(|word| inst(&[word], &[]));
         let five = inst(&[], &[1, 2, 3, 4, 5]);
-        let found = named(&[&writers[..], &[five.clone(), five]].concat());
+        let found = name_registers(&[&writers[..], &[five.clone(), five]].concat());
         assert_eq!([&found[3].1, &found[4].1], [&[1, 3, 4, 5], &[1, 2, 3, 4]]);
     }
 }

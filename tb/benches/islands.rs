@@ -22,7 +22,7 @@ const KERNELS: [&str; 6] = ["vadd", "sgemm", "bfs", "kmeans", "syrk", "mm2"];
 
 /// Returns the time that threads take for a shared list of tasks; `orders` holds each thread's order of
 /// preference.
-fn shared(tasks: &[Duration], orders: &[Vec<usize>]) -> Duration {
+fn share_tasks(tasks: &[Duration], orders: &[Vec<usize>]) -> Duration {
     let mut taken = vec![false; tasks.len()];
     let mut clocks = vec![Duration::ZERO; orders.len()];
     while taken.iter().any(|taken| !taken) {
@@ -40,7 +40,9 @@ fn in_threads(rounds: &[Round], threads: usize) -> Duration {
     let orders: Vec<_> = (0..threads).map(|thread| shares(rounds[0].islands.len(), threads, thread)).collect();
     let anyone = vec![(0..rounds[0].meetings.len()).collect(); threads];
     let handovers = if threads > 1 { 2 * HANDOVER } else { Duration::ZERO };
-    let time = |Round { islands, meetings }: &Round| shared(islands, &orders) + shared(meetings, &anyone) + handovers;
+    let time = |Round { islands, meetings }: &Round| {
+        share_tasks(islands, &orders) + share_tasks(meetings, &anyone) + handovers
+    };
     rounds.iter().map(time).sum()
 }
 

@@ -234,7 +234,7 @@ impl Device {
 }
 
 /// Returns the stream with one command moved, dropped, doubled, or sent to another row or bank.
-pub(crate) fn changed(commands: &[Command], config: &DramConfig, random: &mut Random) -> Vec<Command> {
+pub(crate) fn change_stream(commands: &[Command], config: &DramConfig, random: &mut Random) -> Vec<Command> {
     let mut changed = commands.to_vec();
     let at = random.below(changed.len() as u64) as usize;
     let by = 1 + random.below(12);

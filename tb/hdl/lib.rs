@@ -83,7 +83,7 @@ pub use lockstep::{Agreement, Difference, Lockstep, hdl_folder};
 pub use ports::Ports;
 pub use program::end_tools;
 pub use proofs::{CounterExample, Invariant, Proof, proofs};
-pub use random::{Random, is_thorough, sampled};
+pub use random::{Random, is_thorough, sample};
 pub use synthesis::{Gates, Synthesis};
 pub use vectors::Vectors;
 
@@ -181,7 +181,7 @@ impl Block {
     #[must_use]
     pub fn shape(&self, size: Size) -> (Vec<(&'static str, String)>, u64) {
         let bench = (self.build)(size, Random::new(1));
-        (bench.parameters(), synthesis::described(&*bench).bits)
+        (bench.parameters(), synthesis::count_structures(&*bench).bits)
     }
 
     /// Returns the cache name for a tool's output in tests. `None` outside of tests, and for random sizes,

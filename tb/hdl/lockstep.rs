@@ -171,7 +171,7 @@ impl Lockstep {
     }
 
     /// Returns path and name of the component.
-    pub(super) fn named(&self) -> (String, &'static str) {
+    pub(super) fn path_and_name(&self) -> (String, &'static str) {
         (self.block.path(), self.block.component())
     }
 

@@ -16,7 +16,7 @@ use waves::atomic_file::Scratch;
 
 use super::ports::{CLOCK, Signal, input_pin, output_pin, words};
 use super::registers::Register;
-use super::tool_cache::{kept, texts};
+use super::tool_cache::{find_cached, texts};
 
 /// C++ main program around the modules.
 const MAIN: &str = include_str!("main.cpp");
@@ -57,7 +57,7 @@ impl Program {
             effort: if texts.len() > 1 { "-O0" } else { "-O1" },
         };
         let (file, folder) = match name {
-            Some(name) => (kept(name, &source.all()?, |to| source.make(to))?, None),
+            Some(name) => (find_cached(name, &source.all()?, |to| source.make(to))?, None),
             None => {
                 let folder = Scratch::new().into_diagnostic()?;
                 let file = folder.path().join("program");
@@ -213,7 +213,7 @@ fn runtime() -> Result<Vec<PathBuf>, Report> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock();
     let object = |name: &str| {
-        kept(name, &[version()?], |to| {
+        find_cached(name, &[version()?], |to| {
             run_tool(compiler()?.args(["-O1", "-c"]).arg(include()?.join(name)).arg("-o").arg(to)).map(drop)
         })
     };

@@ -115,7 +115,7 @@ impl Proof {
         let cycles = told.split_once("was asserted in frame ").and_then(|(_, rest)| rest.split(['.', ' ']).next());
         let cycles = cycles.and_then(|frame| frame.parse::<u32>().ok());
         let cycles = cycles.ok_or_else(|| miette!("{}: neither proven nor broken:\n{told}", self.path()))?;
-        let (broken, waveform) = played(folder)?;
+        let (broken, waveform) = replay(folder)?;
         Ok(Err(CounterExample { broken, cycles, waveform }))
     }
 
@@ -169,7 +169,7 @@ fn proven(told: &str) -> Option<Invariant> {
 
 /// Replays ABC's counterexample on the design. Returns the assertions violated in its last cycle, and the
 /// waveform.
-fn played(folder: &Path) -> Result<(Vec<String>, String), Report> {
+fn replay(folder: &Path) -> Result<(Vec<String>, String), Report> {
     let steps = read(&folder.join("steps.aiw"))?;
     // ABC puts its end mark on the line of the last step, where Yosys does not expect it.
     fs::write(folder.join("steps.aiw"), steps.replace("# DONE", "\n")).into_diagnostic()?;

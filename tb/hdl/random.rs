@@ -41,6 +41,6 @@ pub fn is_thorough() -> bool {
 ///
 /// # Panics
 /// If `step` is 0.
-pub fn sampled<I: IntoIterator>(all: I, step: usize) -> impl Iterator<Item = I::Item> {
+pub fn sample<I: IntoIterator>(all: I, step: usize) -> impl Iterator<Item = I::Item> {
     all.into_iter().step_by(if is_thorough() { 1 } else { step })
 }

@@ -18,7 +18,7 @@ use waves::atomic_file::Scratch;
 
 use super::ports::{input_pin, output_pin};
 use super::program::{run_tool, yosys};
-use super::tool_cache::{kept, texts};
+use super::tool_cache::{find_cached, texts};
 use super::{Bench, Block, Random, Size, module_of};
 
 /// Marks the end of a list in the output of Yosys.
@@ -159,7 +159,7 @@ pub(super) fn cells(
         Some(name) => {
             let version = run_tool(Command::new("yosys").arg("-V"))?;
             let from = [&script, RESETS, &liberty, &version, &texts(&file.with_file_name(""))?];
-            let kept = kept(name, &from, |to| fs::write(to, written(&script, &liberty)?).into_diagnostic())?;
+            let kept = find_cached(name, &from, |to| fs::write(to, written(&script, &liberty)?).into_diagnostic())?;
             fs::read_to_string(kept).into_diagnostic()?
         }
         None => written(&script, &liberty)?,
@@ -202,7 +202,7 @@ fn written(script: &str, liberty: &str) -> Result<String, Report> {
 
 /// Returns the area of a block by the `area` model, and its pieces of logic by name.
 pub(super) fn estimate(bench: &dyn Bench, technology: &Technology) -> (Gates, BTreeMap<String, (u32, f64)>) {
-    let counts = described(bench);
+    let counts = count_structures(bench);
     let tree = Estimate::of(&counts, technology, Node::N45);
     let mut estimated = Gates { flip_flops: counts.bits, ..Gates::default() };
     let mut pieces = BTreeMap::new();
@@ -228,7 +228,7 @@ pub(super) fn estimate(bench: &dyn Bench, technology: &Technology) -> (Gates, BT
 }
 
 /// Returns the structures counted in a block's description.
-pub(super) fn described(bench: &dyn Bench) -> Counts {
+pub(super) fn count_structures(bench: &dyn Bench) -> Counts {
     Counts::of(&SingleBlock(bench))
 }
 

@@ -27,7 +27,7 @@ pub(super) fn check(bench: &str) {
         let fermi = run(Size::Fermi, &[]);
         assert_eq!(agreed(&fermi[0]), Ok(CYCLES), "{} of fermi", block.path());
     }
-    let mistakes: Vec<_> = sampled(block.mistakes, 4).copied().collect();
+    let mistakes: Vec<_> = sample(block.mistakes, 4).copied().collect();
     let small = run(Size::Small, &mistakes);
     assert_eq!(agreed(&small[0]), Ok(CYCLES), "small {}", block.path());
     let problem = |(run, mistake): (&Result<Agreement, Difference>, &Mistake)| {
@@ -78,7 +78,7 @@ pub(super) fn check_proof(bench: &str) {
         assert!(found.is_ok(), "{} at {size}: {:?}", proof.path(), found.map_err(|found| (found.broken, found.cycles)));
     }
     let mut labels: BTreeSet<_> = proof.labels().unwrap().into_iter().collect();
-    for mistake in sampled(proof.mistakes, 8) {
+    for mistake in sample(proof.mistakes, 8) {
         let Err(CounterExample { cycles, waveform, broken }) = proof.prove(&sizes[0], Some(mistake)).unwrap() else {
             panic!("{}: `{}` instead of `{}` breaks nothing", proof.path(), mistake.is, mistake.instead_of)
         };
@@ -104,7 +104,7 @@ fn every_bench_has_ten_mistakes_to_notice() {
 #[test]
 #[cfg_attr(not(has_verilator), ignore = "verilator or g++ is not installed")]
 fn no_module_has_a_warning_of_verilator() {
-    for block in sampled(blocks(), 3) {
+    for block in sample(blocks(), 3) {
         let file = block.file();
         let mut verilator = Command::new("verilator");
         let command = verilator.args(["--lint-only", "-Wall", "-y"]).arg(file.with_file_name("")).arg(&file);

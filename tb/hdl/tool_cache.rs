@@ -15,7 +15,7 @@ use waves::atomic_file::Scratch;
 ///
 /// # Errors
 /// If `make` fails, or the cache cannot be written.
-pub(super) fn kept(
+pub(super) fn find_cached(
     name: &str,
     from: &[impl AsRef<str>],
     make: impl FnOnce(&Path) -> Result<(), Report>,
@@ -59,7 +59,7 @@ mod tests {
     /// Returns the contents of the cached file, and true if it was made by this call.
     fn made(name: &str, from: &[&str]) -> (String, bool) {
         let mut is_made = false;
-        let file = kept(name, from, |to| {
+        let file = find_cached(name, from, |to| {
             is_made = true;
             fs::write(to, from.concat()).into_diagnostic()
         });
@@ -81,7 +81,7 @@ mod tests {
     fn what_cannot_be_made_is_not_kept() {
         let name = "a_name_of_a_failure";
         let fails = |_: &Path| Err(miette::miette!("no tool"));
-        assert_eq!(kept(name, &["x"], fails).unwrap_err().to_string(), "no tool");
+        assert_eq!(find_cached(name, &["x"], fails).unwrap_err().to_string(), "no tool");
         assert_eq!(made(name, &["x"]), ("x".to_owned(), true));
         fs::remove_dir_all(Path::new(env!("OUT_DIR")).join("kept").join(name)).unwrap();
     }

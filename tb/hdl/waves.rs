@@ -24,7 +24,7 @@ impl Lockstep {
     /// If the program ends early, or a file cannot be written.
     pub fn waves(&self, cycles: u64, folder: &Path) -> Result<Vec<PathBuf>, Report> {
         let (inputs, registers, outputs) = self.signals();
-        let (path, module) = self.named();
+        let (path, module) = self.path_and_name();
         let (tree, ids) = tree(module, inputs, registers, outputs);
         let mut selection = Selection::none(&tree);
         ids.iter().for_each(|id| selection.add(*id));

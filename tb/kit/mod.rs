@@ -24,7 +24,7 @@ mod waves;
 pub use ::soak::coverage;
 pub use around::DeviceLinks;
 pub use bench::{Bench, run, run_in_all_modes};
-pub use hdl::{Random, is_thorough, sampled};
+pub use hdl::{Random, is_thorough, sample};
 pub use listed::DescriptionSummary;
 pub use random::{Stall, for_each_seed};
 pub use rtl::kernel::link;

@@ -132,7 +132,7 @@ fn play(
     Ok((stats, check_counts(&mut rig.lsu, &lockstep, sim.tick() + 1), answers))
 }
 
-fn checked(l1: &L1Config, program: Vec<WarpAccess>, manners: RigBehavior) -> (L1Stats, PrefetchStats, Vec<u64>) {
+fn run_checked(l1: &L1Config, program: Vec<WarpAccess>, manners: RigBehavior) -> (L1Stats, PrefetchStats, Vec<u64>) {
     play(l1, l1, program, manners).unwrap_or_else(|mismatch| panic!("{mismatch}\n{l1:?}"))
 }
 
@@ -150,14 +150,14 @@ fn each_prefetcher_sends_lines_that_loads_use_in_time_or_late() {
     for prefetch in all() {
         let l1 = l1(prefetch);
         let [(useful, _), (_, late)] = [40, 12].map(|pause| {
-            let (stats, of_prefetches, _) = checked(&l1, strides(), manners(1, pause));
+            let (stats, of_prefetches, _) = run_checked(&l1, strides(), manners(1, pause));
             assert_eq!(stats.accesses, stats.hits + stats.hit_pending + stats.misses);
             (of_prefetches.useful, of_prefetches.late)
         });
         assert!(useful > 30 && late > 2, "{:?}: {useful} useful, {late} late", l1.prefetch);
     }
     // Each of the four strides is known after three loads.
-    let (stats, prefetches, _) = checked(&l1(all()[1].clone()), strides(), manners(1, 40));
+    let (stats, prefetches, _) = run_checked(&l1(all()[1].clone()), strides(), manners(1, 40));
     assert_eq!((stats.misses, prefetches.issued), (4 * 3, 4 * 38));
     assert_eq!(prefetches.useful + prefetches.late, 4 * 37);
 }
@@ -188,7 +188,7 @@ fn prefetchers_agree_with_their_twins_on_random_loads_with_stalls_and_recalls() 
             WarpAccess { kind, ..load(warp as u8, pc as u32, line) }
         });
         let manners = RigBehavior { recalls: pick(0, 3).into(), ..manners(seed, pick(0, 30).into()) };
-        let (_, stats, _) = checked(&l1, program.collect(), manners);
+        let (_, stats, _) = run_checked(&l1, program.collect(), manners);
         *issued.entry(l1.prefetch.typetag_name()).or_insert(0) += stats.useful + stats.late;
     }
     assert!(issued.len() == 4 && issued.values().all(|used| *used > 10), "{issued:?}");
@@ -202,7 +202,7 @@ fn a_prefetch_is_dropped_for_each_reason() {
         l1
     };
     let program = |lines: &[u64]| lines.iter().map(|line| load(0, 0, *line)).collect::<Vec<_>>();
-    let after = |pause: u64, l1: &L1Config, lines: &[u64]| checked(l1, program(lines), manners(3, pause)).1.dropped;
+    let after = |pause: u64, l1: &L1Config, lines: &[u64]| run_checked(l1, program(lines), manners(3, pause)).1.dropped;
     let dropped = |l1: &L1Config, lines: &[u64]| after(0, l1, lines);
     let of = |dropped: [u64; DropReason::ALL.len()], reason: DropReason| dropped[reason as usize];
     assert!(of(after(400, &next_line(1, 4), &[1, 2, 1, 2, 1]), DropReason::Present) > 0);
@@ -236,7 +236,7 @@ fn a_kernel_that_ends_drops_the_lines_that_wait() {
 fn a_prefetched_line_saves_its_latency() {
     let latency = |prefetch: PrefetchConfig, pause: u64| {
         let program = vec![load(0, 0, 5), load(0, 0, 6)];
-        let answers = checked(&l1(prefetch), program, RigBehavior { latency: (50, 0), ..manners(3, pause) }).2;
+        let answers = run_checked(&l1(prefetch), program, RigBehavior { latency: (50, 0), ..manners(3, pause) }).2;
         answers[1] - answers[0]
     };
     let next_line = || NextLineConfig { degree: 1, trigger: PrefetchTrigger::Miss }.into();

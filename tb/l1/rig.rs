@@ -414,7 +414,7 @@ impl Rig {
     }
 
     /// Returns the reply that the LSU took at a tick.
-    pub fn replied(&self, tick: u64) -> Option<&Reply> {
+    pub fn reply_at(&self, tick: u64) -> Option<&Reply> {
         self.links.mem_rsp.beat_taken_at(tick)
     }
 
@@ -477,12 +477,12 @@ impl Blocks for Rig {
                 self.links.inv.describe("inv", None, to);
                 self.lsu.describe(to);
             }),
-            SOURCE => to.part("source", |to| to.sized("next", self.source.next as u64, 32)),
-            SINK => to.part("sink", |to| to.sized("taken", self.sink.taken.len() as u64, 32)),
+            SOURCE => to.part("source", |to| to.list_sized("next", self.source.next as u64, 32)),
+            SINK => to.part("sink", |to| to.list_sized("taken", self.sink.taken.len() as u64, 32)),
             _ => to.part("memory", |to| {
-                to.sized("taken", self.memory.taken, 32);
-                to.sized("waiting", self.memory.due.len() as u64, 32);
-                to.sized("lines", digest_of(&self.memory.lines), 64);
+                to.list_sized("taken", self.memory.taken, 32);
+                to.list_sized("waiting", self.memory.due.len() as u64, 32);
+                to.list_sized("lines", digest_of(&self.memory.lines), 64);
             }),
         }
     }

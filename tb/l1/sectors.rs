@@ -18,14 +18,14 @@ use super::cycles::Act::{Answer, Load, LocalLoad, LocalStore, Sector, SectorStor
 use super::cycles::{expect, outcomes, outcomes_while};
 use super::rig::l1;
 
-fn sectored() -> L1Config {
+fn sectored_config() -> L1Config {
     L1Config { fetch: Fetch::Sectors, mshr_entries: 4, ..l1() }
 }
 
 #[test]
 fn a_line_comes_sector_by_sector() {
     expect(
-        &sectored(),
+        &sectored_config(),
         &[
             (3, Sector(5, 1)),
             (8, Answer(5, 0x11)),
@@ -65,7 +65,7 @@ fn a_line_comes_sector_by_sector() {
 #[test]
 fn lanes_wait_for_their_own_sectors() {
     expect(
-        &sectored(),
+        &sectored_config(),
         &[
             (3, Sector(5, 0)),
             (8, Answer(5, 0x10)),
@@ -105,7 +105,7 @@ fn lanes_wait_for_their_own_sectors() {
 #[test]
 fn a_sector_that_is_here_serves_loads_while_another_is_on_its_way() {
     expect(
-        &sectored(),
+        &sectored_config(),
         &[
             (3, Sector(5, 0)),
             (8, Answer(5, 0x10)),
@@ -152,7 +152,7 @@ fn a_line_keeps_its_way_until_its_last_sector_has_come() {
         (20, Answer(5, 0x11)),
     ];
     assert_eq!(
-        outcomes(&sectored(), &script),
+        outcomes(&sectored_config(), &script),
         [
             "5:miss",
             "5:miss",
@@ -173,7 +173,7 @@ fn a_line_keeps_its_way_until_its_last_sector_has_come() {
 fn a_load_that_needs_what_is_on_its_way_and_more_is_refused_for_either() {
     let script = [(3, Sector(5, 0)), (4, Store(6, 0)), (5, Whole(5)), (20, Answer(5, 0x10)), (24, Answer(5, 0x11))];
     let first_refusals = |fail_order| {
-        let l1 = L1Config { fail_order, mshr_entries: 1, mshr_merges: 1, miss_queue: 2, ..sectored() };
+        let l1 = L1Config { fail_order, mshr_entries: 1, mshr_merges: 1, miss_queue: 2, ..sectored_config() };
         let mut outcomes = outcomes_while(0..12, &l1, &script);
         outcomes.dedup();
         outcomes
@@ -201,7 +201,7 @@ fn a_store_drops_the_sectors_that_it_touches_and_overtakes_them() {
         (16, Sector(5, 2)),
     ];
     assert_eq!(
-        outcomes(&sectored(), &script),
+        outcomes(&sectored_config(), &script),
         [
             "5:miss",
             "5:evicted",
@@ -225,7 +225,7 @@ fn a_store_drops_the_sectors_that_it_touches_and_overtakes_them() {
 
 #[test]
 fn a_store_changes_what_is_here_where_stores_do() {
-    let l1 = L1Config { store_hit: StoreHit::Update, ..sectored() };
+    let l1 = L1Config { store_hit: StoreHit::Update, ..sectored_config() };
     expect(
         &l1,
         &[
@@ -259,7 +259,7 @@ fn a_store_changes_what_is_here_where_stores_do() {
 #[test]
 fn of_a_modified_line_the_sectors_that_are_here_go_back() {
     expect(
-        &sectored(),
+        &sectored_config(),
         &[
             (3, LocalLoad(5)),
             (8, Answer(5, 0x10)),

@@ -151,7 +151,7 @@ impl Stream {
                 scoreboard.take(row, access.pc as usize);
             }
             if let Some(scheme) = observed {
-                statuses::observe(scheme, &watch, rig.replied(tick));
+                statuses::observe(scheme, &watch, rig.reply_at(tick));
             }
             rig.answers()[answered..].iter().for_each(|(cycle, reply)| scoreboard.answer(*cycle, reply));
             answered = rig.answers().len();

@@ -50,7 +50,7 @@ fn one_request_at_a_time_stays_or_goes_past_as_the_twin_of_its_scheme_says() {
             let (local, ticket) = (random.below(lines), n);
             match random.below(10) {
                 0..3 => write(local, ticket, 0xff << random.below(100), 9),
-                3..6 => kept(local, ticket),
+                3..6 => kept_read(local, ticket),
                 _ => read(local, ticket),
             }
         })
@@ -136,7 +136,7 @@ fn a_bank_that_keeps_nothing_asks_memory_every_time() {
 }
 
 /// Returns a read of a line that its L1 will keep.
-fn kept(local: u64, ticket: u64) -> Request {
+fn kept_read(local: u64, ticket: u64) -> Request {
     Request { sharing: Sharing::Keeps, ..read(local, ticket) }
 }
 
@@ -145,8 +145,8 @@ fn what_an_l1_will_keep_comes_from_the_bank_only_if_another_brought_it() {
     let config = L2Config { bypass: Coalesced {}.into(), ..config() };
     // A dirty line of the same set stays, although more lines bypass the set than it has ways.
     let mut script = vec![write(3, 0, 0xff, 0x5a)];
-    script.extend((1..9).map(|n| kept(3 + 4 * n, n)));
-    script.extend([kept(7, 9), read(7, 10), kept(7, 11), read(3, 12)]);
+    script.extend((1..9).map(|n| kept_read(3 + 4 * n, n)));
+    script.extend([kept_read(7, 9), read(7, 10), kept_read(7, 11), read(3, 12)]);
     let rig = play(&config, &script);
     let stats = rig.bank.stats();
     assert_eq!((stats.hits, stats.misses, stats.write_misses, stats.evictions), (2, 10, 1, 0));

@@ -37,7 +37,7 @@ fn play(config: &L2Config, script: &[(u64, Request)]) -> Rig {
 }
 
 /// Returns the sequence of lines read (`r`) or written (`w`) in memory.
-fn asked(rig: &Rig) -> Vec<(char, u64)> {
+fn list_requests(rig: &Rig) -> Vec<(char, u64)> {
     let first = rig.memory.taken().iter().filter(|(_, request)| request.burst % 2 == 0);
     first.map(|(_, request)| (if request.write { 'w' } else { 'r' }, request.burst / 2)).collect()
 }
@@ -51,13 +51,13 @@ fn order(rig: &Rig) -> Vec<u64> {
 fn the_conventional_fetch_follows_the_write_back_and_the_early_one_goes_ahead_of_it() {
     let script = [(0, write(1, 0, 1, 7)), (100, read(2, 1))];
     let one_way = |frc_entries| L2Config { ways: 1, ..config(frc_entries) };
-    assert_eq!(asked(&play(&one_way(0), &script)), [('r', 1), ('w', 1), ('r', 2)]);
-    assert_eq!(asked(&play(&one_way(4), &script)), [('r', 1), ('r', 2), ('w', 1)]);
+    assert_eq!(list_requests(&play(&one_way(0), &script)), [('r', 1), ('w', 1), ('r', 2)]);
+    assert_eq!(list_requests(&play(&one_way(4), &script)), [('r', 1), ('r', 2), ('w', 1)]);
 }
 
 #[test]
 fn a_write_of_a_whole_line_fetches_it_as_well() {
-    assert_eq!(asked(&play(&config(0), &[(0, write(1, 0, u128::MAX, 7))])), [('r', 1)]);
+    assert_eq!(list_requests(&play(&config(0), &[(0, write(1, 0, u128::MAX, 7))])), [('r', 1)]);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn a_write_to_a_line_that_leaves_the_frc_waits_and_fetches_it_again() {
     };
     let rig = run_in_all_modes(build, LIMIT);
     check(&rig, &requests);
-    assert_eq!(asked(&rig), [('r', 1), ('r', 2), ('w', 1), ('r', 1)]);
+    assert_eq!(list_requests(&rig), [('r', 1), ('r', 2), ('w', 1), ('r', 1)]);
     // The first read hits line 1 while its eviction is in progress. The second read waits behind the write.
     let stats = rig.bank.stats();
     assert_eq!((stats.frc.hits, stats.put_down), (1, 2));
@@ -166,7 +166,7 @@ fn early_binding_evicts_the_line_just_swapped_in_and_late_binding_does_not() {
     assert_eq!((hits(VictimBind::Swap), hits(VictimBind::Alloc)), (1, 1));
     let misses = |victim_bind| {
         let flow = transient(FrcConfig { victim_bind, ..frc(4) }).into();
-        asked(&play(&L2Config { flow, ..config(4) }, &script)).last().copied()
+        list_requests(&play(&L2Config { flow, ..config(4) }, &script)).last().copied()
     };
     assert_eq!((misses(VictimBind::Swap), misses(VictimBind::Alloc)), (Some(('r', 2)), Some(('r', 3))));
 }

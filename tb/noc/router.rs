@@ -42,7 +42,7 @@ struct Config {
 }
 
 impl Config {
-    fn routed(&self) -> RoutedConfig {
+    fn routed_config(&self) -> RoutedConfig {
         *self.noc.as_routed().unwrap()
     }
 }
@@ -86,7 +86,7 @@ impl Rig {
             sources,
             sinks,
         };
-        let hop_latency = config.routed().hop_latency;
+        let hop_latency = config.routed_config().hop_latency;
         let hop = u64::from(hop_latency);
         let mut numbers = vec![Vec::new(); all];
         for to in 0..all {
@@ -214,9 +214,9 @@ mod tests {
         let [inputs, outputs] = ends(&topology, sites);
         flits::Network {
             shape,
-            channels: config.routed().virtual_channels as usize,
+            channels: config.routed_config().virtual_channels as usize,
             buffer: config.xbar.buffer_flits as usize,
-            hop: config.routed().hop_latency.into(),
+            hop: config.routed_config().hop_latency.into(),
             site_depth: SITE_DEPTH as usize,
             inputs,
             outputs,

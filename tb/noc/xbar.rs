@@ -213,7 +213,7 @@ mod tests {
     use crate::kit::{CycleTable, assert_table, for_each_seed};
 
     /// Returns the ids of the packets delivered at output `o`, with their cycles.
-    fn delivered(rig: &Rig, o: usize) -> Vec<(u64, u32)> {
+    fn list_delivered(rig: &Rig, o: usize) -> Vec<(u64, u32)> {
         rig.sinks[o].received().iter().map(|(cycle, packet)| (*cycle, packet.id)).collect()
     }
 
@@ -258,7 +258,7 @@ mod tests {
         );
         for o in 0..6 {
             let flits = 1 + (5 - o as u64) % 5;
-            let cycles: Vec<u64> = delivered(&rig, o).iter().map(|(cycle, _)| *cycle).collect();
+            let cycles: Vec<u64> = list_delivered(&rig, o).iter().map(|(cycle, _)| *cycle).collect();
             let expected: Vec<u64> = (0..30).map(|n| 2 + flits + n * flits).collect();
             assert_eq!(cycles, expected, "output {o}");
         }
@@ -271,7 +271,7 @@ mod tests {
                 let source = Source::new([packet(0, 0, 0, flits)], Stall::NotBefore(vec![sent]));
                 let rig = run_in_all_modes(|| Rig::new(ONE_CLOCK, vec![source.clone()], vec![open()]), LIMIT);
                 // A packet takes one cycle to the crossbar, F cycles inside, and one to the sink.
-                assert_eq!(delivered(&rig, 0), [(sent + 1 + u64::from(flits) + 1, 0)]);
+                assert_eq!(list_delivered(&rig, 0), [(sent + 1 + u64::from(flits) + 1, 0)]);
             }
         }
     }
@@ -290,7 +290,7 @@ mod tests {
         for (i, source) in rig.sources.iter().enumerate() {
             table.column(&format!("from{i}"), source.sent().iter().map(|(cycle, packet)| (*cycle, packet.id)));
         }
-        table.column("to0", delivered(&rig, 0));
+        table.column("to0", list_delivered(&rig, 0));
         // The header of 10 passes in cycle 2, its tail in 6. Then the inputs are served in round robin: 20 in
         // 7, 11 in 8, 21 in 9 and 10.
         assert_table(
@@ -323,8 +323,8 @@ mod tests {
         };
         let rig = run_in_all_modes(build, LIMIT);
         let own: Vec<(u64, u32)> = (0..6).map(|n| (50 + n, n as u32)).collect();
-        assert_eq!(delivered(&rig, 0), own);
-        let others = delivered(&rig, 1);
+        assert_eq!(list_delivered(&rig, 0), own);
+        let others = list_delivered(&rig, 1);
         assert_eq!(others[..5], [(3, 100), (4, 101), (5, 102), (6, 103), (7, 104)]);
         // The crossbar sees the freed room in cycle 51 and passes the fifth packet, the sixth in 52, and the
         // packet behind them in 53.

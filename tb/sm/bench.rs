@@ -281,7 +281,7 @@ impl Bench {
             accesses: self.memory.accesses.clone(),
             counters: self.cores.iter().map(|core| *core.counters()).collect(),
             stalls: self.cores.iter().map(stalls).collect(),
-            lines_asked: self.lines.as_ref().map(|lines| lines.asked().to_vec()),
+            lines_asked: self.lines.as_ref().map(|lines| lines.request_digests().to_vec()),
         }
     }
 

@@ -25,7 +25,7 @@ fn with(mut kernel: Kernel, config: InstructionCacheConfig, delay: (u64, u64)) -
 }
 
 /// Creates a kernel with the instruction cache of a GTX 480 and a fixed latency for all lines.
-fn cached(body: &str) -> Kernel {
+fn kernel_with_icache(body: &str) -> Kernel {
     with(Kernel::bare(body), InstructionCacheConfig::default(), (LINE, LINE))
 }
 
@@ -55,7 +55,7 @@ fn a_miss_delays_its_line_by_the_way_there_and_back_and_nothing_else() {
     // After the lookup that misses: one cycle on the link, the latency of the line, and one cycle back, in
     // which it is fetched.
     let miss = LINE + 2;
-    let delays = delays(&cached(&straight(2 * PER_LINE)));
+    let delays = delays(&kernel_with_icache(&straight(2 * PER_LINE)));
     let lines: Vec<_> = delays.chunks(PER_LINE).map(|line| (line[0], line[line.len() - 1])).collect();
     // Each instruction writes the register of the one before it, so it issues 6 cycles later. A fetch from a
     // perfect store takes 3 of these cycles, which hides 3 cycles of the miss. The exit, alone in the last
@@ -69,7 +69,7 @@ fn an_instruction_at_the_end_of_a_line_is_fetched_alone() {
     // The jump leads to instruction 3, so the last fetch in the line has a single instruction instead of a
     // pair.
     let body = format!("bra NEXT; mov.u32 %r1, 1; mov.u32 %r2, 2; NEXT: {}", straight(PER_LINE + 1));
-    let bench = cached(&body).check();
+    let bench = kernel_with_icache(&body).check();
     // Fetches: the jump; six pairs from 3 to 14; 15 alone; then 16 to 20.
     assert_eq!(stats(&bench), InstructionStats { accesses: 11, hits: 9, misses: 2, ..InstructionStats::default() });
 }
@@ -93,7 +93,7 @@ fn a_line_once_here_is_found_again_until_others_take_its_place() {
 
 #[test]
 fn warps_that_want_one_line_ask_once_and_are_served_one_a_cycle() {
-    let kernel = cached("mov.u32 %r1, 1;").grid(1, 4 * 32);
+    let kernel = kernel_with_icache("mov.u32 %r1, 1;").grid(1, 4 * 32);
     let firsts: Vec<u64> = issues(&kernel).iter().filter(|issue| issue.pc == 0).map(|issue| issue.cycle).collect();
     // The warps of both schedulers wait for the same line, and the cache serves one of them per cycle.
     assert_eq!(firsts.iter().map(|cycle| cycle - firsts[0]).collect::<Vec<_>>(), [0, 1, 2, 3]);
@@ -111,7 +111,7 @@ fn other_warps_go_on_while_one_waits() {
         "mov.u32 %r1, %tid.x; setp.ge.u32 %p1, %r1, 32; @%p1 bra FAR; {} exit; FAR: mov.u32 %r2, 1;",
         straight(4 * PER_LINE)
     );
-    let log = issues(&cached(&body).grid(1, 64));
+    let log = issues(&kernel_with_icache(&body).grid(1, 64));
     let far = log.iter().filter(|issue| issue.warp == 1).map(|issue| issue.cycle);
     let (jump, target) = far.clone().zip(far.skip(1)).max_by_key(|(before, after)| after - before).unwrap();
     let meanwhile = log.iter().filter(|issue| issue.warp == 0 && (jump..target).contains(&issue.cycle)).count();
@@ -119,7 +119,7 @@ fn other_warps_go_on_while_one_waits() {
 }
 
 /// Creates a kernel in which each of four warps executes its own line.
-fn scattered(entries: u32) -> Kernel {
+fn scattered_kernel(entries: u32) -> Kernel {
     let lines = |warp: usize| format!("W{warp}: {} exit;\n", straight(PER_LINE - 1));
     let jumps: String = (1..4).map(|warp| format!("setp.eq.u32 %p1, %r1, {warp}; @%p1 bra W{warp};\n")).collect();
     let body = format!(
@@ -133,18 +133,18 @@ fn scattered(entries: u32) -> Kernel {
 
 #[test]
 fn a_warp_without_an_entry_asks_once_for_each_that_becomes_free() {
-    let refusals = [1, 2, 4].map(|entries| stats(&scattered(entries).check()).refusals);
+    let refusals = [1, 2, 4].map(|entries| stats(&scattered_kernel(entries).check()).refusals);
     assert!(refusals[0] > refusals[1] && refusals[1] > 0 && refusals[2] == 0, "{refusals:?}");
     // A warp without an entry retries only when an entry becomes free, so refusals are far fewer than wait
     // cycles.
     assert!(refusals[0] < LINE, "{refusals:?}");
-    let misses = [1, 2, 4].map(|entries| stats(&scattered(entries).check()).misses);
+    let misses = [1, 2, 4].map(|entries| stats(&scattered_kernel(entries).check()).misses);
     assert_eq!(misses[0], misses[2]);
 }
 
 #[test]
 fn waiting_for_a_line_is_charged_to_its_misses_and_the_first_fetch_is_not() {
-    let bench = cached(&straight(4)).run(Mode::default());
+    let bench = kernel_with_icache(&straight(4)).run(Mode::default());
     let cycles = |reason| bench.cores[0].stall_cycles(reason);
     // The wait lasts from the lookup to the cycle before the fill.
     assert_eq!(cycles(StallReason::FetchMiss), LINE + 2);
@@ -153,7 +153,7 @@ fn waiting_for_a_line_is_charged_to_its_misses_and_the_first_fetch_is_not() {
 
 #[test]
 fn lines_stay_from_kernel_to_kernel() {
-    let mut kernel = cached(&straight(3));
+    let mut kernel = kernel_with_icache(&straight(3));
     // Both SMs run the kernel, and both run it again.
     kernel.grid = [2, 1, 1];
     let (mut bench, mut sim) = kernel.start(Mode::default());

@@ -86,7 +86,7 @@ impl InstructionMemory {
     }
 
     /// Returns the digest of all requests of each core.
-    pub fn asked(&self) -> &[u64] {
+    pub fn request_digests(&self) -> &[u64] {
         &self.memory.asked
     }
 

@@ -8,7 +8,7 @@ use super::bench::{Bench, Kernel};
 use super::issue_log::{Issue, last_issues};
 
 /// Creates a kernel with `warps` warps on two schedulers, each of which may issue from `limit` warps.
-fn limited(body: &str, warps: u32, limit: u32) -> Kernel {
+fn limited_kernel(body: &str, warps: u32, limit: u32) -> Kernel {
     let mut kernel = Kernel::new(body).grid(1, 32 * warps);
     kernel.config.warp_limit = limit;
     kernel
@@ -42,7 +42,7 @@ fn assert_oldest(kernel: &Kernel, limit: usize) {
 fn only_the_oldest_warps_that_can_go_on_issue() {
     for limit in 1..=3 {
         for policy in [SchedulerPolicy::GreedyThenOldest, SchedulerPolicy::LooseRoundRobin] {
-            let mut kernel = limited(BODY, 16, limit);
+            let mut kernel = limited_kernel(BODY, 16, limit);
             kernel.config.policy = policy;
             assert_oldest(&kernel, limit as usize);
         }
@@ -52,15 +52,15 @@ fn only_the_oldest_warps_that_can_go_on_issue() {
 #[test]
 fn a_barrier_of_more_warps_than_may_issue_opens() {
     for limit in [1, 2, 7] {
-        let bench = limited(BODY, 32, limit).check();
+        let bench = limited_kernel(BODY, 32, limit).check();
         assert!(bench.cores[0].stall_cycles(StallReason::Throttled) > 0, "limit {limit}");
     }
 }
 
 #[test]
 fn a_limit_of_all_warps_changes_nothing_and_none_is_charged_to_it() {
-    let free = limited(BODY, 32, 0).check();
-    let bound = limited(BODY, 32, 24).check();
+    let free = limited_kernel(BODY, 32, 0).check();
+    let bound = limited_kernel(BODY, 32, 24).check();
     assert_eq!(bound.cycles, free.cycles);
     assert_eq!(bound.cores[0].counters(), free.cores[0].counters());
     assert_eq!(bound.cores[0].stall_cycles(StallReason::Throttled), 0);
@@ -69,6 +69,6 @@ fn a_limit_of_all_warps_changes_nothing_and_none_is_charged_to_it() {
 #[test]
 fn one_warp_at_a_time_is_slower_where_others_would_hide_its_latency() {
     let body = "div.u32 %r3, %r0, 3; add.u32 %r3, %r3, 1; st.global.u32 [%rd2], %r3;";
-    let (alone, together) = (limited(body, 16, 1).check(), limited(body, 16, 0).check());
+    let (alone, together) = (limited_kernel(body, 16, 1).check(), limited_kernel(body, 16, 0).check());
     assert!(alone.cycles > 3 * together.cycles, "{} and {} cycles", alone.cycles, together.cycles);
 }

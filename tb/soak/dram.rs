@@ -11,7 +11,7 @@ use rtl::kernel::Mode;
 
 use super::Work;
 use crate::dram::bench::{checker_commands, run, run_checked};
-use crate::dram::forward::{Device, changed};
+use crate::dram::forward::{Device, change_stream};
 use crate::dram::pairs;
 use crate::dram::random::Case;
 use crate::kit::Random;
@@ -51,7 +51,7 @@ pub(super) fn run_case(seed: u64, requests: u64) -> Result<Work, String> {
     }
     let mut random = Random::new(seed);
     for change in 0..CHANGES {
-        let stream = changed(&commands, &config, &mut random);
+        let stream = change_stream(&commands, &config, &mut random);
         let found = checker.check(&stream);
         hit(CHANGED, &[if found.is_empty() { LEGAL } else { ILLEGAL }]);
         if device.clone().takes_all(&stream, refresh) != found.is_empty() {

@@ -51,7 +51,7 @@ impl Case for Litmus {
         let program = Program(threads);
         let request = Request { machine, designs, sets };
         let shown = run_on_machine(&program, digest_of(&seed) as u32, &request)?;
-        let allowed = program.allowed();
+        let allowed = program.allowed_outcomes();
         if let Some((seen, times)) = shown.seen.iter().find(|(seen, _)| !allowed.contains(*seen)) {
             return Err(format!("an outcome is not allowed: {seen:?}, {times} times, of\n{program}"));
         }

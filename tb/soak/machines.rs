@@ -219,7 +219,7 @@ impl Draw {
     }
 
     /// Draws the L1 ways (`way` bytes each), some of which shared memory may use.
-    fn unified(&mut self, way: u64) {
+    fn draw_unified(&mut self, way: u64) {
         let shared: u64 = if self.is_volta { 96 << 10 } else { 48 << 10 };
         let least = shared.div_ceil(way);
         let left = 1 + self.random.below(8);
@@ -240,7 +240,7 @@ impl Draw {
             let least = if self.is_volta && l1_line_bytes == 128 { 2 } else { 4 };
             let log2 = least + self.random.below(2);
             self.set("l1.sets", 1 << log2);
-            self.unified(u64::from(l1_line_bytes) << log2);
+            self.draw_unified(u64::from(l1_line_bytes) << log2);
         } else {
             self.sets("l1", 7, 5, l1_line_bytes == 128);
             let ways = self.number(1, 16).unwrap_or(4);
@@ -254,7 +254,7 @@ impl Draw {
         self.one_of("l1.fail_order", &["queue-first", "mshr-first"]);
         self.one_of("l1.bypass_sectors", &[32, 0]);
         self.one_of("l1.fetch", &["sectors", "line"]);
-        let is_plain = !self.decoupled();
+        let is_plain = !self.draw_decoupled();
         let judges = is_plain && !self.has("sm.warp_lanes=64");
         // PDP protects lines in LRU order, so it needs the default replacement policy.
         self.bypass(judges, is_plain && !self.has("l1.replacement"));
@@ -368,7 +368,7 @@ impl Draw {
 
     /// Draws the replacement policy, and decoupled tags for half of the L1Ds that change. True if the tags
     /// are decoupled.
-    fn decoupled(&mut self) -> bool {
+    fn draw_decoupled(&mut self) -> bool {
         self.replacement("l1", "pc");
         if self.number(0, 1).is_none_or(|drawn| drawn == 0) {
             return false;

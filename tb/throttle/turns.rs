@@ -75,7 +75,7 @@ impl Hooks for Turns {
     }
 }
 
-fn resolved(sets: &[&str]) -> Result<ResolvedMachine, String> {
+fn resolve(sets: &[&str]) -> Result<ResolvedMachine, String> {
     let sets = sets.iter().map(|&set| set.to_owned()).collect();
     let request = Request { machine: "fermi".to_owned(), designs: Vec::new(), sets };
     ResolvedMachine::new(&request).map_err(|error| error.lines().join("\n"))
@@ -83,10 +83,10 @@ fn resolved(sets: &[&str]) -> Result<ResolvedMachine, String> {
 
 /// Runs a small kernel with every check. Returns the report, and the number of scheduler cycles lost to
 /// throttling.
-fn checked(kernel: &str, sets: &[&str], mode: Mode) -> (RunReport, u64) {
+fn run_checked(kernel: &str, sets: &[&str], mode: Mode) -> (RunReport, u64) {
     let launch = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../kernels/{kernel}/small.toml"));
     let options = RunOptions { check: true, mode, ..RunOptions::default() };
-    let report = run(&launch, &resolved(sets).unwrap().config, &options, &mut |_| ()).unwrap();
+    let report = run(&launch, &resolve(sets).unwrap().config, &options, &mut |_| ()).unwrap();
     assert_eq!((&report.outcome, &report.verdict), (&Outcome::Finished, &Verdict::Passed), "{kernel}");
     let held = report.counters.slots().of(StallReason::Throttled);
     (report, held)
@@ -95,21 +95,21 @@ fn checked(kernel: &str, sets: &[&str], mode: Mode) -> (RunReport, u64) {
 #[test]
 fn a_scheme_from_outside_holds_warps_back_and_every_check_passes() {
     for kernel in ["vadd", "syrk"] {
-        let (_, free) = checked(kernel, &[], Mode::default());
-        let (_, held) = checked(kernel, &["throttle.kind=turns"], Mode::default());
+        let (_, free) = run_checked(kernel, &[], Mode::default());
+        let (_, held) = run_checked(kernel, &["throttle.kind=turns"], Mode::default());
         assert!(free == 0 && held > 0, "{kernel}: {free} and {held}");
     }
 }
 
 #[test]
 fn what_it_sees_does_not_depend_on_who_is_evaluated() {
-    let run = |mode| checked("vadd", &["throttle.kind=turns", "throttle.turn=37"], mode).0.counters;
+    let run = |mode| run_checked("vadd", &["throttle.kind=turns", "throttle.turn=37"], mode).0.counters;
     assert!(run(Mode::default()) == run(Mode { evaluate_all: true, ..Mode::default() }));
 }
 
 #[test]
 fn its_keys_are_judged_like_any_other() {
-    let refused = |sets| resolved(sets).err().unwrap();
+    let refused = |sets| resolve(sets).err().unwrap();
     let text = refused(&["throttle.kind=turns", "throttle.turn=1"]);
     assert!(text.contains("throttle.turn is 1, expected 2 to 1000: a turn of one cycle has no effect"), "{text}");
     let text = refused(&["throttle.kind=turns", "sm.warp_limit=2"]);

@@ -38,7 +38,7 @@ struct TrackerBench {
 }
 
 /// Creates a source from messages, each with the first cycle in which it may be sent.
-fn timed<T>(script: Vec<(u64, T)>) -> Source<T> {
+fn timed_source<T>(script: Vec<(u64, T)>) -> Source<T> {
     let (cycles, beats): (Vec<_>, Vec<_>) = script.into_iter().unzip();
     Source::new(beats, Stall::NotBefore(cycles))
 }
@@ -62,12 +62,12 @@ impl TrackerBench {
         };
         Self {
             tracker: Tracker::new(place, &config, config.scheme.protections()),
-            requests: timed(requests),
+            requests: timed_source(requests),
             to_bank: Sink::new(Stall::Never),
-            replies: timed(replies),
+            replies: timed_source(replies),
             rsp: Sink::new(Stall::Never),
             forwards: Sink::new(Stall::Never),
-            answers: timed(answers),
+            answers: timed_source(answers),
             req: link("req", 2, &PERIODS, id(0), TRACKER, PACKETS),
             bank: link("bank", 2, &PERIODS, TRACKER, id(1), PACKETS),
             from_bank: link("from_bank", 2, &PERIODS, id(2), TRACKER, PACKETS),

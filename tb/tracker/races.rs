@@ -106,7 +106,7 @@ impl Races {
             race("a line written in flight from the L2 is not listed");
         }
         if let Some((sm, ticket)) = resent {
-            self.resent((sm, ticket));
+            self.on_resent((sm, ticket));
         }
         if let Some((sm, line, ticket, kind, sharing, chosen)) = request {
             let is_coherent = kind.is_atomic() || sharing == Sharing::Coherent;
@@ -151,7 +151,7 @@ impl Races {
         load.at = At::Refused;
     }
 
-    fn resent(&mut self, key: (u8, u64)) {
+    fn on_resent(&mut self, key: (u8, u64)) {
         race("a refused load goes to the L2");
         let Some(at) = self.find(key, At::Refused) else { return };
         if self.loads[at].keeps {

@@ -171,8 +171,8 @@ impl Case {
                 follower.follow(&mut rig, &sim).map_err(|wrong| format!("tick {tick}, kernel {kernel}: {wrong}"))?;
             }
             follower.judge.follow(&mut rig).map_err(|wrong| format!("kernel {kernel}: {wrong}"))?;
-            if rig.unanswered() > 0 {
-                return Err(format!("kernel {kernel}: {} accesses are never answered", rig.unanswered()));
+            if rig.count_unanswered() > 0 {
+                return Err(format!("kernel {kernel}: {} accesses are never answered", rig.count_unanswered()));
             }
             follower.judge.end_kernel();
             if self.flushes {

@@ -68,7 +68,7 @@ fn ran(setup: Setup, programs: [Vec<Op>; 2]) -> (Rig, TrackerStats) {
 fn last_of_q(setup: Setup, programs: [Vec<Op>; 2]) -> (Option<u32>, Result<(), String>, TrackerStats) {
     let last = programs[Q].len() - 1;
     let (mut rig, stats) = ran(setup, programs);
-    let value = rig.loaded(Q, last);
+    let value = rig.loaded_value(Q, last);
     (value, MemoryModelCheck::default().follow(&mut rig), stats)
 }
 
@@ -159,7 +159,7 @@ fn a_store_waits_for_a_load_of_its_own_unit_that_is_at_another_l1() {
     let p = vec![op(0, OpKind::Loads, X)];
     let q = vec![op(4000, OpKind::Loads, X), op(4001, OpKind::Stores(NEW), X)];
     let (mut rig, stats) = ran(setup, [p, q]);
-    assert_eq!((rig.loaded(Q, 0), stats.supplied), (Some(OLD), 1));
+    assert_eq!((rig.loaded_value(Q, 0), stats.supplied), (Some(OLD), 1));
     assert!(stats.held > 0);
     assert_eq!(MemoryModelCheck::default().follow(&mut rig), Ok(()));
 }
@@ -180,7 +180,7 @@ fn contending(setup: Setup) -> (Rig, TrackerStats) {
     let p = vec![op(0, OpKind::Loads, X)];
     let loads = [300, 600].map(|not_before| Op { resident: 2, ..op(not_before, OpKind::Loads, X) });
     let (mut rig, stats) = ran(Setup { l1, ..setup }, [p, loads.to_vec()]);
-    assert_eq!([0, 1].map(|number| rig.loaded(Q, number)), [Some(OLD); 2]);
+    assert_eq!([0, 1].map(|number| rig.loaded_value(Q, number)), [Some(OLD); 2]);
     assert_eq!(MemoryModelCheck::default().follow(&mut rig), Ok(()));
     (rig, stats)
 }

@@ -82,9 +82,9 @@ fn each_memory_has_an_input_file_for_cacti() {
 
 #[test]
 fn bad_input_is_refused() {
-    warpsieve(&["area", "--node", "28"]).refused(&["28 nm, expected 45, 32 or 22"]);
-    warpsieve(&["area", "--design", "prick"]).refused(&["prick"]);
-    warpsieve(&["area", "--against", "prick"]).refused(&["prick"]);
+    warpsieve(&["area", "--node", "28"]).assert_refused(&["28 nm, expected 45, 32 or 22"]);
+    warpsieve(&["area", "--design", "prick"]).assert_refused(&["prick"]);
+    warpsieve(&["area", "--against", "prick"]).assert_refused(&["prick"]);
 }
 
 #[test]

@@ -34,7 +34,7 @@ document.body.textContent = JSON.stringify({ charts, wide });
 </script></body>";
 
 /// Returns the page as rendered by Chromium.
-fn shown(folder: &Path, html: &str) -> String {
+fn render(folder: &Path, html: &str) -> String {
     let page = folder.join("shown.html");
     fs::write(&page, html).unwrap();
     let profile = tempfile::tempdir().unwrap();
@@ -50,8 +50,8 @@ fn shown(folder: &Path, html: &str) -> String {
 }
 
 /// Returns the answer of [`ASK`] for a page: its charts, and whether the page is wider than the window.
-fn asked(folder: &Path, html: &str) -> (Vec<Value>, bool) {
-    let answer = shown(folder, &html.replace("</body>", ASK));
+fn ask(folder: &Path, html: &str) -> (Vec<Value>, bool) {
+    let answer = render(folder, &html.replace("</body>", ASK));
     let body = answer.split_once("<body>").unwrap().1.split_once("</body>").unwrap().0;
     let answer: Value =
         serde_json::from_str(&body.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")).unwrap();
@@ -71,13 +71,13 @@ fn a_browser_shows_the_figures_and_no_chart_is_empty_or_too_narrow_for_its_texts
     let html = written(folder.path(), &run);
     let statistics: Value = serde_json::from_str(&fs::read_to_string(&stats).unwrap()).unwrap();
     let cycles = warpsieve::text::format_thousands(statistics["cycles"].as_u64().unwrap());
-    let dom = shown(folder.path(), &html);
+    let dom = render(folder.path(), &html);
     assert!(dom.contains(&format!("<th>cycles</th><td class=\"cells\"><span>{cycles}</span>")), "{dom}");
     let compare =
         ["compare", "kernels/syrk/small.toml", "kernels/vadd/small.toml", "--design-set", "baseline,pric,bypass-all"];
     let compared = written(folder.path(), &compare);
     for (html, number) in [(&html, 5), (&compared, 3)] {
-        let (charts, is_wide) = asked(folder.path(), html);
+        let (charts, is_wide) = ask(folder.path(), html);
         assert_eq!((charts.len(), is_wide), (number, false));
         for chart in charts {
             assert!(!is_empty(&chart), "{chart}");
@@ -87,9 +87,9 @@ fn a_browser_shows_the_figures_and_no_chart_is_empty_or_too_narrow_for_its_texts
         }
     }
     // The script also detects charts that are empty and texts that do not fit.
-    let (charts, _) = asked(folder.path(), &html.replace("#0072B2", "none"));
+    let (charts, _) = ask(folder.path(), &html.replace("#0072B2", "none"));
     assert!(charts.iter().all(is_empty), "{charts:?}");
-    let (charts, is_wide) = asked(
+    let (charts, is_wide) = ask(
         folder.path(),
         &html.replace("core cycles", &"core cycles ".repeat(30)).replace("<nav>", "<nav style=\"width: 200rem\">"),
     );

@@ -16,7 +16,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use serde_json::Value;
-use tb::kit::sampled;
+use tb::kit::sample;
 use tempfile::TempDir;
 use warpsieve::trace::synthetic::{Kind, Size, Synthetic};
 
@@ -77,7 +77,7 @@ const KILLS: u64 = 10;
 
 #[test]
 fn a_run_that_is_killed_again_and_again_ends_as_one_that_was_not() {
-    for (number, launch) in sampled((0..).zip(KERNELS), 3) {
+    for (number, launch) in sample((0..).zip(KERNELS), 3) {
         let folder = Folder::new();
         let whole = folder.statistics(&["run", launch]);
         let checkpoint = folder.path("run.checkpoint");
@@ -124,7 +124,7 @@ fn a_trace_goes_on_with_the_ctas_that_were_running() {
     let whole = folder.statistics(&["replay", &list]);
     let cycles = whole["cycles"].as_u64().unwrap();
     // Eighths of the run: each kernel contains at least one, and the long kernels contain several.
-    for part in sampled(1..8, 4) {
+    for part in sample(1..8, 4) {
         let checkpoint = folder.saved_at(cycles * part / 8, &["replay", &list]);
         assert_eq!(folder.statistics(&["replay", &list, "--resume", &checkpoint]), whole, "{part} eighths");
         fs::remove_file(checkpoint).unwrap();
@@ -153,7 +153,7 @@ const MACHINES: [&[&str]; 15] = [
 #[test]
 fn every_part_that_a_machine_may_have_is_saved() {
     let launch = "kernels/sssp/small.toml";
-    for machine in sampled(MACHINES, 5) {
+    for machine in sample(MACHINES, 5) {
         let folder = Folder::new();
         let run = [&["run", launch], machine].concat();
         let whole = folder.statistics(&run);
@@ -185,7 +185,7 @@ fn waveform_series_and_report_of_what_follows_are_those_of_the_whole_run() {
 }
 
 /// Copies a launch file, so that a test can modify it.
-fn copied(folder: &Folder) -> String {
+fn copy_launch(folder: &Folder) -> String {
     for name in ["small.toml", "vadd.ptx"] {
         fs::copy(root().join("kernels/vadd").join(name), folder.path(name)).unwrap();
     }
@@ -195,15 +195,15 @@ fn copied(folder: &Folder) -> String {
 #[test]
 fn a_checkpoint_goes_on_with_nothing_but_its_own_run() {
     let folder = Folder::new();
-    let launch = copied(&folder);
+    let launch = copy_launch(&folder);
     let checkpoint = folder.saved_at(300, &["run", &launch]);
     let resumed = |more: &[&str]| warpsieve(&[&["run", &launch, "--resume", &checkpoint], more].concat());
     resumed(&["--set", "l1.ways=8"])
-        .refused(&[&checkpoint, "is the checkpoint of another run: l1.ways was 4, now it is 8"]);
-    resumed(&["--check"]).refused(&["'--resume <FILE>' cannot be used with '--check'"]);
+        .assert_refused(&[&checkpoint, "is the checkpoint of another run: l1.ways was 4, now it is 8"]);
+    resumed(&["--check"]).assert_refused(&["'--resume <FILE>' cannot be used with '--check'"]);
     let ptx = fs::read_to_string(folder.path("vadd.ptx")).unwrap();
     fs::write(folder.path("vadd.ptx"), format!("{ptx}// another\n")).unwrap();
-    resumed(&[]).refused(&["is the checkpoint of another run: the PTX file vadd.ptx has changed"]);
+    resumed(&[]).assert_refused(&["is the checkpoint of another run: the PTX file vadd.ptx has changed"]);
     fs::write(folder.path("vadd.ptx"), ptx).unwrap();
     let saved = fs::read(&checkpoint).unwrap();
     let program = saved.windows(11).position(|bytes| bytes == b"\"program\":\"").unwrap() + 11;
@@ -213,29 +213,29 @@ fn a_checkpoint_goes_on_with_nothing_but_its_own_run() {
         fs::write(&checkpoint, bytes).unwrap();
     };
     with(program, 1);
-    resumed(&[]).refused(&["it was written by another build of the program, and only that build can resume it"]);
+    resumed(&[]).assert_refused(&["it was written by another build of the program, and only that build can resume it"]);
     for at in [saved.len() / 2, saved.len() - 2] {
         with(at, 0x10);
-        resumed(&[]).refused(&[&checkpoint, "is damaged: "]);
+        resumed(&[]).assert_refused(&[&checkpoint, "is damaged: "]);
     }
     fs::write(&checkpoint, &saved[..saved.len() * 3 / 4]).unwrap();
-    resumed(&[]).refused(&[&checkpoint, "is damaged: "]);
+    resumed(&[]).assert_refused(&[&checkpoint, "is damaged: "]);
     fs::write(&checkpoint, [&saved[..], b"more"].concat()).unwrap();
-    resumed(&[]).refused(&[&checkpoint, "is damaged: there are bytes after its state"]);
+    resumed(&[]).assert_refused(&[&checkpoint, "is damaged: there are bytes after its state"]);
     fs::write(&checkpoint, "{\n  \"schema\": 1,\n").unwrap();
-    resumed(&[]).refused(&["this is a statistics file, expected a checkpoint: `explain` takes it"]);
+    resumed(&[]).assert_refused(&["this is a statistics file, expected a checkpoint: `explain` takes it"]);
     for other in ["", "[l1]\nways = 4\n", "warpsieve checkpoint 1\n{}\n"] {
         fs::write(&checkpoint, other).unwrap();
-        resumed(&[]).refused(&[&checkpoint]);
+        resumed(&[]).assert_refused(&[&checkpoint]);
     }
     fs::write(&checkpoint, &saved).unwrap();
     for cycles in ["1", "299"] {
         let message =
             format!("`--max-cycles` is {cycles}, expected 300 or more: the checkpoint is at cycle 300 already");
-        resumed(&["--max-cycles", cycles]).refused(&[&checkpoint, &message]);
+        resumed(&["--max-cycles", cycles]).assert_refused(&[&checkpoint, &message]);
     }
     assert_eq!(resumed(&["--max-cycles", "300", "--quiet"]).status, Some(3));
-    resumed(&["--checkpoint-every", "0", "--checkpoint", &checkpoint]).refused(&["0 is not in 1.."]);
+    resumed(&["--checkpoint-every", "0", "--checkpoint", &checkpoint]).assert_refused(&["0 is not in 1.."]);
     fs::write(&checkpoint, &saved).unwrap();
     assert_eq!(resumed(&["--quiet"]).status, Some(0));
 }
@@ -243,13 +243,13 @@ fn a_checkpoint_goes_on_with_nothing_but_its_own_run() {
 #[test]
 fn a_checkpoint_replaces_no_file_but_the_one_that_the_run_goes_on_from() {
     let folder = Folder::new();
-    let launch = copied(&folder);
+    let launch = copy_launch(&folder);
     let there = folder.path("there");
     fs::write(&there, "precious").unwrap();
     warpsieve(&["run", &launch, "--checkpoint", &there])
-        .refused(&["there already exists: continue from it with `--resume ", "`, or remove it"]);
+        .assert_refused(&["there already exists: continue from it with `--resume ", "`, or remove it"]);
     assert_eq!(fs::read_to_string(&there).unwrap(), "precious");
-    warpsieve(&["run", &launch, "--resume", &there]).refused(&["expected a checkpoint of this format"]);
+    warpsieve(&["run", &launch, "--resume", &there]).assert_refused(&["expected a checkpoint of this format"]);
     let checkpoint = folder.saved_at(300, &["run", &launch]);
     let saved = fs::read(&checkpoint).unwrap();
     let ended = warpsieve(&[

@@ -80,7 +80,7 @@ fn columns_are_chosen_by_name() {
     assert_eq!(lines[0], ["on", "L1 hit %", "check"], "{ended:?}");
     assert!(lines[1].len() == 3 && lines[1][0] == "baseline l1.ways=8" && lines[1][2] == "passed", "{ended:?}");
     with("cycle")
-        .refused(&["`--columns` names `cycle`, expected names among launch-file, on", "did you mean `cycles`?"]);
+        .assert_refused(&["`--columns` names `cycle`, expected names among launch-file, on", "did you mean `cycles`?"]);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_value_that_breaks_a_rule_is_refused_before_anything_runs() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("table.md");
     let ended = warpsieve(&["compare", SMALL, "--set", "l1.sets=32,33", "--output", output.to_str().unwrap()]);
-    ended.refused(&["l1.sets is 33", "--set:1:9"]);
+    ended.assert_refused(&["l1.sets is 33", "--set:1:9"]);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -119,7 +119,7 @@ fn a_row_names_the_designs_that_stand_under_those_of_the_set() {
 #[test]
 fn what_would_label_rows_wrongly_is_refused() {
     let refused = |arguments: &[&str], message: &[&str]| {
-        warpsieve(&[&["compare", SMALL], arguments].concat()).refused(message);
+        warpsieve(&[&["compare", SMALL], arguments].concat()).assert_refused(message);
     };
     refused(&["--set", "l1.sets=1,2", "--set", "l1.sets=64"], &["1 problem", "`l1.sets` is given twice", "l1.sets=64"]);
     refused(&["--set", "l1.sets=64,32,64"], &["`--set` gives `l1.sets=64` twice"]);
@@ -129,7 +129,7 @@ fn what_would_label_rows_wrongly_is_refused() {
 #[test]
 fn every_wrong_name_of_a_design_set_is_reported_at_its_place() {
     let ended = warpsieve(&["compare", SMALL, "--design-set", "baseline,prik,frk", "--set", "l1.sets=48"]);
-    ended.refused(&[
+    ended.assert_refused(&[
         "the configuration has 3 problems",
         "l1.sets is 48",
         "there is no design `prik`",
@@ -166,7 +166,7 @@ fn a_comparison_is_drawn_by_launch_file_with_the_mean_at_the_end() {
     }
     assert!(text.starts_with("<svg width=\"7.0000in\""), "{text}");
     assert!(std::fs::read(&pdf).unwrap().starts_with(b"%PDF-"));
-    warpsieve(&["compare", SMALL, "--plot", &svg, "--plot-of", "cyclez"]).refused(&["`--plot-of` is cyclez"]);
-    warpsieve(&["compare", SMALL, "--plot", SMALL]).refused(&["expected a name that ends in .svg or .pdf"]);
+    warpsieve(&["compare", SMALL, "--plot", &svg, "--plot-of", "cyclez"]).assert_refused(&["`--plot-of` is cyclez"]);
+    warpsieve(&["compare", SMALL, "--plot", SMALL]).assert_refused(&["expected a name that ends in .svg or .pdf"]);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
 }

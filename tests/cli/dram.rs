@@ -40,8 +40,8 @@ impl Run {
 
     /// Asserts that the command failed with all of these messages and left no file except the trace.
     #[track_caller]
-    fn refused(&self, message: &[&str]) {
-        self.ended.refused(message);
+    fn assert_refused(&self, message: &[&str]) {
+        self.ended.assert_refused(message);
         let names = fs::read_dir(self.folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
         assert_eq!(names.collect::<Vec<_>>(), ["trace.csv"]);
     }
@@ -180,7 +180,7 @@ fn both_commands_of_a_cycle_stand_in_the_command_table_and_pass_the_check() {
 fn a_bus_and_a_burst_that_do_not_go_together_are_refused_with_what_is_legal() {
     let refused = |sets: &[&str], message: &[&str]| {
         let options: Vec<_> = sets.iter().flat_map(|set| ["--set", set]).collect();
-        Run::new(HEADING, &options).refused(message);
+        Run::new(HEADING, &options).assert_refused(message);
     };
     refused(
         &["dram.bus_bits=128"],
@@ -206,18 +206,19 @@ fn a_line_that_is_no_request_is_shown_with_its_place_and_what_is_legal() {
     ];
     for (line, message) in cases {
         let trace = format!("{HEADING}0,R,0x0\n{line}");
-        Run::new(&trace, &["--machine", "gddr5-reference"]).refused(&[message]);
+        Run::new(&trace, &["--machine", "gddr5-reference"]).assert_refused(&[message]);
     }
 }
 
 #[test]
 fn a_trace_without_its_heading_is_refused() {
-    Run::new("0,R,0x0\n", &[]).refused(&["trace.csv:1:1: the heading has \"0\" as column 1, expected the heading"]);
+    Run::new("0,R,0x0\n", &[])
+        .assert_refused(&["trace.csv:1:1: the heading has \"0\" as column 1, expected the heading"]);
 }
 
 #[test]
 fn a_missing_trace_is_named() {
-    warpsieve(&["dram", "nowhere.csv"]).refused(&["nowhere.csv: cannot read the trace: No such file"]);
+    warpsieve(&["dram", "nowhere.csv"]).assert_refused(&["nowhere.csv: cannot read the trace: No such file"]);
 }
 
 #[test]
@@ -228,7 +229,7 @@ fn both_results_in_one_file_are_refused() {
     let out = folder.path().join("out.csv");
     let [trace, out]: [&str; 2] = [&trace, &out].map(|path: &PathBuf| Path::to_str(path).unwrap());
     let ended = warpsieve(&["dram", trace, "--commands", out, "--requests", out]);
-    ended.refused(&["`--requests` is ", "expected a file other than `--commands`"]);
+    ended.assert_refused(&["`--requests` is ", "expected a file other than `--commands`"]);
     assert!(!Path::new(out).exists());
 }
 
@@ -239,5 +240,5 @@ fn a_result_that_cannot_be_written_is_refused_ahead_of_the_run() {
     fs::write(&trace, HEADING).unwrap();
     let missing = folder.path().join("none/out.csv");
     let ended = warpsieve(&["dram", trace.to_str().unwrap(), "--commands", missing.to_str().unwrap()]);
-    ended.refused(&["the results cannot be written", "none/out.csv: cannot create"]);
+    ended.assert_refused(&["the results cannot be written", "none/out.csv: cannot create"]);
 }

@@ -99,7 +99,7 @@ fn every_emitted_launch_repeats_its_results_and_can_be_checked() {
 fn a_program_with_a_static_runtime_or_without_ptx_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let fixed = compile("vector_add", folder.path(), &["-cudart", "static"]);
-    warpsieve(&["exec", "--", fixed.to_str().unwrap()]).refused(&["build it with `nvcc -cudart shared`"]);
+    warpsieve(&["exec", "--", fixed.to_str().unwrap()]).assert_refused(&["build it with `nvcc -cudart shared`"]);
 }
 
 #[test]
@@ -122,10 +122,10 @@ fn a_program_without_kernels_keeps_its_status_and_output() {
 
 #[test]
 fn what_cannot_run_is_refused() {
-    warpsieve(&["exec", "--", "/nowhere/program"]).refused(&["/nowhere/program: ", "cannot be read"]);
+    warpsieve(&["exec", "--", "/nowhere/program"]).assert_refused(&["/nowhere/program: ", "cannot be read"]);
     for option in [&["--checkpoint", "never.bin"][..], &["--resume", "kernels/vadd/vadd.ptx"]] {
         let ended = warpsieve(&[&["exec"], option, &["--", "/bin/true"]].concat());
-        ended.refused(&["a host program cannot be run with", option[0]]);
+        ended.assert_refused(&["a host program cannot be run with", option[0]]);
     }
-    warpsieve(&["exec", "--design", "profiled", "--", "/bin/true"]).refused(&["an L1 bypass with a profile"]);
+    warpsieve(&["exec", "--design", "profiled", "--", "/bin/true"]).assert_refused(&["an L1 bypass with a profile"]);
 }

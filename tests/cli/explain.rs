@@ -21,7 +21,7 @@ fn statistics(folder: &TempDir, name: &str, arguments: &[&str]) -> String {
     file
 }
 
-fn explained(arguments: &[&str]) -> Value {
+fn explain(arguments: &[&str]) -> Value {
     let ended = warpsieve(&[&["explain", "--quiet", "--format", "json"], arguments].concat());
     assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{ended:?}");
     serde_json::from_str(&ended.out).unwrap()
@@ -54,7 +54,7 @@ fn near(value: f64, expected: f64) {
 #[test]
 fn a_slower_part_of_the_machine_is_found_by_its_stage() {
     let sets = ["--set", "l2.lookup_latency=60"];
-    let changes = explained(&[&[ROWSUM][..], &sets, &["--against", "l2.lookup_latency=4"]].concat());
+    let changes = explain(&[&[ROWSUM][..], &sets, &["--against", "l2.lookup_latency=4"]].concat());
     let stages = section(&changes, "stages")["rows"].as_array().unwrap();
     let l2 = stages.iter().find(|row| row["name"] == "l2").unwrap();
     // The lookup takes 56 L2 cycles longer, which equal core cycles here, and the queue before it grows.
@@ -71,7 +71,7 @@ fn sets_that_no_longer_conflict_are_found_as_the_cause() {
     let folder = tempfile::tempdir().unwrap();
     let a = statistics(&folder, "a.json", &[ROWSUM]);
     let b = statistics(&folder, "b.json", &[ROWSUM, "--design", "pric"]);
-    let changes = explained(&[&a, &b, "--ptx", "docs/example/rowsum.ptx"]);
+    let changes = explain(&[&a, &b, "--ptx", "docs/example/rowsum.ptx"]);
     let [before, after] = ["a", "b"].map(|side| changes["cycles"][side].as_f64().unwrap());
     near(changes["cycles"]["speedup"].as_f64().unwrap(), before / after);
     assert!(before / after > 20.0, "{changes}");
@@ -104,7 +104,7 @@ fn issue_slots_are_exact_counts_of_the_sms_that_had_warps_in_a_launch() {
     let folder = tempfile::tempdir().unwrap();
     let a = statistics(&folder, "a.json", &[REDUCTION]);
     let b = statistics(&folder, "b.json", &[REDUCTION, "--set", "l2.lookup_latency=60"]);
-    let changes = explained(&[&a, &b, "--least", "0"]);
+    let changes = explain(&[&a, &b, "--least", "0"]);
     let slots = section(&changes, "issue slots");
     for (side, statistics) in [("a", read(&a)), ("b", read(&b))] {
         assert_eq!(busy(&statistics).count(), 11);
@@ -132,7 +132,7 @@ fn issue_slots_are_exact_counts_of_the_sms_that_had_warps_in_a_launch() {
 
 #[test]
 fn a_want_of_mshr_entries_is_the_first_of_the_refusals() {
-    let changes = explained(&[KMEANS, "--set", MANY, "--against", FEW]);
+    let changes = explain(&[KMEANS, "--set", MANY, "--against", FEW]);
     assert!(changes["cycles"]["speedup"].as_f64() > Some(1.5), "{changes}");
     let refusal = &section(&changes, "reservation fails")["rows"][0];
     assert_eq!((&refusal["name"], &refusal["b"]), (&"l1.reservation_fails.mshr_entry".into(), &0.0.into()));
@@ -143,22 +143,22 @@ fn a_launch_file_is_explained_as_the_statistics_of_its_runs_are() {
     let folder = tempfile::tempdir().unwrap();
     let a = statistics(&folder, "a.json", &[KMEANS, "--set", FEW]);
     let b = statistics(&folder, "b.json", &[KMEANS, "--set", MANY]);
-    let of_files = explained(&[&a, &b, "--ptx", "kernels/kmeans/kmeans.ptx", "--least", "0"]);
+    let of_files = explain(&[&a, &b, "--ptx", "kernels/kmeans/kmeans.ptx", "--least", "0"]);
     let cache = folder.path().join("cache").display().to_string();
     let of_launch = [KMEANS, "--set", MANY, "--against", FEW, "--least", "0", "--cache", &cache];
     for _ in ["run", "kept"] {
-        let changes = explained(&of_launch);
+        let changes = explain(&of_launch);
         assert_eq!(changes["sections"], of_files["sections"]);
         assert_eq!(changes["cycles"], of_files["cycles"]);
     }
-    let name = &explained(&of_launch)["a"]["name"];
+    let name = &explain(&of_launch)["a"]["name"];
     assert_eq!(name, "kernels/kmeans/small.toml on fermi l1.mshr_entries=4");
 }
 
 #[test]
 fn the_text_has_every_row_of_the_json() {
     let arguments = [KMEANS, "--set", MANY, "--against", FEW];
-    let changes = explained(&arguments);
+    let changes = explain(&arguments);
     let text = warpsieve(&[&["explain", "--quiet"], &arguments[..]].concat()).out;
     let mut blocks = text.split("\n\n").skip(1);
     for section in changes["sections"].as_array().unwrap() {
@@ -192,7 +192,7 @@ fn the_text_has_every_row_of_the_json() {
 fn a_run_beside_itself_leaves_everything_out() {
     let folder = tempfile::tempdir().unwrap();
     let a = statistics(&folder, "a.json", &[ROWSUM]);
-    let changes = explained(&[&a, &a]);
+    let changes = explain(&[&a, &a]);
     assert_eq!((&changes["cycles"]["speedup"], &changes["cycles"]["change"]), (&1.0.into(), &0.into()));
     assert_eq!(changes["notes"][0], "both ran on the same configuration");
     for section in changes["sections"].as_array().unwrap() {
@@ -205,7 +205,7 @@ fn another_machine_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let a = statistics(&folder, "a.json", &[ROWSUM]);
     let b = statistics(&folder, "b.json", &[ROWSUM, "--machine", "southern-islands", "--node", "22"]);
-    let notes = explained(&[&a, &b])["notes"].as_array().unwrap().clone();
+    let notes = explain(&[&a, &b])["notes"].as_array().unwrap().clone();
     let notes: Vec<_> = notes.iter().map(|note| note.as_str().unwrap()).collect();
     assert_eq!(notes[0], "the machines differ: fermi and southern-islands");
     assert!(notes.iter().any(|note| note.contains("45 nm") && note.contains("22 nm")), "{notes:?}");
@@ -221,7 +221,7 @@ fn what_does_not_compare_is_refused_by_name() {
         fs::write(&path, text).unwrap();
         path.display().to_string()
     };
-    let refused = |b: &str, message: &[&str]| warpsieve(&["explain", &a, b]).refused(message);
+    let refused = |b: &str, message: &[&str]| warpsieve(&["explain", &a, b]).assert_refused(message);
     refused(&other("cut.json", &whole[..whole.len() / 2]), &["cut.json is not JSON: EOF", "line "]);
     refused(
         &other("old.json", &whole.replace("\"schema\": 1", "\"schema\": 7")),
@@ -245,14 +245,17 @@ fn what_does_not_compare_is_refused_by_name() {
 #[test]
 fn what_would_be_the_same_run_twice_is_refused() {
     warpsieve(&["explain", ROWSUM, "--set", "l1.ways=8", "--against", "baseline"])
-        .refused(&["both runs are on fermi l1.ways=8, expected two machines"]);
-    warpsieve(&["explain", ROWSUM]).refused(&[
+        .assert_refused(&["both runs are on fermi l1.ways=8, expected two machines"]);
+    warpsieve(&["explain", ROWSUM]).assert_refused(&[
         "rowsum.toml is only run B, expected `--against` with the design or settings of A: `--against baseline`",
     ]);
     let folder = tempfile::tempdir().unwrap();
     let alone = folder.path().join("a.json");
     fs::write(&alone, "{ \"schema\": 1 }").unwrap();
-    warpsieve(&["explain", alone.to_str().unwrap()])
-        .refused(&["a.json is one run, expected a second statistics file: `warpsieve explain ", "a.json B.json`"]);
-    warpsieve(&["explain", ROWSUM, "--design", "pric", "--against", "prik"]).refused(&["there is no design `prik`"]);
+    warpsieve(&["explain", alone.to_str().unwrap()]).assert_refused(&[
+        "a.json is one run, expected a second statistics file: `warpsieve explain ",
+        "a.json B.json`",
+    ]);
+    warpsieve(&["explain", ROWSUM, "--design", "pric", "--against", "prik"])
+        .assert_refused(&["there is no design `prik`"]);
 }

@@ -62,7 +62,7 @@ impl Inputs {
     #[track_caller]
     fn refuses(&self, arguments: &[&str], (output, input): (&str, &str)) {
         let before = self.all();
-        self.warpsieve(arguments).refused(&[output, "expected a file other than ", input]);
+        self.warpsieve(arguments).assert_refused(&[output, "expected a file other than ", input]);
         assert!(self.all() == before, "{arguments:?} changed a file");
     }
 }

@@ -63,7 +63,7 @@ fn labels(save: &Path) -> Vec<String> {
 }
 
 /// Returns the labels of the signals for which GTKWave shows a value.
-fn shown(folder: &Path, dump: &Path, save: &Path) -> Vec<String> {
+fn show_labels(folder: &Path, dump: &Path, save: &Path) -> Vec<String> {
     let script = folder.join("ask.tcl");
     fs::write(&script, SCRIPT).unwrap();
     let mut command = under_display("gtkwave");
@@ -93,7 +93,7 @@ fn gtkwave_finds_every_signal_of_every_view() {
             if save.exists() {
                 let expected = labels(&save);
                 assert!(expected.len() > 5, "{name}: {expected:?}");
-                assert_eq!(shown(folder.path(), &dump, &save), expected, "{name}");
+                assert_eq!(show_labels(folder.path(), &dump, &save), expected, "{name}");
                 unseen.retain(|other| *other != name);
             }
         }

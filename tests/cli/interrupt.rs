@@ -341,7 +341,7 @@ fn a_limit_of_file_sizes_is_an_error_and_no_part_stays() {
         // `ulimit -f` counts units of 1,024 bytes.
         let limited = format!("ulimit -f 1; exec {} {command}", assert_cmd::cargo::cargo_bin!("warpsieve").display());
         let ended = CommandResult::of(Command::new("bash").args(["-c", &limited]).current_dir(folder.path()));
-        ended.refused(&["File too large"]);
+        ended.assert_refused(&["File too large"]);
         assert_eq!(names(folder.path()), before, "{command}");
     }
 }

@@ -17,7 +17,7 @@ const MAX_MEMORY: u64 = 3 << 20;
 
 /// Runs the command in a folder with bounded memory, and asserts that it ends in time.
 #[track_caller]
-fn bounded(folder: &Path, arguments: &[&str]) -> CommandResult {
+fn run_bounded(folder: &Path, arguments: &[&str]) -> CommandResult {
     let script = format!("ulimit -v {MAX_MEMORY}; exec \"$0\" \"$@\"");
     let mut command = std::process::Command::new("bash");
     command.args(["-c", &script]).arg(assert_cmd::cargo::cargo_bin!("warpsieve")).args(arguments);
@@ -125,7 +125,7 @@ fn files_without_end_or_measure_are_refused_in_bounded_time_and_memory() {
         ("run shape.toml", "its shape is (99999999999, 99999999999), expected at most 2 GiB"),
     ] {
         let arguments: Vec<_> = arguments.split(' ').collect();
-        let ended = bounded(folder.path(), &arguments);
+        let ended = run_bounded(folder.path(), &arguments);
         assert_eq!(ended.status, Some(2), "{arguments:?}: {ended:?}");
         let said = ended.out + &ended.err;
         assert!(said.contains(message), "{arguments:?}: {}", &said[..said.floor_char_boundary(3000)]);
@@ -149,7 +149,7 @@ fn long_arguments_are_not_compared_with_every_name() {
         &["counters", &long],
         &["run", "k.toml", &format!("--{long}")],
     ] {
-        let ended = bounded(folder.path(), arguments);
+        let ended = run_bounded(folder.path(), arguments);
         assert_eq!(ended.status, Some(2), "{ended:?}");
     }
 }
@@ -160,10 +160,10 @@ fn a_launch_file_with_thousands_of_buffers_and_of_wrong_names_is_read_in_time() 
     let write = |name: &str, text: String| fs::write(folder.path().join(name), text).unwrap();
     let many = buffers(20_000);
     write("many.toml", launch_of(&many, "\"b0\", \"b1\", \"b19999\""));
-    assert_eq!(bounded(folder.path(), &["run", "many.toml", "--quiet"]).status, Some(0));
+    assert_eq!(run_bounded(folder.path(), &["run", "many.toml", "--quiet"]).status, Some(0));
     let arguments = (0..20_000).fold(String::new(), |text, number| text + &format!("\"x{number}\", "));
     write("names.toml", launch_of(&many, &format!("{arguments}\"b1\"")));
-    let ended = bounded(folder.path(), &["run", "names.toml"]);
+    let ended = run_bounded(folder.path(), &["run", "names.toml"]);
     assert_eq!(ended.status, Some(2), "{ended:?}");
     assert!(ended.err.contains("and 19980 more problems"), "{}", ended.err);
 }
@@ -173,7 +173,7 @@ fn a_sweep_file_with_thousands_of_wrong_settings_is_refused_in_time() {
     let folder = tempfile::tempdir().unwrap();
     let settings = (0..8000).fold(String::new(), |text, i| text + &format!("l1.k{i} = {i}\n"));
     fs::write(folder.path().join("s.toml"), format!("launch = \"syrk/small\"\n[set]\n{settings}")).unwrap();
-    let ended = bounded(folder.path(), &["sweep", "s.toml"]);
+    let ended = run_bounded(folder.path(), &["sweep", "s.toml"]);
     assert_eq!(ended.status, Some(2), "{ended:?}");
     assert!(ended.err.contains("unknown key `l1.k0`") && ended.err.contains("and 7980 more problems"), "{}", ended.err);
 }
@@ -186,7 +186,7 @@ fn a_pattern_of_many_wildcards_is_decided_in_time() {
         for option in
             [&["--wave-scope", &format!("{pattern}nothing")], &["--wave-trigger", &format!("{pattern}nothing == 3")]]
         {
-            let ended = bounded(folder.path(), &[&["run", "k.toml", "--wave", "x.vcd"], &option[..]].concat());
+            let ended = run_bounded(folder.path(), &[&["run", "k.toml", "--wave", "x.vcd"], &option[..]].concat());
             assert_eq!(ended.status, Some(2), "{ended:?}");
         }
     }
@@ -197,7 +197,7 @@ fn a_checkpoint_that_expands_beyond_measure_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     fs::write(path("k.toml"), launch_of(&buffers(3), "\"b0\", \"b1\", \"b2\"")).unwrap();
-    let saved = bounded(folder.path(), &["run", "k.toml", "--quiet", "--checkpoint", "c", "--max-cycles", "50"]);
+    let saved = run_bounded(folder.path(), &["run", "k.toml", "--quiet", "--checkpoint", "c", "--max-cycles", "50"]);
     assert_eq!(saved.status, Some(3), "{saved:?}");
     let bytes = fs::read(path("c")).unwrap();
     let header = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(1).unwrap().0 + 1;
@@ -208,8 +208,8 @@ fn a_checkpoint_that_expands_beyond_measure_is_refused() {
     (0..1025).for_each(|_| packed.write_all(&zeros).unwrap());
     packed.finish().unwrap();
     assert!(fs::metadata(path("bomb")).unwrap().len() < 20 << 20);
-    let ended = bounded(folder.path(), &["run", "k.toml", "--resume", "bomb"]);
-    ended.refused(&["bomb: its state has more than 1 GiB, which is the limit"]);
+    let ended = run_bounded(folder.path(), &["run", "k.toml", "--resume", "bomb"]);
+    ended.assert_refused(&["bomb: its state has more than 1 GiB, which is the limit"]);
 }
 
 /// Name with characters that clear the screen, set colors, move the cursor back, ring the bell, and reorder
@@ -261,7 +261,7 @@ fn names_and_values_of_files_control_no_terminal() {
         &["run", "title.toml", "--wave", "x.vcd", "--wave-trigger", EVIL],
         &["compare", "title.toml", "--format", "csv"],
     ] {
-        bounded(folder.path(), arguments);
+        run_bounded(folder.path(), arguments);
     }
 }
 
@@ -270,14 +270,14 @@ fn a_name_of_two_lines_stays_on_one_in_a_table() {
     let folder = tempfile::tempdir().unwrap();
     let name = "two\nlines\t.toml";
     fs::write(folder.path().join(name), launch_of(&buffers(3), "\"b0\", \"b1\", \"b2\"")).unwrap();
-    let compared = bounded(folder.path(), &["compare", name, "--columns", "launch-file,on,check", "--quiet"]);
+    let compared = run_bounded(folder.path(), &["compare", name, "--columns", "launch-file,on,check", "--quiet"]);
     assert!(
         compared.out.starts_with("launch file        on        check\ntwo\\nlines\\t.toml  baseline  "),
         "{compared:?}"
     );
-    let markdown = bounded(folder.path(), &["compare", name, "--format", "markdown", "--quiet"]);
+    let markdown = run_bounded(folder.path(), &["compare", name, "--format", "markdown", "--quiet"]);
     assert!(markdown.out.contains("| two\\nlines\\t.toml | baseline |"), "{markdown:?}");
-    let ran = bounded(folder.path(), &["run", name, "--stats", "s\n.json"]);
+    let ran = run_bounded(folder.path(), &["run", name, "--stats", "s\n.json"]);
     assert!(ran.out.starts_with("two\\nlines\\t.toml on fermi\n"), "{ran:?}");
     assert!(ran.out.ends_with("  wrote         s\\n.json\n"), "{ran:?}");
 }
@@ -301,7 +301,7 @@ fn a_file_that_is_replaced_keeps_its_permissions_and_its_links() {
         fs::set_permissions(path(output), fs::Permissions::from_mode(0o640)).unwrap();
         symlink(output, path(&link)).unwrap();
         let arguments: Vec<_> = arguments.split(' ').chain([link.as_str()]).collect();
-        let ended = bounded(folder.path(), &arguments);
+        let ended = run_bounded(folder.path(), &arguments);
         // A link keeps its own extension.
         assert_eq!(ended.status, Some(0), "{arguments:?}: {ended:?}");
         assert_eq!(mode(output), 0o640, "{arguments:?}");

@@ -101,7 +101,7 @@ impl CommandResult {
     /// Asserts that the command rejected its input with all of these messages, and printed nothing on
     /// stdout.
     #[track_caller]
-    fn refused(&self, message: &[&str]) {
+    fn assert_refused(&self, message: &[&str]) {
         assert_eq!(self.status, Some(2), "{self:?}");
         assert_eq!(self.out, "", "{self:?}");
         for part in message {

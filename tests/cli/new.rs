@@ -99,7 +99,7 @@ fn each_slot_has_a_crate_with_its_own_scheme() {
     }
     let folder = tempdir().unwrap();
     let listed: Vec<_> = slots.iter().map(|(slot, _)| *slot).collect();
-    new(folder.path(), &["mine", "--slot", "l1.tags"]).refused(&["'l1.tags'", "--slot", &listed.join(", ")]);
+    new(folder.path(), &["mine", "--slot", "l1.tags"]).assert_refused(&["'l1.tags'", "--slot", &listed.join(", ")]);
     assert_eq!(entries(folder.path()), [""; 0]);
 }
 
@@ -131,15 +131,19 @@ fn sources_are_named_as_they_are_given_or_by_the_way_from_the_crate() {
 fn what_is_there_stays_and_names_that_cannot_be_are_refused() {
     let folder = tempdir().unwrap();
     fs::write(folder.path().join("taken"), "mine").unwrap();
-    new(folder.path(), &["taken"]).refused(&["taken already exists, expected a name that no file or folder has"]);
+    new(folder.path(), &["taken"])
+        .assert_refused(&["taken already exists, expected a name that no file or folder has"]);
     assert_eq!(fs::read_to_string(folder.path().join("taken")).unwrap(), "mine");
-    new(folder.path(), &["../x"]).refused(&["expected lower-case words and digits joined by hyphens"]);
-    new(folder.path(), &["match"]).refused(&["the name is `match`, a Rust keyword"]);
-    new(folder.path(), &["pric"]).refused(&["the name of a design, expected another name: machines/designs/pric.toml"]);
-    new(folder.path(), &["rtl"]).refused(&["the name of another crate or kind"]);
-    new(folder.path(), &["mine", "--path", "."]).refused(&["does not contain the sources of warpsieve", "--path DIR"]);
+    new(folder.path(), &["../x"]).assert_refused(&["expected lower-case words and digits joined by hyphens"]);
+    new(folder.path(), &["match"]).assert_refused(&["the name is `match`, a Rust keyword"]);
+    new(folder.path(), &["pric"])
+        .assert_refused(&["the name of a design, expected another name: machines/designs/pric.toml"]);
+    new(folder.path(), &["rtl"]).assert_refused(&["the name of another crate or kind"]);
+    new(folder.path(), &["mine", "--path", "."])
+        .assert_refused(&["does not contain the sources of warpsieve", "--path DIR"]);
     for address in ["a\"b", "not a url", "", "../src", "git@host:a/b", "https://"] {
-        new(folder.path(), &["mine", "--git", address]).refused(&["`--git` is", "expected the URL of a repository"]);
+        new(folder.path(), &["mine", "--git", address])
+            .assert_refused(&["`--git` is", "expected the URL of a repository"]);
     }
     assert_eq!(entries(folder.path()), ["taken"]);
 }

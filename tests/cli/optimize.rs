@@ -9,7 +9,7 @@ use isa::program::{Op, Program};
 use isa::types::CacheOp;
 use ptx::Source;
 use serde_json::Value;
-use tb::kit::sampled;
+use tb::kit::sample;
 
 use super::{CommandResult, root, warpsieve};
 
@@ -21,7 +21,7 @@ fn folder() -> (tempfile::TempDir, impl Fn(&str) -> String) {
 }
 
 #[track_caller]
-fn done(arguments: &[&str]) -> CommandResult {
+fn optimize(arguments: &[&str]) -> CommandResult {
     let ended = warpsieve(arguments);
     assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{arguments:?}: {ended:?}");
     ended
@@ -63,12 +63,12 @@ fn suite() -> Vec<(String, PathBuf)> {
 fn every_ptx_file_of_the_suite_is_optimised_to_the_same_program_and_passes_its_check() {
     let suite = suite();
     assert!(suite.len() > 80, "{} files", suite.len());
-    for (launch, ptx) in sampled(suite, 6) {
+    for (launch, ptx) in sample(suite, 6) {
         let (_folder, path) = folder();
         let (given, out) = (ptx.display().to_string(), path("out.ptx"));
-        done(&["optimize", &launch, "--ptx", &given, "-o", &out, "--quiet"]);
+        optimize(&["optimize", &launch, "--ptx", &given, "-o", &out, "--quiet"]);
         assert_eq!(programs(&ptx), programs(Path::new(&out)), "{given}");
-        done(&["run", &launch, "--ptx", &out, "--quiet"]);
+        optimize(&["run", &launch, "--ptx", &out, "--quiet"]);
     }
 }
 
@@ -76,7 +76,7 @@ fn every_ptx_file_of_the_suite_is_optimised_to_the_same_program_and_passes_its_c
 fn only_operators_differ_between_the_texts() {
     let (_folder, path) = folder();
     let out = path("out.ptx");
-    done(&["optimize", "kernels/bfs/small.toml", "-o", &out, "--quiet"]);
+    optimize(&["optimize", "kernels/bfs/small.toml", "-o", &out, "--quiet"]);
     let before = fs::read_to_string(root().join("kernels/bfs/bfs.ptx")).unwrap();
     let after = fs::read_to_string(&out).unwrap();
     assert_ne!(before, after);
@@ -90,7 +90,7 @@ fn the_report_has_every_load_pair_and_method() {
     let (_folder, path) = folder();
     let [out, report, dot] = ["out.ptx", "report.json", "graph.dot"].map(&path);
     let given = ["optimize", "kernels/kmeans/small.toml", "-o", &out, "--report", &report, "--graph", &dot];
-    let ended = done(&[&given[..], &["--method", "ilp", "--t-off", "exact"]].concat());
+    let ended = optimize(&[&given[..], &["--method", "ilp", "--t-off", "exact"]].concat());
     assert!(ended.out.contains("ilp *"), "{}", ended.out);
     let report: Value = serde_json::from_str(&fs::read_to_string(report).unwrap()).unwrap();
     assert_eq!((&report["schema"], &report["method"], &report["t_off"]), (&1.into(), &"ilp".into(), &"exact".into()));
@@ -115,7 +115,7 @@ fn the_same_input_gives_the_same_bytes() {
     let (_folder, path) = folder();
     let texts = ["one", "two"].map(|name| {
         let [out, report] = ["ptx", "json"].map(|end| path(&format!("{name}.{end}")));
-        done(&["optimize", "kernels/srad1/small.toml", "-o", &out, "--report", &report, "--quiet"]);
+        optimize(&["optimize", "kernels/srad1/small.toml", "-o", &out, "--report", &report, "--quiet"]);
         [out, report].map(|file| fs::read_to_string(file).unwrap())
     });
     assert_eq!(texts[0], texts[1]);
@@ -125,7 +125,7 @@ fn the_same_input_gives_the_same_bytes() {
 fn a_kernel_of_fifteen_loads_takes_less_than_a_minute() {
     let (_folder, path) = folder();
     let started = Instant::now();
-    done(&["optimize", "kernels/heartwall/launch.toml", "-o", &path("out.ptx"), "--quiet"]);
+    optimize(&["optimize", "kernels/heartwall/launch.toml", "-o", &path("out.ptx"), "--quiet"]);
     let seconds = started.elapsed().as_secs();
     assert!(seconds < 60, "{seconds} s");
 }
@@ -137,7 +137,7 @@ fn malformed_ptx_is_shown_with_its_line_and_nothing_is_written() {
     fs::write(path("bad.ptx"), text.replacen("ret;", "ret", 1)).unwrap();
     let [bad, out, report] = ["bad.ptx", "out.ptx", "report.json"].map(&path);
     let ended = warpsieve(&["optimize", "kernels/vadd/small.toml", "--ptx", &bad, "-o", &out, "--report", &report]);
-    ended.refused(&["bad.ptx:48:1: expected an operand, found `}`", "48 | }"]);
+    ended.assert_refused(&["bad.ptx:48:1: expected an operand, found `}`", "48 | }"]);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "{ended:?}");
 }
 
@@ -145,10 +145,10 @@ fn malformed_ptx_is_shown_with_its_line_and_nothing_is_written() {
 fn other_bad_input_is_refused_and_nothing_is_written() {
     let (folder, path) = folder();
     let out = path("out.ptx");
-    warpsieve(&["optimize", "kernels/none.toml", "-o", &out]).refused(&["kernels/none.toml"]);
-    warpsieve(&["optimize", "kernels/vadd/small.toml"]).refused(&["--output <OUT.ptx>"]);
-    warpsieve(&["optimize", "kernels/vadd/small.toml", "-o", &path("no/where.ptx")]).refused(&["no/where.ptx"]);
-    warpsieve(&["optimize", "kernels/vadd/small.toml", "-o", &out, "--method", "best"]).refused(&["exhaustive"]);
+    warpsieve(&["optimize", "kernels/none.toml", "-o", &out]).assert_refused(&["kernels/none.toml"]);
+    warpsieve(&["optimize", "kernels/vadd/small.toml"]).assert_refused(&["--output <OUT.ptx>"]);
+    warpsieve(&["optimize", "kernels/vadd/small.toml", "-o", &path("no/where.ptx")]).assert_refused(&["no/where.ptx"]);
+    warpsieve(&["optimize", "kernels/vadd/small.toml", "-o", &out, "--method", "best"]).assert_refused(&["exhaustive"]);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -159,7 +159,7 @@ fn profiled_on_the_clocked_machine_the_report_has_its_hits_beside_those_without_
     let (out, report) = (path("out.ptx"), path("report.json"));
     let arguments =
         ["optimize", &launch, "-o", &out, "--report", &report, "--machine", "kepler", "--profile", "clocked"];
-    let ended = done(&arguments);
+    let ended = optimize(&arguments);
     assert!(ended.out.contains("hits clocked"), "{}", ended.out);
     let report: Value = serde_json::from_str(&fs::read_to_string(report).unwrap()).unwrap();
     assert_eq!(report["profile"], "clocked");
@@ -174,7 +174,7 @@ fn the_figures_of_xie2013_come_out_as_the_paper_states_them() {
     let figures = ["fig2", "fig4", "fig5", "listings", "mrq", "profiles", "efficiency"].map(|f| format!("xie2013/{f}"));
     let figures = figures.each_ref().map(String::as_str);
     let folder = path("");
-    done(&[&["reproduce", "--quick", "--quiet", "--output", &folder, "--cache", &folder], &figures[..]].concat());
+    optimize(&[&["reproduce", "--quick", "--quiet", "--output", &folder, "--cache", &folder], &figures[..]].concat());
     for (name, rows) in [("xie2013/fig4", 6), ("xie2013/listings", 7)] {
         let csv = fs::read_to_string(path(&format!("{name}.csv"))).unwrap();
         assert_eq!(csv.lines().skip(1).filter(|line| line.ends_with(",equal")).count(), rows, "{csv}");

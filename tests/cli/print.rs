@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{CommandResult, warpsieve};
 
-fn listed(what: &str) -> Vec<Value> {
+fn list(what: &str) -> Vec<Value> {
     let ended = warpsieve(&["list", what, "--format", "json"]);
     assert_eq!(ended.status, Some(0), "{ended:?}");
     serde_json::from_str(&ended.out).unwrap()
@@ -23,7 +23,7 @@ fn list_designs_names_slot_and_source() {
     let ended = warpsieve(&["list", "designs"]);
     let pric = ended.out.lines().find(|line| line.starts_with("pric ")).unwrap();
     assert!(pric.contains("  index  ") && pric.ends_with("khairy2015 section 4.3"), "{pric}");
-    let entries = listed("designs");
+    let entries = list("designs");
     let files = fs::read_dir(super::root().join("machines/designs")).unwrap();
     let mut files: Vec<_> = files.map(|file| file.unwrap().path().file_stem().unwrap().to_owned()).collect();
     files.sort();
@@ -36,12 +36,12 @@ fn list_designs_names_slot_and_source() {
 
 #[test]
 fn list_machines_begins_with_the_default() {
-    assert_eq!(names(&listed("machines"))[0], "fermi");
+    assert_eq!(names(&list("machines"))[0], "fermi");
 }
 
 #[test]
 fn list_figures_names_what_reproduce_takes_and_what_each_shows() {
-    let entries = listed("figures");
+    let entries = list("figures");
     let names = names(&entries);
     assert!(names.contains(&"suite") && names.contains(&"li2015/fig8") && !names.contains(&"all"), "{names:?}");
     assert!(entries.iter().all(|entry| !entry["shows"].as_str().unwrap().is_empty()), "{entries:?}");
@@ -51,7 +51,7 @@ fn list_figures_names_what_reproduce_takes_and_what_each_shows() {
 
 #[test]
 fn list_kernels_finds_the_launch_files_here_or_above() {
-    let entries = listed("kernels");
+    let entries = list("kernels");
     let names = names(&entries);
     assert!(names.is_sorted() && names.contains(&"syrk"), "{names:?}");
     let vadd = entries.iter().find(|entry| entry["name"] == "vadd").unwrap();
@@ -74,14 +74,15 @@ fn from_elsewhere_the_kernels_of_the_sources_are_found_and_run_but_nothing_is_wr
     let small = Path::new(vadd["launch"].as_str().unwrap()).with_file_name("small.toml");
     let ended = elsewhere(&["run", small.to_str().unwrap(), "--design", "pric", "--check"]);
     assert!(ended.status == Some(0) && ended.out.contains("  check         passed\n"), "{ended:?}");
-    elsewhere(&["reproduce", "li2015/table1"]).refused(&["no folder `kernels` in this folder or above", "`--output`"]);
+    elsewhere(&["reproduce", "li2015/table1"])
+        .assert_refused(&["no folder `kernels` in this folder or above", "`--output`"]);
     assert_eq!(elsewhere(&["reproduce", "--summary"]).status, Some(0));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 #[test]
 fn list_blocks_follows_the_code() {
-    let entries = listed("blocks");
+    let entries = list("blocks");
     let blocks: Vec<_> = entries.iter().filter(|entry| entry["kind"] == "block").collect();
     assert!(blocks.len() >= 6, "{blocks:?}");
     for entry in &entries {
@@ -224,7 +225,7 @@ fn a_counter_is_explained_by_its_key_or_its_end() {
 
 #[test]
 fn a_counter_that_does_not_exist_has_near_ones() {
-    let refused = |name, help: &[&str]| warpsieve(&["counters", name]).refused(help);
+    let refused = |name, help: &[&str]| warpsieve(&["counters", name]).assert_refused(help);
     refused("l1.hit", &["there is no counter `l1.hit`", "did you mean `l1.hits`?"]);
     refused("mshr_entri", &["did you mean `mshr_entry`?"]);
     refused("mshr", &["did you mean one of l1.reservation_fails.mshr_entry, "]);
@@ -272,7 +273,7 @@ fn completions_know_the_commands_and_bash_can_read_them() {
     assert!(of_run.contains(" syrk/small ") && !of_run.contains("li2015"), "{of_run}");
     assert!(line_of("-n \"__fish_warpsieve_using_subcommand reproduce\" -a").contains("li2015/fig8"));
     assert!(line_of("__fish_seen_subcommand_from export\" -a").contains(" syrk/small "));
-    warpsieve(&["completions", "dash"]).refused(&["dash", "bash"]);
+    warpsieve(&["completions", "dash"]).assert_refused(&["dash", "bash"]);
 }
 
 /// Returns the strings of a shell script, each with its quote character. In fish, a backslash escapes a
@@ -410,6 +411,6 @@ fn every_command_has_a_manual_page() {
     assert!(page.starts_with(".ie") && page.contains("\\-\\-against"), "{page}");
     let file = folder.path().join("file");
     fs::write(&file, "mine").unwrap();
-    warpsieve(&["man", file.to_str().unwrap()]).refused(&["the folder cannot be created"]);
+    warpsieve(&["man", file.to_str().unwrap()]).assert_refused(&["the folder cannot be created"]);
     assert_eq!(fs::read_to_string(file).unwrap(), "mine");
 }

@@ -36,8 +36,8 @@ fn the_table_of_a_profile_ends_with_all_loads() {
 
 #[test]
 fn bad_input_of_a_profile_is_refused() {
-    warpsieve(&["profile", "kernels/none.toml"]).refused(&["kernels/none.toml"]);
-    warpsieve(&["profile", "kernels/vadd/small.toml", "--set", "l1.sets=33"]).refused(&["l1.sets is 33"]);
+    warpsieve(&["profile", "kernels/none.toml"]).assert_refused(&["kernels/none.toml"]);
+    warpsieve(&["profile", "kernels/vadd/small.toml", "--set", "l1.sets=33"]).assert_refused(&["l1.sets is 33"]);
 }
 
 #[test]
@@ -60,5 +60,5 @@ fn the_suite_is_written_as_markdown_and_csv_with_a_row_for_every_kernel() {
 
 #[test]
 fn the_figure_names_are_said_when_another_is_asked_for() {
-    warpsieve(&["reproduce", "suit"]).refused(&["suite"]);
+    warpsieve(&["reproduce", "suit"]).assert_refused(&["suite"]);
 }

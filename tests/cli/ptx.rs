@@ -90,6 +90,6 @@ fn a_kernel_with_more_live_registers_than_a_thread_can_name_is_refused() {
 #[test]
 fn a_text_that_is_no_ptx_is_refused_at_its_place() {
     let (_folder, path) = file(".entry broken(\n");
-    warpsieve(&["ptx", &path]).refused(&["given.ptx:"]);
-    warpsieve(&["ptx", "nowhere.ptx"]).refused(&["nowhere.ptx: cannot be read"]);
+    warpsieve(&["ptx", &path]).assert_refused(&["given.ptx:"]);
+    warpsieve(&["ptx", "nowhere.ptx"]).assert_refused(&["nowhere.ptx: cannot be read"]);
 }

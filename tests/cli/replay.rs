@@ -10,7 +10,7 @@ use warpsieve::trace::synthetic::{Kind, Size, Synthetic};
 use super::warpsieve;
 
 /// Writes a trace to a folder and returns the path of its list.
-fn traced(folder: &Path) -> String {
+fn write_trace(folder: &Path) -> String {
     let size = Size { ctas: 3, iterations: 2 };
     Synthetic::new(Kind::Stream, size).write(fs::File::create(folder.join("kernel-1.traceg")).unwrap()).unwrap();
     let list = folder.join("kernelslist.g");
@@ -21,7 +21,7 @@ fn traced(folder: &Path) -> String {
 #[test]
 fn a_replay_prints_a_summary_and_writes_statistics() {
     let folder = tempfile::tempdir().unwrap();
-    let list = traced(folder.path());
+    let list = write_trace(folder.path());
     let stats = folder.path().join("stats.json").display().to_string();
     let ended = warpsieve(&["replay", &list, "--check", "--stats", &stats]);
     assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{ended:?}");
@@ -35,7 +35,7 @@ fn a_replay_prints_a_summary_and_writes_statistics() {
 #[test]
 fn a_folder_stands_for_its_list_and_a_kernel_for_itself() {
     let folder = tempfile::tempdir().unwrap();
-    let list = traced(folder.path());
+    let list = write_trace(folder.path());
     let kernel = folder.path().join("kernel-1.traceg").display().to_string();
     let kernels = |trace: &str| {
         let ended = warpsieve(&["replay", trace, "--stats", "-", "--quiet"]);
@@ -47,7 +47,7 @@ fn a_folder_stands_for_its_list_and_a_kernel_for_itself() {
     assert_eq!((&whole, &whole[0]["launches"]), (&kernels(folder.path().to_str().unwrap()), &2.into()));
     assert_eq!(kernels(&kernel)[0]["launches"], 1);
     let empty = tempfile::tempdir().unwrap();
-    warpsieve(&["replay", empty.path().to_str().unwrap()]).refused(&["/kernelslist.g", "No such file"]);
+    warpsieve(&["replay", empty.path().to_str().unwrap()]).assert_refused(&["/kernelslist.g", "No such file"]);
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn addresses_that_need_more_bits_get_them_and_it_is_said() {
 #[test]
 fn a_trace_that_is_damaged_farther_on_ends_the_run_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let list = traced(folder.path());
+    let list = write_trace(folder.path());
     let file = folder.path().join("kernel-1.traceg");
     let text = fs::read_to_string(&file).unwrap();
     let at = text.rfind("ISETP").unwrap();
@@ -73,7 +73,7 @@ fn a_trace_that_is_damaged_farther_on_ends_the_run_and_leaves_nothing() {
     let wave = folder.path().join("dump.vcd");
     let (stats_name, wave_name) = (stats.display().to_string(), wave.display().to_string());
     let ended = warpsieve(&["replay", &list, "--set", "num_sms=1", "--stats", &stats_name, "--wave", &wave_name]);
-    ended.refused(&["kernel-1.traceg:", "found `ISETQ`, expected an opcode of Kepler", "did you mean `ISET`?"]);
+    ended.assert_refused(&["kernel-1.traceg:", "found `ISETQ`, expected an opcode of Kepler", "did you mean `ISET`?"]);
     let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left.len(), 2, "{left:?}");
 }
@@ -97,8 +97,8 @@ fn a_trace_whose_checksum_is_wrong_ends_the_run_and_leaves_nothing() {
         fs::remove_file(&stats).unwrap();
         *packed.last_mut().unwrap() ^= 1;
         fs::write(&file, &packed).unwrap();
-        replay().refused(&[&format!("{name}:"), "cannot be read further: "]);
-        warpsieve(&["trace", "info", &file_name]).refused(&[&format!("{name}:"), "cannot be read further: "]);
+        replay().assert_refused(&[&format!("{name}:"), "cannot be read further: "]);
+        warpsieve(&["trace", "info", &file_name]).assert_refused(&[&format!("{name}:"), "cannot be read further: "]);
         assert!(!stats.exists(), "{suffix}");
     }
 }
@@ -113,10 +113,10 @@ fn an_address_that_no_machine_has_is_refused_at_its_line() {
     let line = 1 + wide.lines().position(|line| line.contains("0x00ff7f")).unwrap();
     let place = format!("kernel-1.traceg:{line}:");
     let ended = warpsieve(&["replay", &file.display().to_string()]);
-    ended.refused(&[&place, "takes 56 address bits, but the machine has 49: none can have more than 49"]);
+    ended.assert_refused(&[&place, "takes 56 address bits, but the machine has 49: none can have more than 49"]);
     let list = folder.path().join("kernelslist.g");
     fs::write(&list, "\nMemcpyHtoD,0x00ff800000000000,4096\nkernel-1.traceg\n").unwrap();
-    warpsieve(&["replay", &list.display().to_string()]).refused(&["kernelslist.g:2:", "takes 56 address bits"]);
+    warpsieve(&["replay", &list.display().to_string()]).assert_refused(&["kernelslist.g:2:", "takes 56 address bits"]);
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn a_replay_of_block_copies_says_that_their_traffic_is_missing() {
 #[test]
 fn a_replay_that_is_stopped_ends_with_status_3() {
     let folder = tempfile::tempdir().unwrap();
-    let ended = warpsieve(&["replay", &traced(folder.path()), "--max-cycles", "100", "--quiet"]);
+    let ended = warpsieve(&["replay", &write_trace(folder.path()), "--max-cycles", "100", "--quiet"]);
     assert_eq!(ended.status, Some(3), "{ended:?}");
     assert!(ended.err.starts_with("stopped after 100 cycles"), "{ended:?}");
 }
@@ -179,7 +179,7 @@ fn an_export_has_the_binary_version_and_the_lines_that_it_is_asked_for() {
     assert_eq!(first_instruction(), ("-binary version = 86".to_owned(), "24".to_owned()));
     for version in ["35", "90", "-1", "volta"] {
         let expected = "for '--binary-version <VERSION>': expected one of 60, 61, 70, 75, 80, 86";
-        export(&["--binary-version", version]).refused(&[&format!("invalid value '{version}'"), expected]);
+        export(&["--binary-version", version]).assert_refused(&[&format!("invalid value '{version}'"), expected]);
     }
 }
 
@@ -188,6 +188,6 @@ fn an_export_of_a_bad_launch_file_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("out");
     let ended = warpsieve(&["trace", "export", "nowhere.toml", "-o", &output.display().to_string()]);
-    ended.refused(&["nowhere.toml"]);
+    ended.assert_refused(&["nowhere.toml"]);
     assert!(!output.exists());
 }

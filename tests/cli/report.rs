@@ -21,7 +21,7 @@ pub(super) fn written(folder: &Path, arguments: &[&str]) -> String {
 }
 
 /// Parses a report as XML, and asserts that it needs no other file and that its ids are unique.
-fn parsed(text: &str) -> Document<'_> {
+fn parse(text: &str) -> Document<'_> {
     let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).unwrap_or_else(|error| panic!("{error}:\n{text}"));
     let mut ids = BTreeSet::new();
@@ -69,7 +69,7 @@ fn column(document: &Document<'_>, id: &str, head: &str) -> Vec<(String, String)
     rows[1..].iter().map(|row| (row[0].clone(), row[at].clone())).collect()
 }
 
-fn grouped(number: &Value) -> String {
+fn group_digits(number: &Value) -> String {
     warpsieve::text::format_thousands(number.as_u64().unwrap())
 }
 
@@ -83,20 +83,20 @@ fn the_figures_of_a_run_are_those_of_its_statistics() {
     let stats = folder.path().join("s.json");
     let machine = ["--design", "pric", "--set", "l1.mshr_entries=4"];
     let html = written(folder.path(), &[&["run", SYRK, "--stats", stats.to_str().unwrap()], &machine[..]].concat());
-    let document = parsed(&html);
+    let document = parse(&html);
     let stats: Value = serde_json::from_str(&fs::read_to_string(stats).unwrap()).unwrap();
 
     let figures = rows(&document, "figures");
     let figure = |label: &str| &figures.iter().find(|row| row[0] == label).unwrap()[1];
     let ipc = stats["ipc"].as_f64().unwrap();
-    assert!(figure("cycles").starts_with(&grouped(&stats["cycles"])), "{figures:?}");
+    assert!(figure("cycles").starts_with(&group_digits(&stats["cycles"])), "{figures:?}");
     assert!(figure("cycles").ends_with(&format!("IPC {ipc:.2}")), "{figures:?}");
     assert_eq!((figure("kernels").as_str(), figure("check").as_str()), ("syrk", "passed"));
 
     let loads = stats["loads"].as_array().unwrap();
     let name = |load: &Value| format!("syrk, line {}", load["line"]);
     for (head, key) in [("accesses", "accesses"), ("misses", "misses"), ("bypasses", "bypasses")] {
-        let mut expected: Vec<_> = loads.iter().map(|load| (name(load), grouped(&load[key]))).collect();
+        let mut expected: Vec<_> = loads.iter().map(|load| (name(load), group_digits(&load[key]))).collect();
         expected.sort();
         let mut found = column(&document, "load", head);
         found.sort();
@@ -119,7 +119,7 @@ fn the_figures_of_a_run_are_those_of_its_statistics() {
     let memory = 100.0 * stalls["scoreboard_memory"].as_f64().unwrap() / all as f64;
     let found = column(&document, "stall", "% of all slots");
     assert!(found.contains(&("scoreboard_memory".to_owned(), format!("{memory:.1}"))), "{found:?}");
-    let refused = grouped(&stats["l1"]["reservation_fails"]["mshr_entry"]);
+    let refused = group_digits(&stats["l1"]["reservation_fails"]["mshr_entry"]);
     assert!(rows(&document, "refusal").iter().any(|row| row[..3] == ["L1D", "mshr_entry", &refused]));
     let answers: u64 = loads.iter().map(|load| load["answers"].as_u64().unwrap()).sum();
     let classes = column(&document, "latency-loads", "number");
@@ -145,7 +145,7 @@ fn the_figures_of_a_run_are_those_of_its_statistics() {
 fn a_run_is_drawn_over_its_time_in_no_more_than_four_hundred_steps() {
     let folder = tempfile::tempdir().unwrap();
     let html = written(folder.path(), &["run", SYRK]);
-    let document = parsed(&html);
+    let document = parse(&html);
     let charts: Vec<_> = by_id(&document, "time")
         .descendants()
         .filter(|node| node.has_tag_name(("http://www.w3.org/2000/svg", "svg")))
@@ -168,13 +168,13 @@ fn a_name_that_is_markup_stays_a_name_and_two_runs_write_the_same_bytes() {
     fs::write(folder.path().join("vadd.ptx"), text_of("kernels/vadd/vadd.ptx")).unwrap();
     let launch = launch.to_str().unwrap();
     let html = written(folder.path(), &["run", launch]);
-    let document = parsed(&html);
+    let document = parse(&html);
     let title = text(document.descendants().find(|node| node.has_tag_name("h1")).unwrap());
     assert_eq!(title, format!("{} on fermi", launch.replace('\u{1b}', "\u{fffd}")));
     assert!(document.descendants().all(|node| !node.has_tag_name("b")));
     assert_eq!(html, written(folder.path(), &["run", launch, "--threads", "2"]));
     let compared = written(folder.path(), &["compare", launch, BOTH[0], BOTH[1]]);
-    parsed(&compared);
+    parse(&compared);
     assert_eq!(compared, written(folder.path(), &["compare", launch, BOTH[0], BOTH[1], "--jobs", "1"]));
 }
 
@@ -185,7 +185,7 @@ fn a_run_that_is_cut_short_says_so() {
     let ended = warpsieve(&["run", SYRK, "--quiet", "--max-cycles", "300", "--report", path.to_str().unwrap()]);
     assert_eq!(ended.status, Some(3), "{ended:?}");
     let html = fs::read_to_string(&path).unwrap();
-    let summary = text(by_id(&parsed(&html), "summary"));
+    let summary = text(by_id(&parse(&html), "summary"));
     assert!(summary.contains("stopped after 300 cycles (`--max-cycles`), before the kernels were done"), "{summary}");
     assert!(html.contains("Stopped at the cycle limit"));
 
@@ -193,7 +193,7 @@ fn a_run_that_is_cut_short_says_so() {
     let ended = warpsieve(&["compare", SYRK, BOTH[0], BOTH[1], "--quiet", "--max-cycles", "300", "--report", path]);
     assert_eq!(ended.status, Some(3), "{ended:?}");
     let html = fs::read_to_string(path).unwrap();
-    let summary = text(by_id(&parsed(&html), "run0-1-summary"));
+    let summary = text(by_id(&parse(&html), "run0-1-summary"));
     assert!(
         summary.ends_with("Warnings and notes stopped after 300 cycles, before the kernels were done"),
         "{summary}"
@@ -208,7 +208,7 @@ fn a_trace_has_a_report_with_its_warnings() {
         warpsieve(&["replay", "tests/corpus/traces/volta.traceg", "--quiet", "--report", path.to_str().unwrap()]);
     assert_eq!(ended.status, Some(0), "{ended:?}");
     let html = fs::read_to_string(path).unwrap();
-    let (document, said) = (parsed(&html), ended.err.trim());
+    let (document, said) = (parse(&html), ended.err.trim());
     assert!(!said.is_empty(), "the trace has wide addresses");
     let summary = text(by_id(&document, "summary"));
     assert!(summary.ends_with(&format!("Warnings and notes {said}")), "{summary}");
@@ -219,11 +219,12 @@ fn a_trace_has_a_report_with_its_warnings() {
 fn a_comparison_has_every_run_and_what_changed_against_the_first() {
     let folder = tempfile::tempdir().unwrap();
     let html = written(folder.path(), &["compare", SYRK, BOTH[0], BOTH[1]]);
-    let document = parsed(&html);
+    let document = parse(&html);
     let json = warpsieve(&["compare", SYRK, BOTH[0], BOTH[1], "--quiet", "--format", "json"]);
     let table: Vec<Value> = serde_json::from_str(&json.out).unwrap();
     let cycles = rows(&document, "results")[1..].iter().map(|row| (row[1].clone(), row[2].clone())).collect::<Vec<_>>();
-    let expected = [0, 1].map(|at| (table[at]["variant"].as_str().unwrap().to_owned(), grouped(&table[at]["cycles"])));
+    let expected =
+        [0, 1].map(|at| (table[at]["variant"].as_str().unwrap().to_owned(), group_digits(&table[at]["cycles"])));
     assert_eq!(cycles, expected);
     for (variant, (_, cycles)) in expected.iter().enumerate() {
         let figures = rows(&document, &format!("run0-{variant}-figures"));
@@ -248,7 +249,7 @@ fn a_sweep_has_its_table_its_picture_and_what_sets_the_machines_apart() {
     fs::write(&file, format!("launch = '{}'\nset.l1.ways = [2, 4]\n", launch.display())).unwrap();
     let sweep = ["sweep", file.to_str().unwrap(), "--csv", csv.to_str().unwrap()];
     let html = written(folder.path(), &[&sweep[..], &["--plot-of", "cycles"]].concat());
-    let document = parsed(&html);
+    let document = parse(&html);
     let mut csv = csv::Reader::from_path(csv).unwrap();
     let head: Vec<String> = csv.headers().unwrap().iter().map(str::to_owned).collect();
     let lines: Vec<Vec<String>> = csv.deserialize().map(Result::unwrap).collect();
@@ -264,7 +265,7 @@ fn figures_stand_in_a_report_with_their_charts_and_judged_rows() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().to_str().unwrap();
     let html = written(folder.path(), &["reproduce", "li2015/fig3", "--quick", "--output", output]);
-    let document = parsed(&html);
+    let document = parse(&html);
     let judged = fs::read_to_string(folder.path().join("li2015/fig3-quick.rows.csv")).unwrap();
     let passed = judged.lines().filter(|line| line.contains(",true,true,")).count();
     let rows = rows(&document, "held");
@@ -280,12 +281,12 @@ fn a_report_takes_the_place_of_no_other_file_of_the_command() {
     let path = folder.path().join("r.html");
     let path = path.to_str().unwrap();
     warpsieve(&["run", SYRK, "--report", path, "--stats", path])
-        .refused(&["`--report` is", "expected a file other than `--stats`"]);
+        .assert_refused(&["`--report` is", "expected a file other than `--stats`"]);
     warpsieve(&["compare", SYRK, "--report", path, "--output", path])
-        .refused(&["`--report` is", "expected a file other than `--output`"]);
-    warpsieve(&["reproduce", "suite", "--report", "kernels/vadd/small.toml"]).refused(&[
+        .assert_refused(&["`--report` is", "expected a file other than `--output`"]);
+    warpsieve(&["reproduce", "suite", "--report", "kernels/vadd/small.toml"]).assert_refused(&[
         "invalid value 'kernels/vadd/small.toml' for '--report <FILE.html>': expected a name that ends in .html",
     ]);
-    warpsieve(&["run", SYRK, "--report", "no/such/folder/r.html"]).refused(&["the report cannot be written"]);
+    warpsieve(&["run", SYRK, "--report", "no/such/folder/r.html"]).assert_refused(&["the report cannot be written"]);
     assert!(fs::read_dir(folder.path()).unwrap().next().is_none());
 }

@@ -55,7 +55,7 @@ fn charts_are_written_as_pdf_for_a_column_if_asked_for() {
     assert_eq!(drawn(folder.path(), &output, &["--pdf", "single"]).status, Some(0));
     let page = fs::read(output.join("li2015/fig3-quick.pdf")).unwrap();
     assert!(String::from_utf8_lossy(&page).contains("/MediaBox [0 0 237.6 "), "{} bytes", page.len());
-    drawn(folder.path(), &output, &["--pdf", "wide"]).refused(&["--pdf <WIDTH>", "single, double"]);
+    drawn(folder.path(), &output, &["--pdf", "wide"]).assert_refused(&["--pdf <WIDTH>", "single, double"]);
 }
 
 #[test]
@@ -68,10 +68,10 @@ fn the_summary_counts_the_rows_of_figures_that_were_written() {
     let entries: Vec<Value> = serde_json::from_str(&ended.out).unwrap();
     let [entry] = &entries[..] else { panic!("{entries:?}") };
     assert_eq!((&entry["paper"], &entry["class"], &entry["rows"]), (&"li2015".into(), &"sign".into(), &7.into()));
-    warpsieve(&["reproduce", "li2015/fig3", "--summary"]).refused(&["--summary"]);
+    warpsieve(&["reproduce", "li2015/fig3", "--summary"]).assert_refused(&["--summary"]);
     let empty = format!("{output}/empty");
     fs::create_dir(&empty).unwrap();
-    warpsieve(&["reproduce", "--summary", "--output", &empty]).refused(&["this folder has no rated figures"]);
+    warpsieve(&["reproduce", "--summary", "--output", &empty]).assert_refused(&["this folder has no rated figures"]);
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn keys(value: &Value) -> Vec<&str> {
     value.as_object().unwrap().keys().map(String::as_str).collect()
 }
 
-fn sorted<const N: usize>(mut keys: [&str; N]) -> [&str; N] {
+fn sort<const N: usize>(mut keys: [&str; N]) -> [&str; N] {
     keys.sort_unstable();
     keys
 }
@@ -104,7 +104,7 @@ fn statistics_have_every_key_of_schema_1() {
         "host",
         "units",
     ];
-    assert_eq!(keys(&stats), sorted(top));
+    assert_eq!(keys(&stats), sort(top));
     let l1 = [
         "accesses",
         "hits",
@@ -123,9 +123,9 @@ fn statistics_have_every_key_of_schema_1() {
         "reservation_fails",
         "failing",
     ];
-    assert_eq!(keys(&stats["l1"]), sorted(l1));
+    assert_eq!(keys(&stats["l1"]), sort(l1));
     let fails = ["line_alloc", "mshr_entry", "mshr_merge", "miss_queue"];
-    assert_eq!(keys(&stats["l1"]["reservation_fails"]), sorted(fails));
+    assert_eq!(keys(&stats["l1"]["reservation_fails"]), sort(fails));
     for key in ["accesses", "hits", "misses", "writebacks", "frc"] {
         assert!(stats["l2"].get(key).is_some(), "{key}");
     }
@@ -159,14 +159,14 @@ fn a_time_series_has_the_columns_that_are_asked_for() {
     assert_eq!(series("l1.misses,l1.hits,l1.misses").status, Some(0));
     let mut reader = csv::Reader::from_path(&file).unwrap();
     assert_eq!(reader.headers().unwrap(), vec!["from_cycle", "to_cycle", "l1_misses", "l1_hits"]);
-    series("l1.mises").refused(&["no column `l1.mises`", "did you mean `l1.misses`?"]);
+    series("l1.mises").assert_refused(&["no column `l1.mises`", "did you mean `l1.misses`?"]);
     // Only decoupled tags promote lines. Cycles and idle SMs are totals of the run, not counters of a block.
-    series("l1.promotions").refused(&["no column `l1.promotions`"]);
-    series("idle").refused(&["no column `idle`: a time series on this machine has no such counter"]);
+    series("l1.promotions").assert_refused(&["no column `l1.promotions`"]);
+    series("idle").assert_refused(&["no column `idle`: a time series on this machine has no such counter"]);
 }
 
 /// Returns the rows of a summary with this label.
-fn labelled<'a>(summary: &'a str, label: &str) -> Vec<&'a str> {
+fn find_rows<'a>(summary: &'a str, label: &str) -> Vec<&'a str> {
     summary.lines().filter_map(|line| line.strip_prefix(&format!("  {label:<13} "))).collect()
 }
 
@@ -189,16 +189,16 @@ fn caches_that_evict_nothing_are_named_unless_something_bypasses_them() {
             ("0", bypasses) => format!("L1D none, {} bypasses", format_thousands(bypasses)),
             _ => format!("L1D {evictions} "),
         };
-        assert!(labelled(&summary, "evictions")[0].contains(&cell), "{options:?}: {summary}");
+        assert!(find_rows(&summary, "evictions")[0].contains(&cell), "{options:?}: {summary}");
         let expected = (!kept.is_empty()).then(|| format!("{kept}: {WHY}"));
-        assert_eq!(labelled(&summary, "no evictions"), Vec::from_iter(expected), "{options:?}: {summary}");
+        assert_eq!(find_rows(&summary, "no evictions"), Vec::from_iter(expected), "{options:?}: {summary}");
     }
 }
 
 #[test]
 fn idle_sms_are_named_beside_the_stalls() {
     let summary = warpsieve(&["run", "kernels/reduction/small.toml"]).out;
-    assert!(labelled(&summary, "stalls")[0].ends_with("4 of 15 SMs had no warp"), "{summary}");
+    assert!(find_rows(&summary, "stalls")[0].ends_with("4 of 15 SMs had no warp"), "{summary}");
 }
 
 #[test]

@@ -144,5 +144,5 @@ fn a_job_array_makes_all_runs_and_what_it_keeps_is_gathered() {
 fn an_option_of_more_than_one_line_is_refused() {
     let slurm = ["sweep", "slurm", "s.toml", "--shards", "2", "--cache", "kept", "--write-only"];
     super::warpsieve(&[&slurm[..], &["--sbatch", "--x=\n rm"]].concat())
-        .refused(&["'--sbatch <OPTION>'", "it has the control character `\\n`, expected one line"]);
+        .assert_refused(&["'--sbatch <OPTION>'", "it has the control character `\\n`, expected one line"]);
 }

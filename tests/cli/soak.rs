@@ -122,11 +122,11 @@ fn pieces_of_a_soak_go_on_from_what_was_kept_and_become_one_range() {
     assert_eq!(rows[2][..3], ["all", "9", "9,000"], "{totals}");
 
     let refused = warpsieve(&["soak", "l1", "--keep", &file, "--count", "1"]);
-    refused.refused(&["k.toml: records the soak test `kept-soaks`, expected `l1`: a file records one test"]);
+    refused.assert_refused(&["k.toml: records the soak test `kept-soaks`, expected `l1`: a file records one test"]);
     assert_eq!(fs::read_to_string(&path).unwrap(), kept);
     fs::write(&other_path, "soak = 1\n").unwrap();
-    warpsieve(&["soak", "--totals", &other]).refused(&["l.toml:1:8: not a file of `soak --keep`: "]);
-    warpsieve(&["soak", "l1", "--keep", "nowhere/k.toml", "--count", "1"]).refused(&["nowhere/k.toml"]);
+    warpsieve(&["soak", "--totals", &other]).assert_refused(&["l.toml:1:8: not a file of `soak --keep`: "]);
+    warpsieve(&["soak", "l1", "--keep", "nowhere/k.toml", "--count", "1"]).assert_refused(&["nowhere/k.toml"]);
 }
 
 /// Without a limit, a soak test with `--keep` runs until it is interrupted or killed.
@@ -158,8 +158,8 @@ fn a_soak_that_is_interrupted_or_killed_has_kept_what_passed() {
     assert!(
         out.ends_with(&format!(
             "{} cases, {} runs, seeds 1-{}\n",
-            grouped(kept + 1),
-            grouped((kept + 1) * 1000),
+            group_digits(kept + 1),
+            group_digits((kept + 1) * 1000),
             kept + 1
         )),
         "{out}"
@@ -167,7 +167,7 @@ fn a_soak_that_is_interrupted_or_killed_has_kept_what_passed() {
 }
 
 /// Formats a number with a comma before each group of three digits.
-fn grouped(number: u64) -> String {
+fn group_digits(number: u64) -> String {
     let digits = number.to_string();
     let parts: Vec<_> = digits.as_bytes().rchunks(3).rev().map(|part| str::from_utf8(part).unwrap()).collect();
     parts.join(",")
@@ -197,9 +197,9 @@ fn a_case_is_replayed_by_the_soak_of_its_name_or_by_the_one_given() {
     fs::rename(path, other).unwrap();
     assert_eq!(soak(&["l1", "--replay", &unnamed]).0, Some(0));
     let name = "case.toml: the name has no soak test, expected one such as ptx-17.ptx, or the test before `--replay`";
-    warpsieve(&["soak", "--replay", &unnamed]).refused(&[name]);
-    warpsieve(&["soak", "--replay", "lx-7.toml"]).refused(&["there is no soak test `lx`", "did you mean `l1`?"]);
-    warpsieve(&["soak", "--replay", "l1-7.toml"]).refused(&["l1-7.toml: is not a file"]);
+    warpsieve(&["soak", "--replay", &unnamed]).assert_refused(&[name]);
+    warpsieve(&["soak", "--replay", "lx-7.toml"]).assert_refused(&["there is no soak test `lx`", "did you mean `l1`?"]);
+    warpsieve(&["soak", "--replay", "l1-7.toml"]).assert_refused(&["l1-7.toml: is not a file"]);
     let (status, out, err) = soak(&["frc", "--replay", "Cargo.toml"]);
     assert_eq!((status, out.as_str()), (Some(1), ""));
     assert!(err.starts_with("Cargo.toml: failed: Cargo.toml: ") && err.contains("unknown field"), "{err}");

@@ -51,7 +51,7 @@ impl Folder {
     }
 
     /// Returns the cached results, each with the time of its last change.
-    fn kept(&self, cache: &str) -> BTreeMap<PathBuf, SystemTime> {
+    fn list_cached(&self, cache: &str) -> BTreeMap<PathBuf, SystemTime> {
         let below = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
         let files = below(self.path(cache)).flat_map(below).filter(|path| path.extension().unwrap() == "json");
         files.map(|path| (path.clone(), fs::metadata(path).unwrap().modified().unwrap())).collect()
@@ -76,7 +76,7 @@ fn runs_that_were_kept_are_not_made_again_and_give_the_same_bytes() {
     let outputs = |name: &str| format!("sweep s.toml --cache c --csv {name}.csv --json {name}.jsonl --plot {name}.svg");
     let first = folder.runs(&outputs("a"));
     assert_eq!((first.status, first.err.as_str()), (Some(0), ""), "{first:?}");
-    let kept = folder.kept("c");
+    let kept = folder.list_cached("c");
     assert_eq!(kept.len(), 4);
     let second = folder.runs(&outputs("b"));
     assert_eq!(second.out.replace("b.", "a."), first.out);
@@ -86,7 +86,7 @@ fn runs_that_were_kept_are_not_made_again_and_give_the_same_bytes() {
     // A new value adds new runs, and leaves the cached ones as they are.
     fs::write(folder.path("s.toml"), folder.read("s.toml").replace("[2, 4]", "[2, 4, 8]")).unwrap();
     folder.runs(&outputs("c"));
-    let more = folder.kept("c");
+    let more = folder.list_cached("c");
     assert_eq!(more.len(), 6);
     assert!(kept.iter().all(|(path, time)| more.get(path) == Some(time)));
 }
@@ -95,12 +95,12 @@ fn runs_that_were_kept_are_not_made_again_and_give_the_same_bytes() {
 fn the_short_form_finds_what_a_sweep_has_kept() {
     let folder = Folder::new(SMALL);
     folder.runs("sweep s.toml --cache c");
-    let kept = folder.kept("c");
+    let kept = folder.list_cached("c");
     let launch = root().join("kernels/vadd/small.toml").canonicalize().unwrap();
     let words =
         format!("compare {} --design-set baseline,pric --set l1.ways=2,4 --cache c --format json", launch.display());
     let compared: Vec<Value> = serde_json::from_str(&folder.runs(&words).out).unwrap();
-    assert_eq!((compared.len(), folder.kept("c")), (4, kept));
+    assert_eq!((compared.len(), folder.list_cached("c")), (4, kept));
     let csv = folder.runs("sweep s.toml --cache c --csv a.csv");
     let cycles = |row: &BTreeMap<String, String>| row["cycles"].parse::<u64>().unwrap();
     let swept: Vec<_> = rows(&folder.read("a.csv")).iter().map(cycles).collect();
@@ -122,7 +122,7 @@ fn a_sweep_that_is_killed_goes_on_where_it_was() {
     assert_eq!(whole.status, Some(0), "{whole:?}");
     let words = "sweep s.toml --cache c --csv a.csv --json a.jsonl --plot a.svg --jobs 1";
     let mut killed = folder.command(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    while folder.kept("c").len() < 3 {
+    while folder.list_cached("c").len() < 3 {
         sleep(Duration::from_millis(5));
     }
     killed.kill().unwrap();
@@ -130,16 +130,17 @@ fn a_sweep_that_is_killed_goes_on_where_it_was() {
     // The table of an interrupted sweep has only complete rows.
     let partial = rows(&folder.read("a.csv"));
     assert!(partial.len() < 8 && partial.iter().all(|row| row.contains_key("l1.ways")), "{partial:?}");
-    let kept = folder.kept("c");
+    let kept = folder.list_cached("c");
     let resumed = folder.runs(words);
     assert_eq!((resumed.status, resumed.out.replace("a.", "whole.")), (Some(0), whole.out), "{}", resumed.err);
     for end in ["csv", "jsonl", "svg"] {
         assert_eq!(folder.read(&format!("a.{end}")), folder.read(&format!("whole.{end}")), "{end}");
     }
-    let all = folder.kept("c");
+    let all = folder.list_cached("c");
     assert!(all.len() == 8 && kept.len() >= 3 && kept.iter().all(|(path, time)| all.get(path) == Some(time)));
-    let names =
-        |cache| folder.kept(cache).into_keys().map(|path| path.file_name().unwrap().to_owned()).collect::<Vec<_>>();
+    let names = |cache| {
+        folder.list_cached(cache).into_keys().map(|path| path.file_name().unwrap().to_owned()).collect::<Vec<_>>()
+    };
     assert_eq!(names("c"), names("whole"));
 }
 
@@ -148,7 +149,7 @@ fn an_interrupted_sweep_tells_and_writes_what_is_complete() {
     let folder = Folder::new(LONGER);
     let words = "sweep s.toml --cache c --csv a.csv --jobs 1";
     let running = folder.command(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    while folder.kept("c").len() < 2 {
+    while folder.list_cached("c").len() < 2 {
         sleep(Duration::from_millis(5));
     }
     assert!(Command::new("kill").args(["-INT", &running.id().to_string()]).status().unwrap().success());
@@ -171,7 +172,7 @@ fn shards_together_are_the_whole() {
     assert_eq!(folder.runs("sweep s.toml --cache one --shard 1/3 --csv one.csv").status, Some(0));
     assert_eq!(rows(&folder.read("one.csv")).len(), 2, "the first and the fourth of four");
     assert_eq!(folder.runs("sweep s.toml --cache two --shard 2/3").status, Some(0));
-    folder.runs("sweep gather s.toml --cache one --cache two --csv no.csv").refused(&[
+    folder.runs("sweep gather s.toml --cache one --cache two --csv no.csv").assert_refused(&[
         "1 of 4 runs is missing",
         "KERNELS/vadd/small.toml on pric l1.ways=2"
             .replace("KERNELS", root().join("kernels").canonicalize().unwrap().to_str().unwrap())
@@ -186,15 +187,15 @@ fn shards_together_are_the_whole() {
     }
     // A contradictory result of a run, in another cache folder.
     folder.runs("sweep s.toml --cache three --shard 1/3");
-    let (path, _) = folder.kept("three").pop_first().unwrap();
+    let (path, _) = folder.list_cached("three").pop_first().unwrap();
     let cycles = rows(&folder.read("one.csv")).remove(0)["cycles"].clone();
     let text = fs::read_to_string(&path).unwrap();
     let other = text.replacen(&format!("\"cycles\":{cycles}"), "\"cycles\":1", 1);
     assert_ne!(other, text);
     fs::write(&path, with_digest(&other)).unwrap();
     let both = folder.runs("sweep gather s.toml --cache one --cache two --cache three");
-    both.refused(&["1 of 4 runs has more than one result", "vadd/small.toml on "]);
-    folder.runs("sweep gather s.toml --cache four").refused(&["`--cache` is four, expected a folder"]);
+    both.assert_refused(&["1 of 4 runs has more than one result", "vadd/small.toml on "]);
+    folder.runs("sweep gather s.toml --cache four").assert_refused(&["`--cache` is four, expected a folder"]);
 }
 
 #[test]
@@ -300,11 +301,11 @@ fn a_picture_is_written_as_its_ending_says_and_other_endings_are_refused() {
     for command in ["sweep s.toml", "compare KERNELS/vadd/small.toml"] {
         for name in ["a.png", "a", "a.svg.bak", "a.SVG"] {
             let ended = folder.runs(&format!("{command} --cache c --plot {name}"));
-            ended.refused(&[name, "--plot <FILE.svg|FILE.pdf>", "expected a name that ends in .svg or .pdf"]);
+            ended.assert_refused(&[name, "--plot <FILE.svg|FILE.pdf>", "expected a name that ends in .svg or .pdf"]);
         }
     }
-    folder.runs("sweep s.toml --cache c --plot-width single").refused(&["--plot"]);
-    folder.runs("sweep s.toml --cache c --plot a.svg --plot-width wide").refused(&["wide", "single", "double"]);
+    folder.runs("sweep s.toml --cache c --plot-width single").assert_refused(&["--plot"]);
+    folder.runs("sweep s.toml --cache c --plot a.svg --plot-width wide").assert_refused(&["wide", "single", "double"]);
 }
 
 #[test]
@@ -340,9 +341,9 @@ fn a_picture_has_bars_by_design_lines_over_a_number_and_a_map_over_two() {
     ratios.says(&["speed-up over the baseline", "1"]);
     // A column is 3.3 inches wide; the unit is a twentieth of a point.
     assert_eq!(ratios.size[0], 3.3 * 72.0 * 20.0);
-    Folder::new(map)
-        .runs("sweep s.toml --plot a.svg --plot-over design")
-        .refused(&["`--plot-over` is design, expected a parameter with several numbers: they are l1.sets, l1.ways"]);
+    Folder::new(map).runs("sweep s.toml --plot a.svg --plot-over design").assert_refused(&[
+        "`--plot-over` is design, expected a parameter with several numbers: they are l1.sets, l1.ways",
+    ]);
 }
 
 #[test]
@@ -359,14 +360,14 @@ fn traces_are_swept_beside_launch_files() {
     let column = |name: &str| rows.iter().map(|row| row[name].as_str()).collect::<Vec<_>>();
     assert_eq!(column("launch")[2..], ["traces/kernel-1.traceg"; 2]);
     assert_eq!(column("l1.accesses"), ["314"; 4]);
-    let kept = folder.kept("c");
+    let kept = folder.list_cached("c");
     folder.runs("sweep s.toml --cache c");
-    assert_eq!((kept.len(), folder.kept("c")), (4, kept));
+    assert_eq!((kept.len(), folder.list_cached("c")), (4, kept));
     // Traces are identified by their content, so that a changed trace runs again.
     let trace = folder.path("traces/kernel-1.traceg");
     fs::write(&trace, fs::read_to_string(&trace).unwrap() + "\n").unwrap();
     folder.runs("sweep s.toml --cache c");
-    assert_eq!(folder.kept("c").len(), 6);
+    assert_eq!(folder.list_cached("c").len(), 6);
 }
 
 #[test]
@@ -376,15 +377,15 @@ fn a_setting_of_one_value_stands_in_the_label_and_kernels_are_found_by_name() {
     assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{ended:?}");
     let table = "launch file  on\nvadd/small   baseline l1.ways=8\nv            baseline l1.ways=8\nno evictions: ";
     assert!(ended.out.starts_with(table), "{ended:?}");
-    folder.runs("sweep s.toml --cache c --columns launch-file,of").refused(&["`--columns` names `of`"]);
+    folder.runs("sweep s.toml --cache c --columns launch-file,of").assert_refused(&["`--columns` names `of`"]);
 }
 
 #[test]
 fn everything_wrong_with_a_file_is_named_with_its_line() {
     let refused = |text: &str, message: &[&str]| {
         let folder = Folder::new(text);
-        folder.runs("sweep s.toml --cache c --csv a.csv").refused(message);
-        assert!(!folder.path("a.csv").exists() && folder.kept("c").is_empty());
+        folder.runs("sweep s.toml --cache c --csv a.csv").assert_refused(message);
+        assert!(!folder.path("a.csv").exists() && folder.list_cached("c").is_empty());
     };
     let launch = "launch = 'KERNELS/vadd/small.toml'\n";
     let with = |text: &str| format!("{launch}{text}");
@@ -438,17 +439,25 @@ fn everything_wrong_with_a_file_is_named_with_its_line() {
         ],
     );
     let folder = Folder::new(&with(""));
-    folder.runs("sweep no.toml").refused(&["no.toml: cannot read the sweep file"]);
-    folder.runs("sweep s.toml --shard 3/2").refused(&["expected I/N with I from 1 to N"]);
-    folder.runs("sweep s.toml --csv s.toml").refused(&["`--csv` is s.toml, expected a file other than the sweep file"]);
-    folder.runs("sweep s.toml --csv a --json a").refused(&["`--json` is a, expected a file other than `--csv`, a"]);
+    folder.runs("sweep no.toml").assert_refused(&["no.toml: cannot read the sweep file"]);
+    folder.runs("sweep s.toml --shard 3/2").assert_refused(&["expected I/N with I from 1 to N"]);
+    folder
+        .runs("sweep s.toml --csv s.toml")
+        .assert_refused(&["`--csv` is s.toml, expected a file other than the sweep file"]);
+    folder
+        .runs("sweep s.toml --csv a --json a")
+        .assert_refused(&["`--json` is a, expected a file other than `--csv`, a"]);
     for (output, path) in [("csv", "no/a"), ("json", "no/a"), ("plot", "no/a.svg")] {
         let ended = folder.runs(&format!("sweep s.toml --{output} {path} --cache c"));
-        ended.refused(&[&format!("{path}: cannot create")]);
+        ended.assert_refused(&[&format!("{path}: cannot create")]);
     }
-    folder.runs("sweep s.toml --plot a.svg --plot-of cyclez").refused(&["`--plot-of` is cyclez, expected speedup"]);
-    folder.runs("sweep s.toml --plot a.svg --plot-over l1.ways").refused(&["`--plot-over` is l1.ways", "is none"]);
-    assert_eq!(folder.kept("c").len(), 0);
+    folder
+        .runs("sweep s.toml --plot a.svg --plot-of cyclez")
+        .assert_refused(&["`--plot-of` is cyclez, expected speedup"]);
+    folder
+        .runs("sweep s.toml --plot a.svg --plot-over l1.ways")
+        .assert_refused(&["`--plot-over` is l1.ways", "is none"]);
+    assert_eq!(folder.list_cached("c").len(), 0);
 }
 
 #[test]
@@ -456,15 +465,15 @@ fn what_a_machine_refuses_stops_everything_before_the_first_run_or_is_left_out()
     let text = "launch = ['KERNELS/tensor/hmma-small.toml', 'KERNELS/vadd/small.toml']\nset.l1.sets = [32, 33]\n";
     let folder = Folder::new(text);
     let all = ["l1.sets is 33, expected a power of two", "[s.toml:2:20]"];
-    folder.runs("sweep s.toml --cache c").refused(&all);
+    folder.runs("sweep s.toml --cache c").assert_refused(&all);
     fs::write(folder.path("s.toml"), folder.read("s.toml").replace("32, 33", "32, 64")).unwrap();
     let refused = folder.runs("sweep s.toml --cache c");
-    refused.refused(&[
+    refused.assert_refused(&[
         "nothing was run, because some runs were rejected",
         "hmma-small.toml on baseline l1.sets=64: ",
         "`sm.pipes.tensor` is 0",
     ]);
-    assert_eq!(folder.kept("c").len(), 0);
+    assert_eq!(folder.list_cached("c").len(), 0);
     fs::write(folder.path("s.toml"), folder.read("s.toml").replace("32, 64", "32, 33")).unwrap();
     let left = folder.runs("sweep s.toml --cache c --csv a.csv --leave-out-refused");
     assert_eq!(left.status, Some(0), "{left:?}");

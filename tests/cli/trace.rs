@@ -9,7 +9,7 @@ use warpsieve::trace::synthetic::{KINDS, Kind, Size, Synthetic};
 use super::warpsieve;
 
 /// Writes a trace of a synthetic kernel and its list to a folder, and returns the path of the list.
-fn traced(folder: &Path, kind: Kind, size: Size) -> String {
+fn write_trace(folder: &Path, kind: Kind, size: Size) -> String {
     Synthetic::new(kind, size).write(fs::File::create(folder.join("kernel-1.traceg")).unwrap()).unwrap();
     let list = folder.join("kernelslist.g");
     fs::write(&list, "MemcpyHtoD,0x10000000,4096\nkernel-1.traceg\n").unwrap();
@@ -28,7 +28,7 @@ fn the_four_patterns_have_as_many_line_accesses_as_coalescing_gives() {
     let expected = [72_000, 72_000, 814_550, 816_000];
     for (kind, accesses) in KINDS.into_iter().zip(expected) {
         let folder = tempfile::tempdir().unwrap();
-        let found = json(&traced(folder.path(), kind, size));
+        let found = json(&write_trace(folder.path(), kind, size));
         let kernel = &found["kernels"][0];
         assert_eq!(kernel["warp_instructions"], 265_200, "{kind:?}");
         assert_eq!(kernel["footprint"]["accesses"], accesses, "{kind:?}");
@@ -59,12 +59,13 @@ fn compressed_traces_say_the_same_as_plain_ones() {
 #[test]
 fn a_damaged_trace_is_refused_at_its_place() {
     let folder = tempfile::tempdir().unwrap();
-    let list = traced(folder.path(), Kind::Stream, Size { ctas: 2, iterations: 1 });
+    let list = write_trace(folder.path(), Kind::Stream, Size { ctas: 2, iterations: 1 });
     let file = folder.path().join("kernel-1.traceg");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replacen("FFMA", "FFNA", 1)).unwrap();
     let ended = warpsieve(&["trace", "info", &list]);
-    ended.refused(&["kernel-1.traceg:29:20: found `FFNA`, expected an opcode of Kepler", "did you mean `FFMA`?"]);
+    ended
+        .assert_refused(&["kernel-1.traceg:29:20: found `FFNA`, expected an opcode of Kepler", "did you mean `FFMA`?"]);
 }
 
 #[test]
@@ -80,7 +81,7 @@ fn a_trace_that_something_else_compressed_is_named_as_such() {
         fs::write(&path, [head, b"more"].concat()).unwrap();
         for command in [&["replay"][..], &["trace", "info"]] {
             let message = format!("it is compressed by {packer}, expected plain text, xz or zstd: unpack it first");
-            warpsieve(&[command, &[path.to_str().unwrap()]].concat()).refused(&[name, &message]);
+            warpsieve(&[command, &[path.to_str().unwrap()]].concat()).assert_refused(&[name, &message]);
         }
     }
 }
@@ -91,6 +92,6 @@ fn a_kernel_that_is_missing_is_refused_where_the_list_names_it() {
     let list = folder.path().join("kernelslist.g");
     fs::write(&list, "\nkernel-7.traceg\n").unwrap();
     let ended = warpsieve(&["trace", "info", &list.display().to_string()]);
-    ended.refused(&["kernelslist.g:2:1: there is no file ", "kernel-7.traceg"]);
-    warpsieve(&["trace", "info", "nowhere.traceg"]).refused(&["nowhere.traceg: cannot read the trace: "]);
+    ended.assert_refused(&["kernelslist.g:2:1: there is no file ", "kernel-7.traceg"]);
+    warpsieve(&["trace", "info", "nowhere.traceg"]).assert_refused(&["nowhere.traceg: cannot read the trace: "]);
 }

@@ -78,10 +78,12 @@ fn both_command_buses_of_hbm_are_in_the_dump_the_view_and_the_life_of_a_request(
 fn a_request_that_several_sms_have_or_none_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (_, path) = dump(folder.path(), "a.fst", &["--wave-scope", "sm*.l1"]);
-    warpsieve(&["waves", "follow", &path, "--request", "3"]).refused(&["request 3 exists in SMs 0, 1, ", "`--sm`"]);
+    warpsieve(&["waves", "follow", &path, "--request", "3"])
+        .assert_refused(&["request 3 exists in SMs 0, 1, ", "`--sm`"]);
     let absent = ["waves", "follow", &path, "--request", "99999999"];
-    warpsieve(&absent).refused(&["request 99999999 never appears, expected a number from 0 to "]);
-    warpsieve(&["waves", "follow", SMALL, "--request", "3"]).refused(&["kernels/syrk/small.toml: cannot be read: "]);
+    warpsieve(&absent).assert_refused(&["request 99999999 never appears, expected a number from 0 to "]);
+    warpsieve(&["waves", "follow", SMALL, "--request", "3"])
+        .assert_refused(&["kernels/syrk/small.toml: cannot be read: "]);
 }
 
 #[test]
@@ -111,7 +113,7 @@ fn a_dump_ends_so_many_cycles_behind_its_trigger_and_says_so() {
     assert_eq!(why, "25 after its trigger\n");
     assert!((cycle - 1..=cycle).contains(&last) && (60..=70).contains(&(last - first)), "{first} to {last}, {cycle}");
     let ended = warpsieve(&["run", SMALL, "--wave", "a.vcd", "--wave-after", "25"]);
-    ended.refused(&["--wave-trigger"]);
+    ended.assert_refused(&["--wave-trigger"]);
 }
 
 #[test]
@@ -127,7 +129,7 @@ fn a_trigger_that_is_never_met_leaves_no_file_and_says_so() {
 fn a_misspelt_trigger_is_refused_with_the_nearest_signal() {
     let folder = tempfile::tempdir().unwrap();
     let (ended, _) = dump(folder.path(), "a.vcd", &["--wave-trigger", "sm0.l1.statsu == HIT"]);
-    ended.refused(&["character 1: no signal is called `sm0.l1.statsu`; nearest: `sm0.l1.status`"]);
+    ended.assert_refused(&["character 1: no signal is called `sm0.l1.statsu`; nearest: `sm0.l1.status`"]);
     assert_eq!(files(folder.path()), Vec::<String>::new());
 }
 
@@ -240,7 +242,7 @@ fn an_sm_that_is_not_in_the_waveform_is_refused_with_those_that_are() {
     let (ended, path) = dump(folder.path(), "a.vcd", &["--wave-scope", "sm0.**", "--wave-scope", "sm3.**"]);
     assert_eq!(ended.status, Some(0), "{ended:?}");
     let follow = |sm: &str| warpsieve(&["waves", "follow", &path, "--request", "1", "--sm", sm]);
-    follow("99").refused(&["a.vcd: no SM 99 in this waveform, expected 0, 3"]);
+    follow("99").assert_refused(&["a.vcd: no SM 99 in this waveform, expected 0, 3"]);
     assert_eq!(follow("3").status, Some(0));
 }
 
@@ -250,7 +252,7 @@ fn a_full_disk_ends_the_run_with_status_2() {
         let folder = tempfile::tempdir().unwrap();
         symlink("/dev/full", folder.path().join(name)).unwrap();
         let (ended, _) = dump(folder.path(), name, &[]);
-        ended.refused(&[name, "cannot write: No space left on device"]);
+        ended.assert_refused(&[name, "cannot write: No space left on device"]);
         assert_eq!(files(folder.path()), [name]);
     }
 }
@@ -422,13 +424,15 @@ fn what_is_never_seen_is_refused_with_what_is() {
     let folder = tempfile::tempdir().unwrap();
     let (_, path) = dump(folder.path(), "a.fst", &["--wave-scope", "sm0.l1"]);
     let follow = |more: &[&str]| warpsieve(&[&["waves", "follow", &path], more].concat());
-    follow(&["--line", "0xffffff"]).refused(&["a.fst: line 0xffffff never appears, expected one from 0x", " to 0x"]);
-    follow(&["--warp", "99", "--sm", "0"]).refused(&["a.fst: warp 99 of SM 0 never appears, expected one from 0 to "]);
-    follow(&["--pc", "0", "--sm", "9"]).refused(&["a.fst: no pc of SM 9 ever appears"]);
-    follow(&["--line", "x"]).refused(&["expected a number, such as 8224 or 0x2020"]);
-    follow(&["--line", "1", "--pc", "2"]).refused(&["--line", "--pc"]);
-    follow(&["--sm", "1"]).refused(&["--request"]);
+    follow(&["--line", "0xffffff"])
+        .assert_refused(&["a.fst: line 0xffffff never appears, expected one from 0x", " to 0x"]);
+    follow(&["--warp", "99", "--sm", "0"])
+        .assert_refused(&["a.fst: warp 99 of SM 0 never appears, expected one from 0 to "]);
+    follow(&["--pc", "0", "--sm", "9"]).assert_refused(&["a.fst: no pc of SM 9 ever appears"]);
+    follow(&["--line", "x"]).assert_refused(&["expected a number, such as 8224 or 0x2020"]);
+    follow(&["--line", "1", "--pc", "2"]).assert_refused(&["--line", "--pc"]);
+    follow(&["--sm", "1"]).assert_refused(&["--request"]);
     let (_, path) = dump(folder.path(), "b.fst", &["--wave-scope", "sm0.l1.mshr"]);
     let none = ["waves", "follow", &path, "--line", "1"];
-    warpsieve(&none).refused(&["b.fst: no port names its line, expected ports such as `machine.sm0.l1."]);
+    warpsieve(&none).assert_refused(&["b.fst: no port names its line, expected ports such as `machine.sm0.l1."]);
 }

@@ -52,7 +52,7 @@ fn declarations() -> Declarations {
         for item in syn::parse_file(&text).unwrap().items {
             let (name, declared) = match item {
                 Item::Struct(item) if is_read(&item.attrs) => {
-                    let fields = documented(&item.fields);
+                    let fields = list_documented(&item.fields);
                     (item.ident, Declaration::Group { about: about(&item.attrs), fields })
                 }
                 Item::Enum(item) if is_read(&item.attrs) => {
@@ -134,7 +134,7 @@ fn kind(attribute: &Attribute) -> Option<String> {
     }
 }
 
-fn documented(fields: &Fields) -> Vec<DocumentedField> {
+fn list_documented(fields: &Fields) -> Vec<DocumentedField> {
     let named = fields.iter().filter_map(|field| Some((field.ident.as_ref()?, field)));
     let entry = |(name, field): (&syn::Ident, &syn::Field)| DocumentedField {
         name: name.to_string(),
@@ -161,7 +161,7 @@ fn variant(variant: &Variant) -> DocumentedField {
             Fields::Unnamed(fields) => fields.unnamed.first().map_or(String::new(), |field| name_of(&field.ty)),
             Fields::Named(_) | Fields::Unit => String::new(),
         },
-        inner: documented(&variant.fields),
+        inner: list_documented(&variant.fields),
     }
 }
 
@@ -253,7 +253,11 @@ impl Page<'_> {
                     let assumed = self.remarks.get(path).is_some_and(|remark| remark == "assumed");
                     let remark = self.remarks.get(&of_field).map(String::as_str);
                     let source = remark.unwrap_or(if assumed { "assumed" } else { "" });
-                    rows.push_str(&format!("| `{of_field}` | `{}` | {} | {source} |\n", shown(value), field.about));
+                    rows.push_str(&format!(
+                        "| `{of_field}` | `{}` | {} | {source} |\n",
+                        format_value(value),
+                        field.about
+                    ));
                 }
             }
         }
@@ -278,18 +282,18 @@ impl Page<'_> {
             for variant in variants {
                 let value =
                     if is_tagged { format!("kind = \"{}\"", variant.name) } else { format!("\"{}\"", variant.name) };
-                let meaning = format!("{}{}", variant.about, self.listed("", self.keys(variant)));
+                let meaning = format!("{}{}", variant.about, self.list_keys("", self.keys(variant)));
                 text.push_str(&format!("| {} | `{value}` | {meaning} |\n", fields.join(", ")));
             }
         }
     }
 
     /// Lists keys with their meanings, and after each table its inner keys.
-    fn listed(&self, path: &str, keys: &[DocumentedField]) -> String {
+    fn list_keys(&self, path: &str, keys: &[DocumentedField]) -> String {
         let of_key = |key: &DocumentedField| {
             let name = format!("{path}{}", key.name);
             let inner = match self.declarations.get(&key.ty) {
-                Some(Declaration::Group { fields, .. }) => self.listed(&format!("{name}."), fields),
+                Some(Declaration::Group { fields, .. }) => self.list_keys(&format!("{name}."), fields),
                 _ => String::new(),
             };
             format!(" `{name}`: {}{inner}", key.about)
@@ -321,10 +325,10 @@ impl Page<'_> {
 }
 
 /// Formats a value as TOML on one line.
-fn shown(value: &Value) -> String {
+fn format_value(value: &Value) -> String {
     match value {
         Value::Table(table) => {
-            let entries: Vec<_> = table.iter().map(|(key, value)| format!("{key} = {}", shown(value))).collect();
+            let entries: Vec<_> = table.iter().map(|(key, value)| format!("{key} = {}", format_value(value))).collect();
             format!("{{ {} }}", entries.join(", "))
         }
         scalar => scalar.to_string(),
@@ -334,7 +338,7 @@ fn shown(value: &Value) -> String {
 #[test]
 fn every_field_of_the_preset_is_in_the_reference() {
     let reference = reference();
-    let preset: Table = super::printed(&["config"]).parse().unwrap();
+    let preset: Table = super::print(&["config"]).parse().unwrap();
     let mut missing = Vec::new();
     for (group, value) in &preset {
         // A table with a kind is a single value.

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::generated::Part;
-use super::{holds, root, shown};
+use super::{holds, root, show_file};
 
 /// Source files of the runtime that export functions, with the subject of each.
 const FILES: [(&str, &str); 7] = [
@@ -17,7 +17,7 @@ const FILES: [(&str, &str); 7] = [
 ];
 
 /// Returns the functions that a source file exports, sorted.
-fn exported(file: &str) -> Vec<String> {
+fn list_exported(file: &str) -> Vec<String> {
     let text = fs::read_to_string(root().join("cli/cuda/runtime").join(file).with_extension("rs")).unwrap();
     let after = text.split("#[unsafe(no_mangle)]\nextern \"C\" fn ").skip(1);
     let mut names: Vec<_> = after.map(|rest| rest.split('(').next().unwrap().to_owned()).collect();
@@ -29,7 +29,7 @@ fn exported(file: &str) -> Vec<String> {
 fn functions() -> String {
     let mut text = "| subject | functions |\n|---|---|\n".to_owned();
     for (file, subject) in FILES {
-        let names: Vec<_> = exported(file).iter().map(|name| format!("`{name}`")).collect();
+        let names: Vec<_> = list_exported(file).iter().map(|name| format!("`{name}`")).collect();
         if !names.is_empty() {
             text.push_str(&format!("| {subject} | {} |\n", names.join(", ")));
         }
@@ -43,7 +43,7 @@ fn every_exported_function_is_in_one_of_the_files() {
     for path in folder.map(|entry| entry.unwrap().path()) {
         let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
         if path.extension().is_some_and(|ending| ending == "rs") && !FILES.iter().any(|(file, _)| *file == stem) {
-            assert!(exported(&stem).is_empty(), "{}", path.display());
+            assert!(list_exported(&stem).is_empty(), "{}", path.display());
         }
     }
 }
@@ -52,7 +52,7 @@ fn every_exported_function_is_in_one_of_the_files() {
 fn the_page_about_cuda_programs_lists_the_functions() {
     let parts = [
         Part { name: "functions", text: functions() },
-        Part { name: "program", text: shown("examples/cuda/vector_add.cu", "cpp") },
+        Part { name: "program", text: show_file("examples/cuda/vector_add.cu", "cpp") },
         Part { name: "run", text: example() },
     ];
     holds("docs/cuda.md", &parts);

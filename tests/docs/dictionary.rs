@@ -29,7 +29,7 @@ fn statistics(options: &[&str]) -> Value {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("stats.json");
     let run = ["run", "kernels/vadd/small.toml", "--quiet", "--stats", file.to_str().unwrap()];
-    super::printed(&[&run[..], options].concat());
+    super::print(&[&run[..], options].concat());
     serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()
 }
 

@@ -8,15 +8,15 @@ mod machine;
 mod one_bank;
 
 use super::generated::Part;
-use super::{code_block, holds, root, shown};
+use super::{code_block, holds, root, show_file};
 
 /// Returns the report of the example `machine` for a launch file on `fermi`.
-fn reported(launch: &str, design: &str) -> miette::Result<String> {
+fn run_machine(launch: &str, design: &str) -> miette::Result<String> {
     machine::report("fermi", root().join(launch).to_str().unwrap(), design)
 }
 
 /// Returns the cycle in which each line is served, and the waveform of the bank.
-fn played(frc_entries: &str) -> (Vec<(u64, u64)>, String) {
+fn run_bank(frc_entries: &str) -> (Vec<(u64, u64)>, String) {
     let folder = tempfile::tempdir().unwrap();
     let wave = folder.path().join("bank.vcd");
     let served = one_bank::play(frc_entries, &wave).unwrap();
@@ -26,13 +26,13 @@ fn played(frc_entries: &str) -> (Vec<(u64, u64)>, String) {
 #[test]
 fn one_bank_serves_the_lines_in_the_cycles_of_figure_2() {
     // With an FRC, a line is served as soon as it arrives. Without one, it waits until the victim has left.
-    assert_eq!(played("0").0[1..], [(1, 1200), (2, 1400), (3, 1600)]);
-    assert_eq!(played("2").0[1..], [(1, 1120), (2, 1210), (3, 1360)]);
+    assert_eq!(run_bank("0").0[1..], [(1, 1200), (2, 1400), (3, 1600)]);
+    assert_eq!(run_bank("2").0[1..], [(1, 1120), (2, 1210), (3, 1360)]);
 }
 
 #[test]
 fn one_bank_leaves_a_waveform_of_the_bank() {
-    let (_, wave) = played("2");
+    let (_, wave) = run_bank("2");
     for signal in ["swaps", "tags[0]"] {
         assert!(wave.contains(signal), "no {signal}");
     }
@@ -54,7 +54,7 @@ fn one_bank_refuses_what_is_no_frc_and_no_waveform() {
 
 #[test]
 fn machine_names_a_design_that_does_not_exist() {
-    let error = format!("{:?}", reported("kernels/syrk/small.toml", "prik").unwrap_err());
+    let error = format!("{:?}", run_machine("kernels/syrk/small.toml", "prik").unwrap_err());
     assert!(error.contains("there is no design `prik`"), "{error}");
 }
 
@@ -62,14 +62,14 @@ fn machine_names_a_design_that_does_not_exist() {
 fn the_page_about_extending_shows_the_examples_and_what_they_print() {
     let line = |(line, cycle): &(u64, u64)| format!("line {line} is served in cycle {cycle}");
     let lines = |entries| {
-        let served: Vec<_> = played(entries).0.iter().map(line).collect();
+        let served: Vec<_> = run_bank(entries).0.iter().map(line).collect();
         format!("{entries} entries\n{}", served.join("\n"))
     };
-    let printed = reported("kernels/syrk/launch.toml", "pric").unwrap();
+    let printed = run_machine("kernels/syrk/launch.toml", "pric").unwrap();
     let parts = [
-        Part { name: "machine", text: shown("examples/machine.rs", "rust") },
+        Part { name: "machine", text: show_file("examples/machine.rs", "rust") },
         Part { name: "machine-prints", text: code_block(&printed) },
-        Part { name: "one-bank", text: shown("examples/one_bank.rs", "rust") },
+        Part { name: "one-bank", text: show_file("examples/one_bank.rs", "rust") },
         Part { name: "one-bank-prints", text: code_block(&format!("{}\n{}", lines("0"), lines("2"))) },
     ];
     holds("docs/extending.md", &parts);

@@ -11,7 +11,7 @@ const BEGIN: &str = "<!-- generated: ";
 const END: &str = "<!-- end -->";
 
 /// Returns the document with its generated text replaced by the given parts.
-pub(super) fn renewed(document: &str, parts: &[Part]) -> Result<String, String> {
+pub(super) fn renew(document: &str, parts: &[Part]) -> Result<String, String> {
     let mut text = String::new();
     let mut lines = document.lines().enumerate();
     let mut used: Vec<&str> = Vec::new();
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     fn renewed_with_a(document: &str) -> Result<String, String> {
-        renewed(document, &[Part { name: "a", text: "new\n".to_owned() }])
+        renew(document, &[Part { name: "a", text: "new\n".to_owned() }])
     }
 
     #[test]

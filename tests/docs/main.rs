@@ -44,7 +44,7 @@ fn root() -> PathBuf {
 }
 
 /// Returns the output of the command with these arguments, run in the folder of the workspace.
-fn printed(arguments: &[&str]) -> String {
+fn print(arguments: &[&str]) -> String {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
     command.args(arguments).current_dir(root()).env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
     let ended = command.output().unwrap();
@@ -60,7 +60,7 @@ fn code_block(text: &str) -> String {
 
 /// Returns the summary of a run, without the line about the speed of the host.
 fn summary(arguments: &[&str]) -> String {
-    let text = printed(arguments);
+    let text = print(arguments);
     let same_everywhere = text.lines().filter(|line| !line.starts_with("  host "));
     code_block(&same_everywhere.collect::<Vec<_>>().join("\n"))
 }
@@ -78,8 +78,8 @@ fn first_columns(table: &str) -> String {
 }
 
 /// Formats a number with separated thousands: `1,234,567`.
-fn grouped(number: u64) -> String {
-    if number < 1000 { number.to_string() } else { format!("{},{:03}", grouped(number / 1000), number % 1000) }
+fn group_digits(number: u64) -> String {
+    if number < 1000 { number.to_string() } else { format!("{},{:03}", group_digits(number / 1000), number % 1000) }
 }
 
 /// Returns the names of the commands in a help text.
@@ -92,13 +92,13 @@ fn commands(help: &str) -> Vec<&str> {
 
 /// Returns the help of the program, of each command, and of each subcommand.
 fn help() -> String {
-    let program = printed(&["--help"]);
+    let program = print(&["--help"]);
     let mut text = code_block(&program);
     for name in commands(&program) {
-        let command = printed(&[name, "--help"]);
+        let command = print(&[name, "--help"]);
         text.push_str(&format!("\n### `{name}`\n{}", code_block(&command)));
         for part in commands(&command) {
-            text.push_str(&format!("\n### `{name} {part}`\n{}", code_block(&printed(&[name, part, "--help"]))));
+            text.push_str(&format!("\n### `{name} {part}`\n{}", code_block(&print(&[name, part, "--help"]))));
         }
     }
     text
@@ -113,12 +113,12 @@ fn effect() -> String {
             let folder = tempfile::tempdir().unwrap();
             let stats = folder.path().join("stats.json");
             let launch = format!("kernels/syrk/{launch}");
-            printed(&["run", &launch, "--design", design, "--quiet", "--stats", stats.to_str().unwrap()]);
+            print(&["run", &launch, "--design", design, "--quiet", "--stats", stats.to_str().unwrap()]);
             let stats: Value = serde_json::from_str(&fs::read_to_string(stats).unwrap()).unwrap();
             let [cycles, hits, accesses] = ["/cycles", "/l1/hits", "/l1/accesses"]
                 .map(|path| stats.pointer(path).and_then(Value::as_u64).unwrap());
             let percent = 100.0 * hits as f64 / accesses as f64;
-            table.push_str(&format!("| {rows} | {machine} | {} | {percent:.1} % |\n", grouped(cycles)));
+            table.push_str(&format!("| {rows} | {machine} | {} | {percent:.1} % |\n", group_digits(cycles)));
         }
     }
     table
@@ -136,7 +136,7 @@ fn buses() -> String {
         for columns in ["64", "16"] {
             let [bus_set, columns_set] = [format!("dram.command_bus={bus}"), format!("dram.columns={columns}")];
             let sets = ["--set", &bus_set, "--set", &columns_set, "--check"];
-            let out = printed(&[&["dram", trace.to_str().unwrap(), "--machine", "hbm2"][..], &sets].concat());
+            let out = print(&[&["dram", trace.to_str().unwrap(), "--machine", "hbm2"][..], &sets].concat());
             let row = |label: &str| out.lines().find_map(|line| line.trim().strip_prefix(label)).unwrap().trim();
             let (cycles, _) = row("cycles").split_once(' ').unwrap();
             let (_, part) = row("bandwidth").rsplit_once("  ").unwrap();
@@ -162,7 +162,7 @@ fn blocks() -> String {
 #[track_caller]
 fn holds(path: &str, parts: &[Part]) {
     let old = fs::read_to_string(root().join(path)).unwrap();
-    let new = generated::renewed(&old, parts).unwrap_or_else(|problem| panic!("{path}: {problem}"));
+    let new = generated::renew(&old, parts).unwrap_or_else(|problem| panic!("{path}: {problem}"));
     is(path, &new);
 }
 
@@ -190,28 +190,28 @@ fn is(path: &str, new: &str) {
 fn the_drawing_of_the_netlist_is_what_the_command_draws() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("fermi.svg");
-    printed(&["config", "--graph", file.to_str().unwrap()]);
+    print(&["config", "--graph", file.to_str().unwrap()]);
     is("docs/netlist.svg", &fs::read_to_string(file).unwrap());
 }
 
 /// Returns a file of the workspace as a code block.
-fn shown(path: &str, language: &str) -> String {
+fn show_file(path: &str, language: &str) -> String {
     let text = fs::read_to_string(root().join(path)).unwrap();
     format!("```{language}\n{text}```\n")
 }
 
 const EXAMPLE: &str = "docs/example/rowsum.toml";
 
-fn compared() -> Part {
+fn compare_example() -> Part {
     let arguments = ["compare", EXAMPLE, "--check", "--quiet", "--design-set", "baseline,pric,bypass-all"];
-    Part { name: "example-compare", text: code_block(&first_columns(&printed(&arguments))) }
+    Part { name: "example-compare", text: code_block(&first_columns(&print(&arguments))) }
 }
 
 #[test]
 fn the_readme_shows_what_the_commands_print() {
     let run = ["run", "kernels/syrk/launch.toml"];
     let parts = [
-        compared(),
+        compare_example(),
         Part { name: "syrk", text: summary(&run) },
         Part { name: "syrk-pric", text: summary(&[&run[..], &["--design", "pric"]].concat()) },
         Part { name: "effect", text: effect() },
@@ -228,10 +228,10 @@ fn the_readme_stays_short() {
 #[test]
 fn the_walk_through_shows_the_files_and_what_the_commands_print() {
     let parts = [
-        compared(),
-        Part { name: "example-cu", text: shown("docs/example/rowsum.cu", "cpp") },
-        Part { name: "example-toml", text: shown(EXAMPLE, "toml") },
-        Part { name: "example-profile", text: code_block(&printed(&["profile", EXAMPLE])) },
+        compare_example(),
+        Part { name: "example-cu", text: show_file("docs/example/rowsum.cu", "cpp") },
+        Part { name: "example-toml", text: show_file(EXAMPLE, "toml") },
+        Part { name: "example-profile", text: code_block(&print(&["profile", EXAMPLE])) },
     ];
     holds("docs/own-kernel.md", &parts);
 }
@@ -239,9 +239,9 @@ fn the_walk_through_shows_the_files_and_what_the_commands_print() {
 #[test]
 fn the_page_about_sweeps_shows_the_example_and_its_table() {
     const SWEEP: &str = "docs/example/sweep.toml";
-    let table = printed(&["sweep", SWEEP, "--quiet"]);
+    let table = print(&["sweep", SWEEP, "--quiet"]);
     let parts = [
-        Part { name: "example", text: shown(SWEEP, "toml") },
+        Part { name: "example", text: show_file(SWEEP, "toml") },
         Part { name: "table", text: code_block(&first_columns(&table)) },
     ];
     holds("docs/sweep.md", &parts);
@@ -249,7 +249,7 @@ fn the_page_about_sweeps_shows_the_example_and_its_table() {
 
 #[test]
 fn the_page_about_explanations_shows_one() {
-    let explained = printed(&["explain", EXAMPLE, "--design", "pric", "--against", "baseline", "--quiet"]);
+    let explained = print(&["explain", EXAMPLE, "--design", "pric", "--against", "baseline", "--quiet"]);
     holds("docs/explain.md", &[Part { name: "example", text: code_block(&explained) }]);
 }
 
@@ -260,7 +260,7 @@ fn the_page_of_blocks_has_every_block() {
 
 #[test]
 fn the_command_line_page_shows_the_help_and_the_lists() {
-    let list = |what| code_block(&printed(&["list", what]));
+    let list = |what| code_block(&print(&["list", what]));
     let parts = [
         Part { name: "help", text: help() },
         Part { name: "machines", text: list("machines") },
@@ -298,7 +298,7 @@ fn timings() -> String {
 
 #[test]
 fn the_page_about_traces_shows_what_trace_info_prints() {
-    let info = printed(&["trace", "info", "tests/corpus/traces/volta.traceg"]);
+    let info = print(&["trace", "info", "tests/corpus/traces/volta.traceg"]);
     let parts = [Part { name: "info", text: code_block(&info) }, Part { name: "timings", text: timings() }];
     holds("docs/traces.md", &parts);
 }
@@ -328,7 +328,7 @@ fn crosses() -> String {
 
 #[test]
 fn the_page_about_testing_has_what_soaks_are_to_meet() {
-    let table = printed(&["soak", "dram", "--count", "120", "--coverage"]);
+    let table = print(&["soak", "dram", "--count", "120", "--coverage"]);
     let (_, table) = table.split_once('\n').unwrap();
     let parts = [
         Part { name: "crosses", text: crosses() },
@@ -339,21 +339,21 @@ fn the_page_about_testing_has_what_soaks_are_to_meet() {
 
 #[test]
 fn the_page_about_systemverilog_lists_modules_and_proofs() {
-    let part = |name, arguments| Part { name, text: code_block(&printed(arguments)) };
+    let part = |name, arguments| Part { name, text: code_block(&print(arguments)) };
     holds("docs/hdl.md", &[part("list", &["hdl", "list"]), part("proofs", &["hdl", "prove", "--list"])]);
 }
 
 #[test]
 fn the_page_of_results_counts_the_rows_that_hold() {
-    let summary = code_block(&printed(&["reproduce", "--summary"]));
+    let summary = code_block(&print(&["reproduce", "--summary"]));
     holds("docs/results/README.md", &[Part { name: "summary", text: summary }]);
 }
 
 #[test]
 fn the_page_about_area_shows_what_the_command_prints() {
     let parts = [
-        Part { name: "fermi", text: code_block(&printed(&["area"])) },
-        Part { name: "pric", text: code_block(&printed(&["area", "--design", "pric", "--against", "baseline"])) },
+        Part { name: "fermi", text: code_block(&print(&["area"])) },
+        Part { name: "pric", text: code_block(&print(&["area", "--design", "pric", "--against", "baseline"])) },
     ];
     holds("docs/area.md", &parts);
 }

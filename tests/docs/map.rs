@@ -6,7 +6,7 @@ use std::fs;
 use warpsieve_cli::blocks::{Hardware, hardware};
 
 /// Returns the statement in the header of a file after a word such as `Twin:`.
-fn stated<'t>(text: &'t str, word: &str) -> Option<&'t str> {
+fn find_statement<'t>(text: &'t str, word: &str) -> Option<&'t str> {
     let mut header = text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim);
     header.find_map(|line| line.strip_prefix(word)).map(str::trim)
 }
@@ -15,7 +15,7 @@ fn stated<'t>(text: &'t str, word: &str) -> Option<&'t str> {
 /// `is_there` is true for existing paths.
 fn problem(path: &str, text: &str, word: &str, folder: &str, is_there: impl Fn(&str) -> bool) -> Option<String> {
     let place = path.replacen("rtl", folder, 1);
-    let Some(stated) = stated(text, word) else {
+    let Some(stated) = find_statement(text, word) else {
         return (!is_there(&place)).then(|| format!("{path}: there is no {place}, and no `{word}` in its header"));
     };
     let paths: Vec<_> = stated.split('`').skip(1).step_by(2).collect();

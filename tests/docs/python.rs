@@ -1,7 +1,7 @@
 //! The examples of the page about Python, and what they print.
 
 use super::generated::Part;
-use super::{holds, shown};
+use super::{holds, show_file};
 
 /// Examples on the page, in `python/examples`, with the names of their text and output on the page.
 const EXAMPLES: [(&str, &str, &str); 2] =
@@ -10,7 +10,7 @@ const EXAMPLES: [(&str, &str, &str); 2] =
 #[test]
 fn the_page_about_python_shows_the_examples_and_their_output() {
     let parts = EXAMPLES.into_iter().flat_map(|(file, program, run)| {
-        let text = shown(&format!("python/examples/{file}.py"), "python");
+        let text = show_file(&format!("python/examples/{file}.py"), "python");
         [Part { name: program, text }, Part { name: run, text: output(file, run) }]
     });
     holds("docs/python.md", &parts.collect::<Vec<_>>());

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::generated::Part;
-use super::{code_block, first_columns, holds, printed, root, shown, summary};
+use super::{code_block, first_columns, holds, print, root, show_file, summary};
 
 /// Kernel that the tour examines in detail.
 const LAUNCH: &str = "kernels/gesummv/launch.toml";
@@ -17,16 +17,16 @@ fn rows() -> String {
     let kernels = root().join("kernels").canonicalize().unwrap();
     let sweep = folder.path().join("tour.toml");
     fs::write(&sweep, text.join("\n").replace("../../kernels", kernels.to_str().unwrap())).unwrap();
-    printed(&["sweep", sweep.to_str().unwrap(), "--quiet"])
+    print(&["sweep", sweep.to_str().unwrap(), "--quiet"])
 }
 
 /// Returns the events of the line that the L1D stalls on at the trigger.
-fn followed() -> String {
+fn follow() -> String {
     let folder = tempfile::tempdir().unwrap();
     let wave = folder.path().join("gesummv.fst");
     let wave = wave.to_str().unwrap();
     let trigger = "sm0.l1.status == RESERVATION_FAIL for 100";
-    printed(&[
+    print(&[
         "run",
         LAUNCH,
         "--wave",
@@ -41,21 +41,21 @@ fn followed() -> String {
         "400",
         "--quiet",
     ]);
-    printed(&["waves", "follow", wave, "--line", "0x2080"])
+    print(&["waves", "follow", wave, "--line", "0x2080"])
 }
 
 #[test]
 fn the_tour_shows_what_its_commands_print() {
     let explained =
-        printed(&["explain", LAUNCH, "--design", "pric", "--against", "baseline", "--least", "20", "--quiet"]);
-    let counter = printed(&["counters", "l1.reservation_fails.line_alloc"]);
-    let area = printed(&["area", "--design", "pric", "--against", "baseline", "--depth", "2"]);
+        print(&["explain", LAUNCH, "--design", "pric", "--against", "baseline", "--least", "20", "--quiet"]);
+    let counter = print(&["counters", "l1.reservation_fails.line_alloc"]);
+    let area = print(&["area", "--design", "pric", "--against", "baseline", "--depth", "2"]);
     let parts = [
-        Part { name: "file", text: shown("docs/example/tour.toml", "toml") },
+        Part { name: "file", text: show_file("docs/example/tour.toml", "toml") },
         Part { name: "rows", text: code_block(&first_columns(&rows())) },
         Part { name: "why", text: code_block(&explained) },
         Part { name: "counter", text: code_block(&counter) },
-        Part { name: "follow", text: code_block(&followed()) },
+        Part { name: "follow", text: code_block(&follow()) },
         Part { name: "area", text: code_block(&area) },
         Part { name: "energy", text: summary(&["run", LAUNCH, "--design", "pric", "--energy"]) },
     ];

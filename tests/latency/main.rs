@@ -103,19 +103,19 @@ impl Chase {
         let launch = self.launch(folder.path(), iterations, launches);
         let wave = wave.or_else(|| wave_path().map(|path| WaveOptions { path, ..WaveOptions::default() }));
         let options = RunOptions { wave, ..RunOptions::default() };
-        let report = run(&launch, &self.resolved().config, &options, &mut |_| {}).unwrap();
+        let report = run(&launch, &self.resolve().config, &options, &mut |_| {}).unwrap();
         assert_eq!(report.outcome, Outcome::Finished, "{}", self.name);
         report.counters
     }
 
-    fn resolved(&self) -> ResolvedMachine {
+    fn resolve(&self) -> ResolvedMachine {
         // With one SM, a second launch runs on the same SM as the first.
         let sets = vec!["num_sms=1".to_owned()];
         ResolvedMachine::new(&Request { machine: self.machine.to_owned(), sets, ..Request::default() }).unwrap()
     }
 
     fn cycles_per_ps(&self) -> f64 {
-        f64::from(self.resolved().config.clock.core_khz) / 1e9
+        f64::from(self.resolve().config.clock.core_khz) / 1e9
     }
 
     /// Returns the duration of the last launch [core cycles].

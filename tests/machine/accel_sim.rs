@@ -335,7 +335,7 @@ fn of(version: u32, instructions: &str) -> String {
 
 const EXIT: &str = "0100 0000000f 0 EXIT 0 0 0";
 
-fn judged(version: u32, instruction: &str) -> Result<TraceContents, String> {
+fn judge(version: u32, instruction: &str) -> Result<TraceContents, String> {
     kernel(&of(version, &format!("{instruction}\n{EXIT}")))
 }
 
@@ -349,7 +349,7 @@ fn what_the_reader_takes_is_taken() {
         "0000 00000000 1 R2 LDG.E 1 R4 4 1 0x0 0 0",
         "0000 00000000 1 R2 FADD 2 R4 R5 0 0 ",
     ] {
-        assert_eq!(judged(60, line).map(|found| found.instructions), Ok(2), "{line}");
+        assert_eq!(judge(60, line).map(|found| found.instructions), Ok(2), "{line}");
     }
 }
 
@@ -369,14 +369,13 @@ fn each_form_that_exports_once_had_is_refused() {
         ("0000 0000000f 1 R2 FADD 2 R4 R5 0", "the line ends where an immediate should stand"),
         ("0000 0000000f 1 R2 HMMA 2 R4 R5 0 0", "undefined instruction: HMMA"),
     ] {
-        assert_eq!(judged(60, line), Err(format!("line 23: {why}")), "{line}");
+        assert_eq!(judge(60, line), Err(format!("line 23: {why}")), "{line}");
     }
 }
 
 #[test]
 fn opcodes_and_units_are_those_of_the_version() {
-    let units =
-        |version, line| judged(version, line).map(|found| found.units.into_iter().collect::<Vec<_>>().join(" "));
+    let units = |version, line| judge(version, line).map(|found| found.units.into_iter().collect::<Vec<_>>().join(" "));
     let branch = "0000 0000000f 0 BRA 0 0 0";
     assert_eq!([60, 70].map(|version| units(version, branch)), ["BRANCH EXIT", "EXIT UNIT1"].map(|s| Ok(s.to_owned())));
     assert!(units(70, "0000 0000000f 1 R2 XMAD 1 R4 0 0").is_err() && units(61, branch).is_ok());

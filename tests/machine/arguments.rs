@@ -125,7 +125,7 @@ fn kernels_find_their_arguments_in_their_parameters() {
     let output = "[[output]]\nbuffer = \"out\"\nexpect = { file = \"want.npy\" }\n";
     let folder = folder(&ptx, &format!("{buffer}{steps}{output}"));
     write_npy(&folder.path().join("want.npy"), &Array::from_bytes(ElementType::U8, expected)).unwrap();
-    Setup::checked().passes(&folder.path().join("run.toml"));
+    Setup::run_checked().passes(&folder.path().join("run.toml"));
 }
 
 #[test]
@@ -141,12 +141,12 @@ fn integers_of_64_bits_follow_the_iteration() {
     let value = |k: u64| (u64::MAX - 15 + 7 * k).wrapping_sub(1 + (k << 32));
     let expected = Array::from_integers(ElementType::U64, (0..3).map(|k| value(k).into()));
     write_npy(&folder.path().join("want.npy"), &expected).unwrap();
-    Setup::checked().passes(&folder.path().join("run.toml"));
+    Setup::run_checked().passes(&folder.path().join("run.toml"));
 }
 
 /// Returns the errors for a launch file, or its faults, without the name of the folder: from the clocked
 /// machine, and from the untimed profile.
-fn refused(machine: &str, ptx: &str, launches: &str) -> [String; 2] {
+fn find_errors(machine: &str, ptx: &str, launches: &str) -> [String; 2] {
     let folder = folder(ptx, launches);
     let launch = folder.path().join("run.toml");
     let config = Setup::default().machine(machine).config();
@@ -206,7 +206,10 @@ fn launches_keep_to_the_directives_of_their_kernels() {
         ),
     ] {
         let launches = legal.concat() + &launch_of(kernel, shape);
-        assert_eq!(refused("fermi", ptx, &launches), [format!("run.toml:{problem}"), format!("run.toml:{problem}")]);
+        assert_eq!(
+            find_errors("fermi", ptx, &launches),
+            [format!("run.toml:{problem}"), format!("run.toml:{problem}")]
+        );
     }
 }
 
@@ -215,14 +218,15 @@ fn dynamic_shared_memory_is_what_the_machine_has() {
     let ptx = ".extern .shared .b8 dyn[];\n.entry k() { .reg .b32 %r<3>; .shared .b8 own[128]; mov.u32 %r0, own; mov.u32 %r1, dyn;\n\
                st.shared.u32 [%r1+65536], 7; ret; }";
     let with = |bytes: u32| launch_of("k", &format!("grid = [1]\nblock = [1]\nshared_bytes = {bytes}"));
-    let report = Setup::checked().machine("volta").run(&folder(ptx, &with(96 * 1024 - 128)).path().join("run.toml"));
+    let report =
+        Setup::run_checked().machine("volta").run(&folder(ptx, &with(96 * 1024 - 128)).path().join("run.toml"));
     assert_eq!(report.outcome, Outcome::Finished);
     for (machine, bytes, has) in [("fermi", 65540, 49152), ("volta", 96 * 1024 - 127, 98304)] {
         let problem = format!(
             "run.toml:8:16: `step[0].launch[0].shared_bytes` is {bytes}, expected 0 to {}: an SM has {has} bytes of shared memory, of which kernel `k` declares 128",
             has - 128
         );
-        assert_eq!(refused(machine, ptx, &with(bytes)), [problem.clone(), problem]);
+        assert_eq!(find_errors(machine, ptx, &with(bytes)), [problem.clone(), problem]);
     }
 }
 
@@ -247,7 +251,7 @@ fn what_no_gpu_carries_out_is_a_fault_at_its_line() {
         let ptx = format!(
             ".const .align 8 .u32 c[4] = {{1, 2, 3, 4}}; .entry k() {{ .reg .pred %p<2>; .reg .b32 %r<4>; .reg .b64 %rd<3>; {body} ret; }}"
         );
-        for message in refused("fermi", &ptx, &launch_of("k", "grid = [1]\nblock = [64]")) {
+        for message in find_errors("fermi", &ptx, &launch_of("k", "grid = [1]\nblock = [64]")) {
             assert!(message.contains("k.ptx:5: "), "{body}: {message}");
             assert!(
                 message.contains(piece) && (piece != constant || message.contains("constants")),
@@ -264,7 +268,7 @@ fn barriers_of_some_warps_and_loads_of_constants_are_none() {
                mov.u64 %rd1, c; cvta.const.u64 %rd1, %rd1; ld.u32 %r2, [%rd1+4]; st.global.u32 [%rd2], %r2; ret; }";
     let launches = "[[buffer]]\nname = \"out\"\ntype = \"u32\"\nelements = 1\n\
                     [[step]]\n[[step.launch]]\nkernel = \"k\"\ngrid = [1]\nblock = [48]\nargs = [\"out\"]\n";
-    Setup::checked().passes(&folder(ptx, launches).path().join("run.toml"));
+    Setup::run_checked().passes(&folder(ptx, launches).path().join("run.toml"));
 }
 
 /// The host may write constants between launches. Kernels must read the values written.
@@ -277,7 +281,7 @@ fn a_host_fills_constants() {
                     [[output]]\nbuffer = \"out\"\nexpect = { file = \"want.npy\" }\n";
     let folder = folder(ptx, launches);
     write_npy(&folder.path().join("want.npy"), &Array::from_integers(ElementType::U32, [9])).unwrap();
-    Setup::checked().passes(&folder.path().join("run.toml"));
+    Setup::run_checked().passes(&folder.path().join("run.toml"));
 }
 
 #[test]
@@ -288,7 +292,7 @@ fn a_register_used_before_it_is_written_marks_a_checked_run() {
                     [[step]]\nrepeat = 3\n[[step.launch]]\nkernel = \"k\"\ngrid = [1]\nblock = [1]\nargs = [\"out\"]\n";
     let folder = folder(ptx, launches);
     let launch: PathBuf = folder.path().join("run.toml");
-    let report = Setup::checked().run(&launch);
+    let report = Setup::run_checked().run(&launch);
     assert_eq!((&report.outcome, &report.verdict), (&Outcome::Finished, &Verdict::Undefined));
     let [note] = report.notes.as_slice() else { panic!("{:?}", report.notes) };
     let says = "k.ptx:5: kernel `k`, CTA [0, 0, 0], thread [0, 0, 0]: reads `%r1`, which the thread has not written: it is undefined, and line 6 depends on it";

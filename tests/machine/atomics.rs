@@ -24,22 +24,22 @@ fn sum(counters: &Counters, count: fn(&L2Stats) -> u64) -> u64 {
 fn words_shared_by_bytes_and_sums_pass_every_check_on_every_machine() {
     for machine in ["fermi", "kepler", "southern-islands", "hybrid"] {
         for buffer in [OFF, ON] {
-            Setup::checked().machine(machine).sets(&buffer).passes(&parts());
-            Setup::checked().machine(machine).sets(&buffer).sets(&MIN_QUEUES).passes(&parts());
+            Setup::run_checked().machine(machine).sets(&buffer).passes(&parts());
+            Setup::run_checked().machine(machine).sets(&buffer).sets(&MIN_QUEUES).passes(&parts());
         }
     }
     for design in ["transient", "frc", "mrpb-all", "bypass-all", "streaming-l2"] {
-        Setup::checked().designs(&[design]).sets(&ON).passes(&parts());
-        Setup::checked().designs(&[design]).sets(&ON).passes(&launch("histo", "small.toml"));
+        Setup::run_checked().designs(&[design]).sets(&ON).passes(&parts());
+        Setup::run_checked().designs(&[design]).sets(&ON).passes(&launch("histo", "small.toml"));
     }
     for design in ["tracker", "tracker-4"] {
-        Setup::checked().machine("hybrid").designs(&[design]).passes(&parts());
+        Setup::run_checked().machine("hybrid").designs(&[design]).passes(&parts());
     }
 }
 
 #[test]
 fn the_machine_of_the_thesis_serves_atomics_from_the_buffer_and_one_without_does_not() {
-    let hybrid = || Setup::checked().machine("hybrid");
+    let hybrid = || Setup::run_checked().machine("hybrid");
     let served = hybrid().passes(&parts()).counters;
     let without = hybrid().sets(&OFF).passes(&parts()).counters;
     assert_eq!(sum(&served, L2Stats::atomics), sum(&without, L2Stats::atomics));

@@ -2,7 +2,7 @@
 
 use rtl::kernel::Mode;
 use rtl::l1::watch::Fail;
-use tb::kit::sampled;
+use tb::kit::sample;
 use warpsieve::config::{designs, machines};
 use warpsieve::run::Counters;
 
@@ -114,11 +114,11 @@ const DO_NOT_GO: [(&str, &[&str]); 4] = [
 fn every_machine_runs_with_every_design() {
     // Each design runs on some machines, and each machine with some designs.
     for (number, machine) in machines().iter().enumerate() {
-        for design in sampled(rotate(designs(), number), machines().len()) {
+        for design in sample(rotate(designs(), number), machines().len()) {
             if DO_NOT_GO.iter().any(|(other, designs)| *other == machine.name && designs.contains(&design.name)) {
                 continue;
             }
-            let setup = Setup::checked().machine(machine.name).designs(&[design.name]);
+            let setup = Setup::run_checked().machine(machine.name).designs(&[design.name]);
             setup.passes(&launch("vadd", "small.toml"));
         }
     }
@@ -127,7 +127,7 @@ fn every_machine_runs_with_every_design() {
 #[test]
 fn designs_of_different_slots_compose() {
     let all = ["pric", "bypass-all", "ideal-operands", "li2015-clocks"];
-    let both = Setup::checked().designs(&all).passes(&launch("syrk", "small.toml"));
+    let both = Setup::run_checked().designs(&all).passes(&launch("syrk", "small.toml"));
     assert_eq!(both.counters.core_khz, 1_400_000);
     assert_eq!(hit_rate(&both.counters), 0.0);
 }
@@ -138,8 +138,8 @@ fn the_transient_flow_and_the_frc_give_every_result() {
     for design in ["transient", "frc"] {
         for kernel in ["bfs", "syrk", "transpose"] {
             let small = launch(kernel, "small.toml");
-            Setup::checked().designs(&[design]).passes(&small);
-            Setup::checked().designs(&[design]).sets(&least).passes(&small);
+            Setup::run_checked().designs(&[design]).passes(&small);
+            Setup::run_checked().designs(&[design]).sets(&least).passes(&small);
         }
     }
 }
@@ -152,15 +152,15 @@ fn schemes_that_send_loads_past_the_l1_give_every_result() {
     for design in ["mrpb", "mrpb-all", "pdp", "profiled"] {
         for kernel in ["bfs", "syrk", "transpose"] {
             let small = launch(kernel, "small.toml");
-            Setup::checked().designs(&[design]).passes(&small);
-            Setup::checked().designs(&[design]).sets(&least).passes(&small);
-            Setup::checked().designs(&[design]).sets(&other).passes(&small);
+            Setup::run_checked().designs(&[design]).passes(&small);
+            Setup::run_checked().designs(&[design]).sets(&least).passes(&small);
+            Setup::run_checked().designs(&[design]).sets(&other).passes(&small);
         }
     }
     for designs in [&["mrpb", "pdp"][..], &["mrpb-all", "pdp"], &["mrpb-all", "profiled"]] {
         let sets = if designs.contains(&"pdp") { &["l1.bypass.distance=5"][..] } else { &[] };
         for kernel in ["bfs", "syrk", "transpose"] {
-            Setup::checked().designs(designs).sets(&[&other, sets].concat()).passes(&launch(kernel, "small.toml"));
+            Setup::run_checked().designs(designs).sets(&[&other, sets].concat()).passes(&launch(kernel, "small.toml"));
         }
     }
 }
@@ -180,7 +180,7 @@ fn mrpb_ends_the_wait_for_ways_of_a_set() {
 fn with_an_frc_no_miss_waits_for_a_way() {
     let small_l2 = ["l2.sets=8", "l2.ways=2"];
     let counters =
-        |design| Setup::checked().designs(&[design]).sets(&small_l2).passes(&launch("vadd", "small.toml")).counters;
+        |design| Setup::run_checked().designs(&[design]).sets(&small_l2).passes(&launch("vadd", "small.toml")).counters;
     let (conventional, frc) = (counters("transient"), counters("frc"));
     let sum = |counters: &Counters, count: fn(&rtl::l2::L2Stats) -> u64| counters.l2.iter().map(count).sum::<u64>();
     assert_eq!(sum(&conventional, |bank| bank.frc.misses), 0);
@@ -198,10 +198,10 @@ fn decoupled_tags_and_replacement_policies_pass_every_check() {
     for kernel in ["bfs", "gesummv", "histo", "sgemm", "transpose"] {
         let small = launch(kernel, "small.toml");
         for design in DECOUPLED.iter().chain(&REPLACEMENT) {
-            Setup::checked().designs(&[design]).passes(&small);
+            Setup::run_checked().designs(&[design]).passes(&small);
         }
-        Setup::checked().designs(&["decoupled-dueling", "ship", "pric"]).passes(&small);
-        Setup::checked().designs(&["decoupled-dueling"]).sets(&["l1.dueling.leaders=pinned"]).passes(&small);
+        Setup::run_checked().designs(&["decoupled-dueling", "ship", "pric"]).passes(&small);
+        Setup::run_checked().designs(&["decoupled-dueling"]).sets(&["l1.dueling.leaders=pinned"]).passes(&small);
     }
 }
 
@@ -221,7 +221,7 @@ fn with_threshold_0_every_kernel_takes_the_cycles_of_the_baseline() {
 #[test]
 fn one_sm_has_nobody_to_duel_with() {
     let alone = |design| {
-        let setup = Setup::checked().designs(&[design]).sets(&["num_sms=1"]);
+        let setup = Setup::run_checked().designs(&[design]).sets(&["num_sms=1"]);
         setup.passes(&launch("bfs", "small.toml")).counters
     };
     assert!(alone("decoupled-dueling") == alone("decoupled"));
@@ -260,7 +260,7 @@ fn every_throttle_gives_every_result_and_answers_for_every_cycle() {
             let of_l2 = (design == "streaming-l2").then_some("l2.bypass.period=300");
             let of_search = short.into_iter().filter(|_| design.starts_with("dwt"));
             let sets: Vec<_> = of_search.chain(of_l1).chain(of_l2).collect();
-            Setup::checked().designs(&[design]).sets(&sets).passes(&launch(kernel, "small.toml"));
+            Setup::run_checked().designs(&[design]).sets(&sets).passes(&launch(kernel, "small.toml"));
         }
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use rtl::kernel::Mode;
-use tb::kit::{is_thorough, sampled};
+use tb::kit::{is_thorough, sample};
 use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::readers::Counts;
 use warpsieve::run::{Checkpoints, RunOptions, RunReport, SeriesOptions, Threads, WaveOptions, run};
@@ -108,7 +108,7 @@ fn throttles_and_monitors_do_not_depend_on_who_is_evaluated() {
     let short = ["throttle.period=200", "throttle.latency=7"];
     let designs = ["swl-1", "dwt-cs", "ccws", "streaming", "streaming-l2", "dwt-pric"];
     let pairs = ["gesummv", "bfs"].into_iter().flat_map(|kernel| designs.map(|design| (design, kernel)));
-    for (design, kernel) in sampled(pairs, 5) {
+    for (design, kernel) in sample(pairs, 5) {
         let of_l1 = ["streaming", "dwt-pric"].contains(&design).then_some("l1.bypass.period=150");
         let of_l2 = (design == "streaming-l2").then_some("l2.bypass.period=150");
         let of_search = short.into_iter().filter(|_| design.starts_with("dwt"));
@@ -124,7 +124,7 @@ fn throttles_and_monitors_do_not_depend_on_who_is_evaluated() {
 #[test]
 fn instruction_caches_do_not_depend_on_who_is_evaluated() {
     let cases = [("scan", vec!["sm.icache.ways=1"]), ("gesummv", vec![]), ("bfs", vec!["sm.icache.mshr_entries=1"])];
-    for (kernel, sets) in sampled(cases, 3) {
+    for (kernel, sets) in sample(cases, 3) {
         let run = |mode| small().designs(&["icache"]).sets(&sets).mode(mode).passes(&launch(kernel, "small.toml"));
         let fast = run(FAST);
         assert_same(&fast, &run(Mode { evaluate_all: true, ..FAST }), kernel);
@@ -306,7 +306,7 @@ fn neither_checks_nor_files_nor_threads_change_a_statistic() {
         };
         let without = run(&plain);
         // Each kernel runs with some of the options, and each option with some of the kernels.
-        for (option, options) in sampled(rotate(&watched, number), 8) {
+        for (option, options) in sample(rotate(&watched, number), 8) {
             assert_same_statistics(&without, &run(options), &format!("{kernel} {option}"));
         }
     }

@@ -10,7 +10,7 @@ use warpsieve::trace::sass::BinaryVersion;
 use super::{accel_sim, fermi, launch, some_kernels};
 
 /// Exports a kernel, validates every line, and returns the execution units that its opcodes need.
-fn judged(kernel: &str, form: TraceForm) -> BTreeSet<String> {
+fn judge(kernel: &str, form: TraceForm) -> BTreeSet<String> {
     let folder = tempfile::tempdir().unwrap();
     let ExportResult { warp_instructions, .. } =
         export(open(&launch(kernel, "small.toml"), None).unwrap(), &fermi(), folder.path(), form).unwrap();
@@ -31,7 +31,7 @@ fn judged(kernel: &str, form: TraceForm) -> BTreeSet<String> {
 #[test]
 fn accel_sim_reads_every_exported_kernel_and_needs_no_unit_that_a_configuration_may_lack() {
     for kernel in some_kernels(4) {
-        let units = judged(&kernel, TraceForm::default());
+        let units = judge(&kernel, TraceForm::default());
         assert!(!units.iter().any(|unit| unit.starts_with("UNIT")), "{kernel}: {units:?}");
     }
 }
@@ -41,7 +41,7 @@ fn accel_sim_reads_every_exported_kernel_and_needs_no_unit_that_a_configuration_
 fn accel_sim_reads_exports_of_every_version() {
     for (at, version) in BinaryVersion::ALL.into_iter().enumerate() {
         for kernel in ["histo", "bfs", "scan", "barneshut", "mrigridding"] {
-            let units = judged(kernel, TraceForm { version, has_line_numbers: at % 2 == 1, ..TraceForm::default() });
+            let units = judge(kernel, TraceForm { version, has_line_numbers: at % 2 == 1, ..TraceForm::default() });
             assert_eq!(units.contains("UNIT1"), version.number() >= 70, "{kernel} {version:?}");
         }
     }

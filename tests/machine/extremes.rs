@@ -45,7 +45,7 @@ const MIN_FIELDS: [&str; 36] = [
 #[test]
 fn the_least_machine_runs_every_kernel() {
     for kernel in &some_kernels(4) {
-        Setup::checked().sets(&MIN_QUEUES).sets(&MIN_FIELDS).passes(&launch(kernel, "small.toml"));
+        Setup::run_checked().sets(&MIN_QUEUES).sets(&MIN_FIELDS).passes(&launch(kernel, "small.toml"));
     }
 }
 
@@ -53,7 +53,7 @@ fn the_least_machine_runs_every_kernel() {
 fn warps_of_64_lanes_on_pipes_of_16_run_every_kernel() {
     let wide = ["sm.warp_lanes=64", "sm.simd_width=16", "sm.schedulers=4", "sm.pipes.result_bus=4"];
     for kernel in &some_kernels(4) {
-        Setup::checked().sets(&wide).passes(&launch(kernel, "small.toml"));
+        Setup::run_checked().sets(&wide).passes(&launch(kernel, "small.toml"));
     }
 }
 
@@ -97,15 +97,15 @@ fn the_largest_machine_runs_every_kernel() {
         "dram.columns=256",
     ];
     for kernel in &some_kernels(4) {
-        Setup::checked().sets(&most).passes(&launch(kernel, "small.toml"));
+        Setup::run_checked().sets(&most).passes(&launch(kernel, "small.toml"));
     }
 }
 
 #[test]
 fn refresh_at_its_fastest_slows_a_run_but_breaks_nothing() {
     let refreshed = ["dram.refresh=all-bank", "dram.timing.refi=200"];
-    let plain = Setup::checked().passes(&launch("vadd", "small.toml")).counters;
-    let slowed = Setup::checked().sets(&refreshed).passes(&launch("vadd", "small.toml")).counters;
+    let plain = Setup::run_checked().passes(&launch("vadd", "small.toml")).counters;
+    let slowed = Setup::run_checked().sets(&refreshed).passes(&launch("vadd", "small.toml")).counters;
     assert!(slowed.dram.iter().all(|dram| dram.refreshes > 0));
     assert!(slowed.cycles > plain.cycles, "{} and {} cycles", slowed.cycles, plain.cycles);
 }
@@ -116,7 +116,7 @@ fn clocks_of_any_simple_ratio_run() {
         let [core, xbar, l2, dram] = clocks;
         let sets = [("core", core), ("xbar", xbar), ("l2", l2), ("dram", dram)];
         let sets = sets.map(|(clock, khz)| format!("clock.{clock}_khz={khz}"));
-        Setup::checked().sets(&sets.each_ref().map(String::as_str)).passes(&launch("syrk", "small.toml"));
+        Setup::run_checked().sets(&sets.each_ref().map(String::as_str)).passes(&launch("syrk", "small.toml"));
     }
 }
 
@@ -125,10 +125,10 @@ fn clocks_of_any_simple_ratio_run() {
 fn lists_of_sharers_hold_more_sms_than_a_word_of_the_host_has_bits() {
     let many = ["num_sms=72", "num_partitions=8"];
     let launch = launch("pathfinder", "launch.toml");
-    let tracked = Setup::checked().machine("hybrid").designs(&["tracker"]).sets(&many).passes(&launch).counters;
+    let tracked = Setup::run_checked().machine("hybrid").designs(&["tracker"]).sets(&many).passes(&launch).counters;
     let supplied: u64 = tracked.trackers.iter().map(|bank| bank.supplied).sum();
     assert!(supplied > 200, "{supplied}");
     let sets = ["l2.sets=8", "l2.ways=2", "l2.flow.coherence=sharers"];
-    let recalled = Setup::checked().designs(&["transient"]).sets(&many).sets(&sets).passes(&launch).counters;
+    let recalled = Setup::run_checked().designs(&["transient"]).sets(&many).sets(&sets).passes(&launch).counters;
     assert!(recalled.l1[64..].iter().all(|l1| l1.recalls > 0));
 }

@@ -4,7 +4,7 @@ use rtl::machine::Machine;
 use warpsieve::trace::synthetic::Kind;
 
 use super::fermi;
-use super::replay::{SMALL, TraceFolder, started};
+use super::replay::{SMALL, TraceFolder, start};
 
 #[test]
 fn memory_that_is_not_mapped_is_refused_with_its_address_and_its_place() {
@@ -37,7 +37,7 @@ fn memory_beyond_the_end_of_the_channels_cannot_be_mapped() {
 #[test]
 fn a_kernel_that_runs_cannot_be_ended() {
     let traced = TraceFolder::synthetic(Kind::Stream, SMALL);
-    let (mut machine, mut sim, ..) = started(&traced, 0);
+    let (mut machine, mut sim, ..) = start(&traced, 0);
     let mut tick = 0;
     while !machine.is_kernel_done() {
         let refused = machine.end_kernel(tick).unwrap_err();

@@ -28,14 +28,14 @@ fn fetch_misses(counters: &Counters) -> u64 {
 #[test]
 fn every_machine_gives_every_result_with_an_instruction_cache() {
     for kernel in ["backprop", "bfs", "conv", "histo", "reduction", "scan", "vadd"] {
-        Setup::checked().designs(&ICACHE).passes(&launch(kernel, "small.toml"));
+        Setup::run_checked().designs(&ICACHE).passes(&launch(kernel, "small.toml"));
     }
     let least = ["sm.icache.sets=1", "sm.icache.ways=1", "sm.icache.mshr_entries=1", "sm.icache.instruction_bytes=16"];
     for (machine, designs) in
         [("kepler", &["icache"][..]), ("southern-islands", &["icache"]), ("hybrid", &["icache", "tracker"])]
     {
         for sets in [&[][..], &least] {
-            let setup = Setup::checked().machine(machine).designs(designs).sets(sets);
+            let setup = Setup::run_checked().machine(machine).designs(designs).sets(sets);
             setup.passes(&launch("bfs", "small.toml"));
             setup.passes(&launch("vadd", "small.toml"));
         }
@@ -44,7 +44,7 @@ fn every_machine_gives_every_result_with_an_instruction_cache() {
 
 #[test]
 fn every_read_of_the_l2_is_a_miss_of_one_of_the_caches() {
-    let counters = Setup::checked().designs(&ICACHE).passes(&launch("sgemm", "small.toml")).counters;
+    let counters = Setup::run_checked().designs(&ICACHE).passes(&launch("sgemm", "small.toml")).counters;
     let l1s = counters.l1.iter().chain(&counters.const_cache).chain(&counters.texture_cache);
     let data: u64 = l1s.map(|l1| l1.misses + l1.bypasses).sum();
     assert!(misses(&counters) > 0);
@@ -62,7 +62,7 @@ fn a_perfect_store_has_no_counters_and_loses_no_cycle() {
 #[test]
 fn lines_stay_from_launch_to_launch() {
     let of = |sets: &[&str]| {
-        Setup::checked().designs(&ICACHE).sets(sets).passes(&launch("pathfinder", "small.toml")).counters
+        Setup::run_checked().designs(&ICACHE).sets(sets).passes(&launch("pathfinder", "small.toml")).counters
     };
     let large = ["sm.icache.sets=64", "sm.icache.ways=16"];
     let one = of(&[&large[..], &["num_sms=1"]].concat());

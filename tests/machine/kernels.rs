@@ -6,7 +6,7 @@ use super::{Setup, kernels, launch, root};
 #[test]
 fn every_small_launch_passes_every_check() {
     for kernel in &kernels() {
-        Setup::checked().passes(&launch(kernel, "small.toml"));
+        Setup::run_checked().passes(&launch(kernel, "small.toml"));
     }
 }
 
@@ -22,11 +22,11 @@ fn every_small_launch_passes_with_the_other_compilers_ptx() {
 #[test]
 fn the_main_sizes_of_the_regular_kernels_pass_every_check_under_pric() {
     for kernel in ["vadd", "syrk"] {
-        Setup::checked().designs(&["pric"]).passes(&launch(kernel, "launch.toml"));
+        Setup::run_checked().designs(&["pric"]).passes(&launch(kernel, "launch.toml"));
     }
 }
 
 #[test]
 fn what_compilers_write_seldom_runs_as_in_the_interpreter() {
-    Setup::checked().passes(&root().join("tests/machine/ptx/compiled.toml"));
+    Setup::run_checked().passes(&root().join("tests/machine/ptx/compiled.toml"));
 }

@@ -55,7 +55,7 @@ use std::path::{Path, PathBuf};
 
 use rtl::kernel::Mode;
 use rtl::machine::MachineConfig;
-use tb::kit::{MIN_QUEUES, sampled, wave_path};
+use tb::kit::{MIN_QUEUES, sample, wave_path};
 use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::run::{Counters, Outcome, RunOptions, RunReport, Verdict, WaveOptions, run};
 
@@ -80,7 +80,7 @@ fn kernels() -> Vec<String> {
 
 /// Returns every `step`-th kernel, or all kernels with `THOROUGH=1`.
 fn some_kernels(step: usize) -> Vec<String> {
-    sampled(kernels(), step).collect()
+    sample(kernels(), step).collect()
 }
 
 /// Returns all elements, rotated by `turn`, so that samples of them differ from turn to turn.
@@ -104,7 +104,7 @@ struct Setup {
 }
 
 impl Setup {
-    fn checked() -> Self {
+    fn run_checked() -> Self {
         Self { options: RunOptions { check: true, ..RunOptions::default() }, ..Self::default() }
     }
 

@@ -13,15 +13,15 @@ fn ptx(file: &str) -> PathBuf {
 
 #[test]
 fn programs_that_need_no_barrier_within_a_warp_are_right() {
-    Setup::checked().passes(&ptx("within.toml"));
-    Setup::checked().machine("southern-islands").passes(&ptx("within.toml"));
+    Setup::run_checked().passes(&ptx("within.toml"));
+    Setup::run_checked().machine("southern-islands").passes(&ptx("within.toml"));
 }
 
 /// A lost update is a bug of the program, not an error of the machine. Later launches are checked against the
 /// values in the machine's memory.
 #[test]
 fn a_result_that_depends_on_the_order_of_warps_is_called_so() {
-    let report = Setup::checked().run(&ptx("race.toml"));
+    let report = Setup::run_checked().run(&ptx("race.toml"));
     assert_eq!((&report.outcome, &report.verdict), (&Outcome::Finished, &Verdict::OrderDependent));
     let note = "after kernel `race`, buffer `out` depends on the order of warps in 1 element, [0] at offset 0: \
                 1 on the machine, 2 in another order";

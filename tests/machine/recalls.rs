@@ -22,7 +22,7 @@ fn every_result_is_right_with_an_frc_and_without() {
     for design in ["transient", "frc"] {
         // Kernels with loads shared by SMs, atomics, local memory, constants, and textures.
         for kernel in ["vadd", "bfs", "syrk", "transpose", "histo", "srad1", "binomial", "kmeans", "conv"] {
-            let setup = Setup::checked().designs(&[design]).sets(&SHARERS);
+            let setup = Setup::run_checked().designs(&[design]).sets(&SHARERS);
             setup.passes(&launch(kernel, "small.toml"));
         }
     }
@@ -32,7 +32,7 @@ fn every_result_is_right_with_an_frc_and_without() {
 fn every_scheme_of_the_l1_lets_its_lines_be_recalled() {
     for scheme in ["decoupled", "decoupled-dueling", "streaming", "mrpb-all", "pdp", "ship", "ccws", "dwt-pric"] {
         for kernel in ["vadd", "bfs", "transpose"] {
-            let setup = Setup::checked().designs(&["frc", scheme]).sets(&SHARERS);
+            let setup = Setup::run_checked().designs(&["frc", scheme]).sets(&SHARERS);
             setup.passes(&launch(kernel, "small.toml"));
         }
     }
@@ -42,7 +42,8 @@ fn every_scheme_of_the_l1_lets_its_lines_be_recalled() {
 fn an_l1_line_goes_with_the_first_of_its_l2_lines() {
     for l2 in [64, 32] {
         let lines = [format!("l2.line_bytes={l2}"), "dram.bus_bits=32".to_owned(), "l2.sets=16".to_owned()];
-        let setup = Setup::checked().designs(&["transient"]).sets(&SHARERS).sets(&lines.each_ref().map(String::as_str));
+        let setup =
+            Setup::run_checked().designs(&["transient"]).sets(&SHARERS).sets(&lines.each_ref().map(String::as_str));
         let counters = setup.passes(&launch("bfs", "small.toml")).counters;
         assert!(sum(&counters, |l1| l1.recalls) > 0);
     }
@@ -53,7 +54,7 @@ fn the_least_queues_on_all_ways_do_not_stop_it() {
     let least = ["l2.flow.coherence=sharers", "l2.sets=8", "l2.ways=1", "l2.flow.pending_queue=1"];
     for design in ["transient", "frc"] {
         for kernel in ["bfs", "syrk", "histo"] {
-            let setup = Setup::checked().designs(&[design]);
+            let setup = Setup::run_checked().designs(&[design]);
             setup.sets(&MIN_QUEUES).sets(&least).passes(&launch(kernel, "small.toml"));
         }
     }
@@ -62,7 +63,7 @@ fn the_least_queues_on_all_ways_do_not_stop_it() {
 #[test]
 fn lines_that_leave_the_l2_leave_the_l1s_as_well_and_every_recall_is_answered() {
     let run = |sets: &[&str]| {
-        let setup = Setup::checked().designs(&["transient"]).sets(&["l2.sets=8", "l2.ways=2"]).sets(sets);
+        let setup = Setup::run_checked().designs(&["transient"]).sets(&["l2.sets=8", "l2.ways=2"]).sets(sets);
         setup.passes(&launch("syrk", "padded.toml")).counters
     };
     let (kept, recalled) = (run(&[]), run(&["l2.flow.coherence=sharers"]));
@@ -100,7 +101,7 @@ fn recalls_do_not_depend_on_how_the_host_evaluates_them_nor_on_checks() {
 fn a_partition_of_two_channels_gives_every_result_and_uses_both() {
     for design in ["baseline", "frc"] {
         for kernel in ["vadd", "bfs", "transpose"] {
-            let two = Setup::checked().designs(&[design]).sets(&["channels_per_partition=2", "num_partitions=2"]);
+            let two = Setup::run_checked().designs(&[design]).sets(&["channels_per_partition=2", "num_partitions=2"]);
             for run in ["interleave_bytes=128", "interleave_bytes=512"] {
                 let counters = two.clone().sets(&[run]).passes(&launch(kernel, "small.toml")).counters;
                 assert_eq!(counters.dram.len(), 4);
@@ -142,7 +143,7 @@ fn every_line_has_one_place_in_a_channel_of_its_partition() {
 fn southern_islands_gives_every_result_with_each_l2_of_candel2018() {
     for designs in [&[][..], &["frc-4"], &["frc-64"], &["l2-256k"]] {
         for kernel in ["vadd", "bfs", "syrk", "histo", "transpose"] {
-            let setup = Setup::checked().machine("southern-islands").designs(designs);
+            let setup = Setup::run_checked().machine("southern-islands").designs(designs);
             setup.passes(&launch(kernel, "small.toml"));
         }
     }

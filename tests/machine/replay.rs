@@ -186,7 +186,7 @@ fn generic_accesses_go_where_their_addresses_lead() {
 }
 
 /// Returns the counters of a warp that executes these instructions and then exits.
-fn alone(instructions: &str) -> Counters {
+fn count_alone(instructions: &str) -> Counters {
     TraceFolder::ampere(format!("{instructions}\n0090 ffffffff 0 EXIT 0 0 0")).passes(&Setup::default()).counters
 }
 
@@ -197,7 +197,7 @@ fn atomics(counters: &Counters) -> (u64, u64) {
 #[test]
 fn atomics_of_a_trace_are_carried_out_by_the_l2() {
     for opcode in ["1 R2 ATOMG.E.ADD 2 R4 R6 4", "0 RED.E.ADD 2 R4 R6 4", "1 R2 ATOMG.E.CAS.64 2 R4 R6 8"] {
-        let counters = alone(&format!("0000 000000ff {opcode} 1 0x1000 32 0"));
+        let counters = count_alone(&format!("0000 000000ff {opcode} 1 0x1000 32 0"));
         assert_eq!((lines(&counters), atomics(&counters)), ((0, 0), (2, 2)), "{opcode}");
     }
 }
@@ -206,7 +206,7 @@ fn atomics_of_a_trace_are_carried_out_by_the_l2() {
 #[test]
 fn atomics_of_half_words_are_as_many_as_those_of_words() {
     for opcode in ["1 R2 ATOMG.E.CAS.16 2 R4 R6 2", "0 RED.E.ADD.F16.RN 2 R4 R6 2", "1 R2 ATOMG.E.ADD.BF16 2 R4 R6 2"] {
-        let counters = alone(&format!(
+        let counters = count_alone(&format!(
             "0000 ffffffff {opcode} 1 0x1000 2 0\n0010 ffffffff 0 MEMBAR.SC.GPU 0 0 0\n\
              0020 ffffffff 1 R8 LDG.E 1 R4 4 1 0x1000 4 0\n0030 ffffffff 1 R9 LDG.E.U16 1 R4 2 1 0x1000 2 0"
         ));
@@ -216,7 +216,7 @@ fn atomics_of_half_words_are_as_many_as_those_of_words() {
 
 #[test]
 fn loads_find_the_words_that_atomics_have_left() {
-    let counters = alone(
+    let counters = count_alone(
         "0000 ffffffff 1 R2 ATOMG.E.ADD.64 2 R4 R6 8 1 0x1000 8 0\n0010 ffffffff 0 MEMBAR.SC.GPU 0 0 0\n\
          0020 ffffffff 1 R8 LDG.E 1 R4 4 1 0x1000 4 0\n0030 ffffffff 1 R9 ATOMG.E.EXCH 2 R4 R6 4 1 0x1080 0 0",
     );
@@ -282,7 +282,8 @@ fn loads_of_a_wider_scope_than_the_sm_do_not_hit_in_the_l1() {
 #[test]
 fn generic_accesses_far_into_their_windows_stay_in_them() {
     // The window of shared memory begins at 0x40000000, that of local memory at 0x50000000.
-    let device_lines = |address: &str| lines(&alone(&format!("0000 ffffffff 1 R2 LD.E 1 R4 4 1 {address} 4 0"))).0;
+    let device_lines =
+        |address: &str| lines(&count_alone(&format!("0000 ffffffff 1 R2 LD.E 1 R4 4 1 {address} 4 0"))).0;
     let addresses = ["0x40fff000", "0x41000000", "0x50005000", "0x50fff000", "0x51000000"];
     assert_eq!(addresses.map(device_lines), [0, 1, 1, 1, 1]);
 }
@@ -291,7 +292,7 @@ fn generic_accesses_far_into_their_windows_stay_in_them() {
 #[test]
 fn loads_of_matrices_take_a_cycle_for_each_matrix() {
     let conflicts = |opcode: &str, recorded: u32| {
-        let counters = alone(&format!("0000 ffffffff 1 R2 {opcode} 1 R4 {recorded} 1 0x40000000 16 0"));
+        let counters = count_alone(&format!("0000 ffffffff 1 R2 {opcode} 1 R4 {recorded} 1 0x40000000 16 0"));
         counters.totals().cores.shared_conflicts
     };
     for (opcode, expected) in [("LDSM.16.M88", 0), ("LDSM.16.M88.2", 1), ("LDSM.16.MT88.4", 3)] {
@@ -312,14 +313,14 @@ fn block_copies_are_counted_by_opcode_and_named_in_the_notes() {
     assert_eq!(lines(&report.counters), (0, 0));
     let note = "the traffic of block copies is not modeled: caches, network and DRAM exclude 1 UBLKCP, 2 UTMALDG";
     assert_eq!(report.notes, [note]);
-    assert_eq!(alone("0000 ffffffff 0 NOP 0 0").block_copies().count(), 0);
+    assert_eq!(count_alone("0000 ffffffff 0 NOP 0 0").block_copies().count(), 0);
 }
 
 #[test]
 fn barriers_and_fences_wait_for_atomics_as_for_stores() {
     let waits = |opcode: &str, next: &str| {
         let text = format!("0000 ffffffff 0 {opcode} 1 0x1000 4 0\n0010 ffffffff 0 {next} 0 0 0");
-        let counters = alone(&text);
+        let counters = count_alone(&text);
         counters.stalls[0].of(StallReason::StoreDrain) > 20
     };
     for next in ["BAR.SYNC", "MEMBAR.SC.GPU"] {
@@ -332,7 +333,7 @@ fn barriers_and_fences_wait_for_atomics_as_for_stores() {
 #[test]
 fn constants_with_addresses_go_to_their_cache() {
     let constants = |opcode: &str| {
-        let counters = alone(&format!("0000 ffffffff {opcode}"));
+        let counters = count_alone(&format!("0000 ffffffff {opcode}"));
         (lines(&counters), counters.const_cache.iter().map(|cache| cache.accesses).sum::<u64>())
     };
     assert_eq!(constants("1 R2 LDC 1 R4 4 1 0x1000 0 0"), ((0, 0), 1));
@@ -353,7 +354,7 @@ fn accesses_whose_addresses_were_not_recorded_are_issued_and_touch_nothing() {
         ["1 R2 LDG.E 1 R4", "0 STG.E 2 R4 R2", "1 R2 ATOMG.E.ADD 2 R4 R6", "1 R2 LDS 1 R4", "1 R2 ATOMS.ADD 2 R4 R6"]
     {
         // No instruction waits for a register that no access writes.
-        let counters = alone(&format!("0000 ffffffff {opcode} 0 0\n0010 ffffffff 1 R3 FADD 2 R2 R2 0 0"));
+        let counters = count_alone(&format!("0000 ffffffff {opcode} 0 0\n0010 ffffffff 1 R3 FADD 2 R2 R2 0 0"));
         assert_eq!((lines(&counters), atomics(&counters)), ((0, 0), (0, 0)), "{opcode}");
         assert_eq!(counters.warp_instructions(), 3, "{opcode}");
     }
@@ -471,7 +472,7 @@ fn a_trace_is_refused_by_warps_of_another_size() {
 }
 
 /// Returns a machine of two SMs that is about to run a trace, whose CTAs are read from the returned source.
-pub(super) fn started(traced: &TraceFolder, most_ahead: usize) -> (Machine, Simulator, Arc<TraceSource>, usize) {
+pub(super) fn start(traced: &TraceFolder, most_ahead: usize) -> (Machine, Simulator, Arc<TraceSource>, usize) {
     let trace = KernelTrace::open(&traced.folder.path().join("kernel-1.traceg")).unwrap();
     let header = trace.header().clone();
     let source = Arc::new(TraceSource::new(trace, most_ahead));
@@ -495,7 +496,7 @@ fn only_the_ctas_that_run_and_some_ahead_are_in_memory() {
     let mut trace = KernelTrace::open(&traced.folder.path().join("kernel-1.traceg")).unwrap();
     let bytes = trace.next_cta().unwrap().unwrap().bytes();
     for ahead in [0, 1, 5] {
-        let (mut machine, mut sim, source, per_sm) = started(&traced, ahead * bytes);
+        let (mut machine, mut sim, source, per_sm) = start(&traced, ahead * bytes);
         while source.most_in_memory() < ahead {
             std::thread::yield_now();
         }
@@ -573,7 +574,7 @@ fn what_follows_the_last_cta_is_read_and_may_be_wrong() {
 #[test]
 fn waiting_warps_are_named_with_the_address_of_their_instruction() {
     let traced = TraceFolder::synthetic(Kind::Stream, Size { ctas: 1, iterations: 1 });
-    let (mut machine, mut sim, ..) = started(&traced, 0);
+    let (mut machine, mut sim, ..) = start(&traced, 0);
     let mut are_seen = false;
     while !are_seen && sim.step(&mut machine).is_some() {
         let waiting = machine.cores()[0].waiting();
@@ -583,8 +584,8 @@ fn waiting_warps_are_named_with_the_address_of_their_instruction() {
     assert!(are_seen);
 }
 
-fn exported(kernel: &str, packing: Packing) -> TraceFolder {
-    packed(&launch(kernel, "small.toml"), &[], TraceForm { packing, ..TraceForm::default() })
+fn export_kernel(kernel: &str, packing: Packing) -> TraceFolder {
+    pack(&launch(kernel, "small.toml"), &[], TraceForm { packing, ..TraceForm::default() })
 }
 
 /// Exports a launch file as a trace of a GPU that has opcodes for matrix products, on `fermi` with designs.
@@ -595,10 +596,10 @@ pub(super) fn exported_from(launch: &Path, designs: &[&str]) -> TraceFolder {
 /// Exports a launch file as a trace of the GPUs of a binary version.
 pub(super) fn exported_as(version: u32, launch: &Path, designs: &[&str]) -> TraceFolder {
     let version = BinaryVersion::new(version).unwrap();
-    packed(launch, designs, TraceForm { version, ..TraceForm::default() })
+    pack(launch, designs, TraceForm { version, ..TraceForm::default() })
 }
 
-fn packed(launch: &Path, designs: &[&str], form: TraceForm) -> TraceFolder {
+fn pack(launch: &Path, designs: &[&str], form: TraceForm) -> TraceFolder {
     let folder = tempfile::tempdir().unwrap();
     let designs = designs.iter().map(|&design| design.to_owned()).collect();
     let request = Request { machine: "fermi".to_owned(), designs, ..Request::default() };
@@ -643,7 +644,7 @@ const RACING: [&str; 2] = ["bfs_queue", "mrigridding"];
 fn an_exported_kernel_asks_for_what_the_kernel_asks_for_and_takes_about_its_time() {
     for kernel in some_kernels(4) {
         let program = Setup::default().passes(&launch(&kernel, "small.toml")).counters;
-        let trace = exported(&kernel, Packing::Plain).passes(&Setup::default()).counters;
+        let trace = export_kernel(&kernel, Packing::Plain).passes(&Setup::default()).counters;
         // Divisions and roots take less time in a trace, since SASS computes them in several instructions.
         // Vectors are waited for as a whole.
         let part = trace.cycles as f64 / program.cycles as f64;
@@ -664,7 +665,7 @@ fn an_exported_kernel_takes_the_time_that_the_kernel_takes() {
     let setup = Setup::default().designs(&["ideal-operands"]);
     for kernel in ["vadd", "syrk", "bfs", "gesummv", "conv", "spmv_jds"] {
         let program = setup.passes(&launch(kernel, "small.toml")).counters;
-        let trace = exported(kernel, Packing::Zstd).passes(&setup).counters;
+        let trace = export_kernel(kernel, Packing::Zstd).passes(&setup).counters;
         assert_eq!(trace.cycles, program.cycles, "{kernel}");
     }
 }

@@ -3,7 +3,7 @@
 
 use rtl::kernel::Mode;
 use rtl::l2::L2Stats;
-use tb::kit::sampled;
+use tb::kit::sample;
 use warpsieve::run::{Counters, RunOptions};
 
 use super::{MIN_QUEUES, Setup, launch, some_kernels};
@@ -11,8 +11,8 @@ use super::{MIN_QUEUES, Setup, launch, some_kernels};
 /// Loads that bypass the L1 request sectors, each of which is one burst.
 const NARROW: [&str; 2] = ["l1.bypass_sectors=32", "dram.bus_bits=32"];
 
-fn sectored() -> Setup {
-    Setup::checked().designs(&["l2-sectored"])
+fn sectored_setup() -> Setup {
+    Setup::run_checked().designs(&["l2-sectored"])
 }
 
 fn sum(counters: &Counters, count: fn(&L2Stats) -> u64) -> u64 {
@@ -29,8 +29,8 @@ fn bursts(counters: &Counters) -> (u64, u64) {
 fn every_kernel_gives_its_results_and_the_channels_move_the_bytes_that_the_banks_count() {
     for kernel in &some_kernels(4) {
         let small = launch(kernel, "small.toml");
-        sectored().passes(&small);
-        let past = Setup::checked().designs(&["l2-sectored", "bypass-all"]).sets(&NARROW);
+        sectored_setup().passes(&small);
+        let past = Setup::run_checked().designs(&["l2-sectored", "bypass-all"]).sets(&NARROW);
         let counters = past.passes(&small).counters;
         let (reads, writes) = bursts(&counters);
         assert_eq!(32 * reads, sum(&counters, |bank| bank.sectors.fetched_bytes), "{kernel}");
@@ -44,20 +44,21 @@ fn with_the_least_queues_small_lines_buffers_and_bypasses_it_gives_every_result(
     let lines = ["l1.line_bytes=128", "l2.line_bytes=64", "interleave_bytes=256"];
     for kernel in ["bfs", "histo", "spmv_csr", "transpose"] {
         let small = launch(kernel, "small.toml");
-        let past = || Setup::checked().designs(&["l2-sectored", "bypass-all"]).sets(&NARROW);
+        let past = || Setup::run_checked().designs(&["l2-sectored", "bypass-all"]).sets(&NARROW);
         past().sets(&MIN_QUEUES).sets(&least).passes(&small);
         past().sets(&lines).sets(&["l2.atomic_buffer=true"]).passes(&small);
         past().sets(&["l2.bypass={ kind = \"all\" }"]).passes(&small);
-        Setup::checked().designs(&["l2-sectored", "streaming-l2"]).sets(&["l2.bypass.period=500"]).passes(&small);
-        sectored().sets(&["l2.mshr_entries=192", "channels_per_partition=2"]).passes(&small);
-        Setup::checked().machine("hybrid").designs(&["l2-sectored", "tracker"]).passes(&small);
+        Setup::run_checked().designs(&["l2-sectored", "streaming-l2"]).sets(&["l2.bypass.period=500"]).passes(&small);
+        sectored_setup().sets(&["l2.mshr_entries=192", "channels_per_partition=2"]).passes(&small);
+        Setup::run_checked().machine("hybrid").designs(&["l2-sectored", "tracker"]).passes(&small);
     }
 }
 
 #[test]
 fn it_fetches_less_where_loads_of_few_words_go_past_the_l1() {
-    let counters =
-        |designs: &[&str]| Setup::checked().designs(designs).sets(&NARROW).passes(&launch("spmv_csr", "small.toml"));
+    let counters = |designs: &[&str]| {
+        Setup::run_checked().designs(designs).sets(&NARROW).passes(&launch("spmv_csr", "small.toml"))
+    };
     let (whole, sectors) = (counters(&["bypass-all"]).counters, counters(&["l2-sectored", "bypass-all"]).counters);
     let ((whole, _), (reads, _)) = (bursts(&whole), bursts(&sectors));
     assert!(reads < whole, "{reads} bursts instead of {whole}");
@@ -65,7 +66,7 @@ fn it_fetches_less_where_loads_of_few_words_go_past_the_l1() {
 
 #[test]
 fn l1s_that_fetch_sectors_give_every_result_with_every_scheme() {
-    for kernel in sampled(["backprop", "bfs", "histo", "kmeans", "spmv_csr", "srad1"], 2) {
+    for kernel in sample(["backprop", "bfs", "histo", "kmeans", "spmv_csr", "srad1"], 2) {
         let small = launch(kernel, "small.toml");
         for designs in [
             &["l1-sectored"][..],
@@ -78,18 +79,18 @@ fn l1s_that_fetch_sectors_give_every_result_with_every_scheme() {
             &["l1-sectored", "frc-16"],
             &["l1-sectored", "dwt-pric", "l2-sectored"],
         ] {
-            Setup::checked().designs(designs).passes(&small);
+            Setup::run_checked().designs(designs).passes(&small);
             let least = ["l1.sets=4", "l1.ways=1", "l1.mshr_entries=2", "l1.mshr_merges=1"];
-            Setup::checked().designs(designs).sets(&MIN_QUEUES).sets(&least).passes(&small);
+            Setup::run_checked().designs(designs).sets(&MIN_QUEUES).sets(&least).passes(&small);
         }
-        Setup::checked().machine("hybrid").designs(&["l1-sectored", "tracker"]).passes(&small);
+        Setup::run_checked().machine("hybrid").designs(&["l1-sectored", "tracker"]).passes(&small);
     }
 }
 
 #[test]
 fn l1s_that_fetch_sectors_move_fewer_bytes_where_warps_touch_few_words() {
     let moved = |designs: &[&str]| {
-        let counters = Setup::checked().designs(designs).passes(&launch("spmv_csr", "small.toml")).counters;
+        let counters = Setup::run_checked().designs(designs).passes(&launch("spmv_csr", "small.toml")).counters;
         (sum(&counters, |bank| bank.sectors.fetched_bytes), counters)
     };
     let ((whole, lines), (part, sectors)) = (moved(&["l2-sectored"]), moved(&["l2-sectored", "l1-sectored"]));

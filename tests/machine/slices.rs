@@ -11,7 +11,7 @@ const SLICES: [&str; 4] =
     ["num_partitions=8", "partitions_per_channel=2", "interleave_bytes=256", "partition_index=i-poly"];
 
 fn slices() -> Setup {
-    Setup::checked().sets(&SLICES)
+    Setup::run_checked().sets(&SLICES)
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::{Setup, launch, some_kernels};
 #[test]
 fn every_kernel_gives_its_results() {
     for kernel in &some_kernels(5) {
-        Setup::checked().designs(&["sub-cores"]).passes(&launch(kernel, "small.toml"));
+        Setup::run_checked().designs(&["sub-cores"]).passes(&launch(kernel, "small.toml"));
     }
 }
 
@@ -17,13 +17,13 @@ fn with_an_instruction_cache_a_throttle_and_the_least_of_everything_too() {
     let least = ["sm.operands.banks=4", "sm.operands.generic_collectors=4", "sm.pipes.result_bus=1"];
     for kernel in ["bfs", "lud", "histo", "nn"] {
         let small = launch(kernel, "small.toml");
-        Setup::checked().designs(&["sub-cores", "icache"]).passes(&small);
-        Setup::checked().designs(&["sub-cores", "ccws"]).passes(&small);
-        Setup::checked().designs(&["sub-cores"]).sets(&["sm.operands.banks=0"]).passes(&small);
-        Setup::checked().designs(&["sub-cores", "tensor"]).sets(&least).passes(&small);
+        Setup::run_checked().designs(&["sub-cores", "icache"]).passes(&small);
+        Setup::run_checked().designs(&["sub-cores", "ccws"]).passes(&small);
+        Setup::run_checked().designs(&["sub-cores"]).sets(&["sm.operands.banks=0"]).passes(&small);
+        Setup::run_checked().designs(&["sub-cores", "tensor"]).sets(&least).passes(&small);
         let classes = ["sm.operands.generic_collectors=0", "sm.operands.sp_collectors=4"];
         let memory = ["sm.operands.memory_collectors=4", "sm.policy=two-level"];
-        Setup::checked().designs(&["sub-cores"]).sets(&classes).sets(&memory).passes(&small);
+        Setup::run_checked().designs(&["sub-cores"]).sets(&classes).sets(&memory).passes(&small);
     }
 }
 

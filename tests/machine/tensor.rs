@@ -21,7 +21,7 @@ fn file(name: &str) -> PathBuf {
 }
 
 fn with_pipes() -> Setup {
-    Setup::checked().designs(&["tensor"])
+    Setup::run_checked().designs(&["tensor"])
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn a_recorded_product_goes_to_the_tensor_pipe_if_there_is_one() {
         let products: String = (0..count).map(line).collect();
         TraceFolder::ampere(format!("{products}{:04x} ffffffff 0 EXIT 0 0 0", 16 * count))
     };
-    let [with, without] = [with_pipes(), Setup::checked()].map(|setup| setup.sets(&["num_sms=1"]));
+    let [with, without] = [with_pipes(), Setup::run_checked()].map(|setup| setup.sets(&["num_sms=1"]));
     let pipes = |setup: &Setup| text("HMMA.16816.F32", 8).passes(setup).counters.cores[0].per_pipe;
     assert!(pipes(&without)[TENSOR] == 0 && pipes(&with)[TENSOR] == pipes(&without)[0], "{:?}", pipes(&with));
     // Products with more elements take longer, in proportion to the number of multiplications.

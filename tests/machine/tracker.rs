@@ -2,7 +2,7 @@
 
 use rtl::kernel::{Counted, Mode};
 use rtl::tracker::TrackerStats;
-use tb::kit::sampled;
+use tb::kit::sample;
 use warpsieve::run::{Counters, RunOptions, Verdict};
 
 use super::{MIN_QUEUES, Setup, launch};
@@ -13,17 +13,17 @@ const SMALL: [&str; 1] = ["l1.sets=1"];
 const KERNELS: [&str; 8] = ["vadd", "bfs", "syrk", "histo", "srad1", "binomial", "kmeans", "btree"];
 
 fn hybrid(designs: &[&str]) -> Setup {
-    Setup::checked().machine("hybrid").designs(designs)
+    Setup::run_checked().machine("hybrid").designs(designs)
 }
 
-fn tracked(counters: &Counters) -> TrackerStats {
+fn tracker_counters(counters: &Counters) -> TrackerStats {
     TrackerStats::total(&counters.trackers)
 }
 
 #[test]
 fn every_result_is_right_with_each_tracker() {
     for design in ["tracker", "tracker-2", "tracker-4", "tracker-last"] {
-        for kernel in sampled(KERNELS, 2) {
+        for kernel in sample(KERNELS, 2) {
             hybrid(&[design]).passes(&launch(kernel, "small.toml"));
             hybrid(&[design]).sets(&SMALL).passes(&launch(kernel, "small.toml"));
         }
@@ -34,8 +34,9 @@ fn every_result_is_right_with_each_tracker() {
 #[test]
 fn the_l1s_of_a_v100_supply_each_other() {
     for kernel in ["bfs", "sgemm_cache", "btree"] {
-        let counters = Setup::checked().machine("volta").designs(&["tracker"]).passes(&launch(kernel, "small.toml"));
-        let TrackerStats { supplied, .. } = tracked(&counters.counters);
+        let counters =
+            Setup::run_checked().machine("volta").designs(&["tracker"]).passes(&launch(kernel, "small.toml"));
+        let TrackerStats { supplied, .. } = tracker_counters(&counters.counters);
         assert!(supplied > 0, "{kernel}");
     }
 }
@@ -46,7 +47,7 @@ fn every_result_is_right_with_the_policy_and_each_tracker() {
     let trackers: [&[&str]; 4] = [&["tracker"], &["tracker-4"], &["tracker-exclusive"], &[]];
     for tracker in trackers {
         let designs = [tracker, &["hybrid-policy"]].concat();
-        for kernel in sampled(KERNELS, 2) {
+        for kernel in sample(KERNELS, 2) {
             hybrid(&designs).passes(&launch(kernel, "small.toml"));
             hybrid(&designs).sets(&SMALL).passes(&launch(kernel, "small.toml"));
         }
@@ -115,7 +116,7 @@ fn lines_that_others_hold_are_supplied_by_them_and_not_by_the_l2() {
     let run = |designs: &[&str]| hybrid(designs).passes(&launch("syrk", "padded.toml")).counters;
     let (alone, tracker) = (run(&[]), run(&["tracker"]));
     let reads = |counters: &Counters| counters.totals().l2.accesses;
-    let TrackerStats { supplied, refused, forwards, .. } = tracked(&tracker);
+    let TrackerStats { supplied, refused, forwards, .. } = tracker_counters(&tracker);
     assert!(supplied > 500 && refused < 20, "{supplied} supplied, {refused} refused");
     assert_eq!(forwards, supplied + refused);
     assert!(2 * reads(&tracker) < reads(&alone), "{} and {} reads", reads(&tracker), reads(&alone));
@@ -166,7 +167,7 @@ fn runs_alike(designs: &[&str], sets: &str) -> Counters {
         (report.counters, report.digests)
     };
     let plain = run(Mode::default(), false);
-    assert!(tracked(&plain.0).supplied > 0);
+    assert!(tracker_counters(&plain.0).supplied > 0);
     for mode in [
         Mode { evaluate_all: true, ..Mode::default() },
         Mode { shuffle: Some(5), ..Mode::default() },

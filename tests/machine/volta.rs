@@ -14,7 +14,7 @@ use super::{Setup, launch, root, some_kernels};
 const TENSOR: usize = 8;
 
 fn volta() -> Setup {
-    Setup::checked().machine("volta")
+    Setup::run_checked().machine("volta")
 }
 
 fn file(name: &str) -> PathBuf {

@@ -52,7 +52,7 @@ fn cargo(root: &Path, tree: &Tree, arguments: &[&str]) -> Result<(bool, Vec<Valu
 ///
 /// # Errors
 /// Fails if other code does not compile either.
-pub fn refused(root: &Path, tree: &Tree) -> Result<BTreeSet<u32>, String> {
+pub fn find_refused(root: &Path, tree: &Tree) -> Result<BTreeSet<u32>, String> {
     // The name of a package in a nested folder is not its path, so packages are named by their addresses.
     let address = |folder: String| format!("file://{}", tree.folder.join(folder).display());
     let packages: Vec<_> = tree.packages(root).into_iter().map(address).collect();
@@ -61,7 +61,7 @@ pub fn refused(root: &Path, tree: &Tree) -> Result<BTreeSet<u32>, String> {
     let (success, messages) = cargo(root, tree, &arguments)?;
     let mut refused = BTreeSet::new();
     for message in messages.iter().map(|message| &message["message"]).filter(|message| message["level"] == "error") {
-        let found = blamed(tree, message);
+        let found = find_blamed(tree, message);
         // The final message, which only counts the errors, has no location.
         if found.is_empty() && message["spans"].as_array().is_some_and(|spans| !spans.is_empty()) {
             return Err(format!("no mutant is to blame for\n{}", message["rendered"].as_str().unwrap_or("?")));
@@ -75,7 +75,7 @@ pub fn refused(root: &Path, tree: &Tree) -> Result<BTreeSet<u32>, String> {
 }
 
 /// Returns the mutants at the places of a message: those at its primary place, or else those at the others.
-fn blamed(tree: &Tree, message: &Value) -> Vec<u32> {
+fn find_blamed(tree: &Tree, message: &Value) -> Vec<u32> {
     let spans: Vec<_> = message["spans"].as_array().into_iter().flatten().collect();
     let at = |span: &&Value| {
         let byte = |key: &str| span[key].as_u64().unwrap_or(0) as usize;

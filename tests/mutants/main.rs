@@ -86,7 +86,7 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<(), String> {
     let (root, start) = (scan::root(), Instant::now());
-    let files = scan::tracked(&root)?;
+    let files = scan::list_tracked(&root)?;
     let Scan { mut sites, equivalent, stale } = scan::scan(&root, &files)?;
     stale.iter().for_each(|entry| eprintln!("matches nothing any more, or has no reason: {entry}"));
     for path in &arguments.within {
@@ -111,7 +111,7 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     let drawn = sample::drawn(sites, arguments.seed);
     let (sample, tree) = woven(&root, &files, &drawn, arguments.sample as usize, &results)?;
     eprintln!("{} mutants woven after {:.0?}", sample.len(), start.elapsed());
-    judged(arguments, &root, &sample, &tree, &results)?;
+    judge(arguments, &root, &sample, &tree, &results)?;
     let judged: Vec<_> = sample.iter().filter_map(|site| Some((site, results.of(site)?))).collect();
     print!("{}", summary(&judged, equivalent));
     eprintln!("{:.0?} in all", start.elapsed());
@@ -131,7 +131,7 @@ fn woven(
         let sample: Vec<_> = drawn.iter().filter(is_built).take(count).cloned().collect();
         let tree = Tree::new(root, files, &sample)?;
         tree.restore()?;
-        let refused = cargo::refused(root, &tree)?;
+        let refused = cargo::find_refused(root, &tree)?;
         if refused.is_empty() {
             return Ok((sample, tree));
         }
@@ -143,7 +143,7 @@ fn woven(
 }
 
 /// Builds and runs the tests for the mutants of the sample that have no result yet.
-fn judged(arguments: &Arguments, root: &Path, sample: &[Site], tree: &Tree, results: &Results) -> Result<(), String> {
+fn judge(arguments: &Arguments, root: &Path, sample: &[Site], tree: &Tree, results: &Results) -> Result<(), String> {
     let rules: Rules = read(root, "mutants.toml")?;
     let left: Vec<_> = (1..).zip(sample).filter(|(_, site)| results.of(site).is_none()).collect();
     if left.is_empty() {
@@ -158,7 +158,7 @@ fn judged(arguments: &Arguments, root: &Path, sample: &[Site], tree: &Tree, resu
     let folder = root.join("target/mutants/logs");
     let runner = Runner { stop: &stop, folder, temporary: temporary.path().to_owned() };
     let jobs = usize::from(arguments.jobs);
-    let tests = suite::baseline(&runner, &binaries, &suite::listed(&binaries, &rules)?, jobs)?;
+    let tests = suite::baseline(&runner, &binaries, &suite::list_tests(&binaries, &rules)?, jobs)?;
     let seconds: f64 = tests.iter().map(|test| test.seconds).sum();
     eprintln!("{} tests pass without a mutant, and take {seconds:.0} s", tests.len());
     let judge = Judge { runner: &runner, binaries: &binaries, tests: &tests, patience: arguments.patience };

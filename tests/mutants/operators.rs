@@ -244,7 +244,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
 
     fn visit_expr_binary(&mut self, expression: &'ast syn::ExprBinary) {
         let parts_are_free = !has_let(&expression.left) && !has_let(&expression.right);
-        if let Some((operator, with)) = swapped(&expression.op)
+        if let Some((operator, with)) = swap(&expression.op)
             && parts_are_free
         {
             self.add(operator, Change::Swap { operator: expression.op.span().byte_range(), with }, expression);
@@ -263,7 +263,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     fn visit_generic_argument(&mut self, _: &'ast syn::GenericArgument) {}
 }
 
-fn swapped(operator: &BinOp) -> Option<(Operator, &'static str)> {
+fn swap(operator: &BinOp) -> Option<(Operator, &'static str)> {
     Some(match operator {
         BinOp::Lt(_) => (Operator::Comparison, "<="),
         BinOp::Le(_) => (Operator::Comparison, "<"),

@@ -51,7 +51,7 @@ impl Runner<'_> {
     ) -> Result<ProcessResult, String> {
         let file = File::create(log).map_err(|e| format!("{}: {e}", log.display()))?;
         let errors = file.try_clone().map_err(|e| format!("{}: {e}", log.display()))?;
-        let mut command = limited(&binary.path);
+        let mut command = limit_memory(&binary.path);
         command.args(["--exact", "--test-threads", "1"]).args(names);
         command.current_dir(&binary.folder).env("CARGO_MANIFEST_DIR", &binary.folder).env(key, value);
         // Random tests use the same cases every time, and skip shrinking, whose result would not be read.
@@ -94,7 +94,7 @@ impl Runner<'_> {
 ///
 /// The limit is soft. A test may raise it for a program that reserves more address space than it uses, such
 /// as a browser, which reserves a TiB (`tests/cli/browser.rs`). No mutant raises it.
-fn limited(program: &Path) -> Command {
+fn limit_memory(program: &Path) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", &format!("ulimit -c 0; ulimit -S -v {MEMORY_KIB}; exec \"$0\" \"$@\"")]).arg(program);
     command
@@ -110,7 +110,7 @@ fn kill(group: u32) {
 mod tests {
     use super::*;
 
-    fn ended(script: &str, limit: Duration) -> ProcessResult {
+    fn end(script: &str, limit: Duration) -> ProcessResult {
         let stop = AtomicBool::new(false);
         let runner = Runner { stop: &stop, folder: PathBuf::new(), temporary: PathBuf::new() };
         let mut child = Command::new("sh").args(["-c", script]).process_group(0).spawn().unwrap();
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn a_program_has_a_limit_on_its_memory_that_a_browser_may_raise() {
         let limit = |script: &str| {
-            let ended = limited(Path::new("sh")).args(["-c", script]).output().unwrap();
+            let ended = limit_memory(Path::new("sh")).args(["-c", script]).output().unwrap();
             String::from_utf8(ended.stdout).unwrap()
         };
         let without = Command::new("sh").args(["-c", "ulimit -H -v"]).output().unwrap();
@@ -131,10 +131,10 @@ mod tests {
     #[test]
     fn a_process_passes_fails_or_is_ended() {
         let minute = Duration::from_secs(60);
-        assert_eq!(ended("exit 0", minute), ProcessResult::Passed);
-        assert_eq!(ended("exit 101", minute), ProcessResult::Failed);
-        assert_eq!(ended("kill -ABRT $$", minute), ProcessResult::Failed);
-        assert_eq!(ended("sleep 60", Duration::from_millis(50)), ProcessResult::TimedOut);
+        assert_eq!(end("exit 0", minute), ProcessResult::Passed);
+        assert_eq!(end("exit 101", minute), ProcessResult::Failed);
+        assert_eq!(end("kill -ABRT $$", minute), ProcessResult::Failed);
+        assert_eq!(end("sleep 60", Duration::from_millis(50)), ProcessResult::TimedOut);
     }
 
     #[test]

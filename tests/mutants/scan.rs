@@ -55,7 +55,7 @@ pub fn root() -> PathBuf {
 ///
 /// # Errors
 /// Fails if git fails.
-pub fn tracked(root: &Path) -> Result<Vec<String>, String> {
+pub fn list_tracked(root: &Path) -> Result<Vec<String>, String> {
     let mut git = Command::new("git");
     git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(root);
     let ended = git.output().map_err(|e| format!("git ls-files: {e}"))?;
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn the_workspace_can_be_scanned_and_every_rule_still_matches_something() {
         let root = root();
-        let scan = scan(&root, &tracked(&root).unwrap()).unwrap();
+        let scan = scan(&root, &list_tracked(&root).unwrap()).unwrap();
         assert!(scan.stale.is_empty(), "{}", scan.stale.join("\n"));
         for folder in ["rtl", "golden", "isa/lanes", "sim/compiler", "sim/area"] {
             assert!(scan.sites.iter().any(|site| is_below(&site.file, folder)), "nothing in {folder}");

@@ -67,7 +67,7 @@ fn names(binary: &Binary, ignored: bool) -> Result<BTreeSet<String>, String> {
 ///
 /// # Errors
 /// Fails if a binary does not list its tests, or if an entry of `mutants.toml` skips no test.
-pub fn listed(binaries: &[Binary], rules: &Rules) -> Result<Vec<(usize, String)>, String> {
+pub fn list_tests(binaries: &[Binary], rules: &Rules) -> Result<Vec<(usize, String)>, String> {
     let mut tests = Vec::new();
     for (at, binary) in binaries.iter().enumerate() {
         let ignored = names(binary, true)?;
@@ -108,7 +108,7 @@ pub fn baseline(
     if let Some(known) = known.filter(|known| known.binaries == binaries_now && known.tests.len() == tests.len()) {
         return Ok(known.tests);
     }
-    let tests = measured(runner, binaries, tests, jobs)?;
+    let tests = measure_all(runner, binaries, tests, jobs)?;
     let baseline = Baseline { binaries: binaries_now, tests };
     let text = serde_json::to_string(&baseline).map_err(|e| format!("{}: {e}", path.display()))?;
     fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -120,7 +120,7 @@ pub fn baseline(
 ///
 /// # Errors
 /// Fails if a test fails.
-fn measured(
+fn measure_all(
     runner: &Runner<'_>,
     binaries: &[Binary],
     tests: &[(usize, String)],

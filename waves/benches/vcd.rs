@@ -108,7 +108,7 @@ fn changes(c: &mut Criterion) {
 
 /// Measures FST with enough cycles to fill more than one section, so that the cost of compression is
 /// included.
-fn compressed(c: &mut Criterion) {
+fn measure_compressed(c: &mut Criterion) {
     const LONG: u64 = 10 * CYCLES;
     let mut group = c.benchmark_group("fst");
     group.sample_size(10).throughput(Throughput::Elements(LONG * SIGNALS as u64));
@@ -138,5 +138,5 @@ fn compressed(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, changes, compressed);
+criterion_group!(benches, changes, measure_compressed);
 criterion_main!(benches);

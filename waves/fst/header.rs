@@ -203,15 +203,15 @@ impl Hierarchy<'_> {
 /// Formats a table as text: its name, the number of codes in use, their names, and their binary digits.
 fn table(name: &str, names: EnumNames, width: u32) -> String {
     let used = || names.iter().enumerate().filter(|(_, name)| !name.is_empty());
-    let texts = used().map(|(_, name)| escaped(name));
+    let texts = used().map(|(_, name)| escape(name));
     let digits = used().map(|(code, _)| format!("{code:0width$b}", width = width as usize));
     let words: Vec<String> =
-        [escaped(name), used().count().to_string()].into_iter().chain(texts).chain(digits).collect();
+        [escape(name), used().count().to_string()].into_iter().chain(texts).chain(digits).collect();
     words.join(" ")
 }
 
 /// Escapes all but printable characters, and backslashes, as octal codes. A blank would end the word.
-fn escaped(word: &str) -> String {
+fn escape(word: &str) -> String {
     let octal = |byte: u8| format!("\\{byte:03o}");
     let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\';
     word.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { octal(byte) }).collect()
@@ -228,6 +228,6 @@ mod tests {
 
     #[test]
     fn a_blank_in_a_name_does_not_end_it() {
-        assert_eq!(escaped("a b\\c"), "a\\040b\\134c");
+        assert_eq!(escape("a b\\c"), "a\\040b\\134c");
     }
 }

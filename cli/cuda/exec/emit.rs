@@ -63,13 +63,13 @@ impl Emitter {
             fs::write(&ptx_path, text).map_err(|e| unwritten(&ptx_path, &e))?;
         }
         let title = format!("launch {number} of {}", self.program);
-        let mut file = format!("title = {}\nptx = {}\n", quoted(&title), quoted(ptx));
+        let mut file = format!("title = {}\nptx = {}\n", quote(&title), quote(ptx));
         let variables = device.variables(module);
         let variables = variables.iter().filter(|variable| variable.bytes > 0);
         let mut buffers = Vec::new();
         let own: Vec<&DeviceVariable> = variables.clone().collect();
         for variable in &own {
-            let symbol = format!("symbol = {}\n", quoted(&variable.name));
+            let symbol = format!("symbol = {}\n", quote(&variable.name));
             let bytes = device.read(variable.address, variable.bytes as usize);
             let bytes = bytes.map_err(|e| failure(&self.folder, &e))?;
             self.buffer(&mut file, &variable.name, variable.address, &symbol, &bytes)?;
@@ -94,7 +94,7 @@ impl Emitter {
         let shared = if *shared_bytes == 0 { String::new() } else { format!("shared_bytes = {shared_bytes}\n") };
         let launch = format!(
             "\n[[step]]\n[[step.launch]]\nkernel = {}\ngrid = {grid:?}\nblock = {block:?}\n{shared}args = [\n    {},\n]\n",
-            quoted(name),
+            quote(name),
             arguments.join(",\n    ")
         );
         file.push_str(&launch.replace("args = [\n    ,\n]", "args = []"));
@@ -110,8 +110,8 @@ impl Emitter {
             let after = device.read(address, before.len()).map_err(|e| failure(&self.folder, &e))?;
             if after != before {
                 let file = self.content(&after)?;
-                let name = quoted(&name);
-                let _ = write!(text, "\n[[output]]\nbuffer = {name}\nexpect = {{ file = {} }}\n", quoted(&file));
+                let name = quote(&name);
+                let _ = write!(text, "\n[[output]]\nbuffer = {name}\nexpect = {{ file = {} }}\n", quote(&file));
             }
         }
         fs::write(&path, text).map_err(|e| unwritten(&path, &e))
@@ -127,10 +127,10 @@ impl Emitter {
         bytes: &[u8],
     ) -> Result<(), RunError> {
         let init = match bytes.iter().all(|&byte| byte == 0) {
-            true => quoted("zeros"),
-            false => format!("{{ file = {} }}", quoted(&self.content(bytes)?)),
+            true => quote("zeros"),
+            false => format!("{{ file = {} }}", quote(&self.content(bytes)?)),
         };
-        let (name, elements) = (quoted(name), bytes.len());
+        let (name, elements) = (quote(name), bytes.len());
         let _ = write!(
             to,
             "\n[[buffer]]\nname = {name}\ntype = \"u8\"\nelements = {elements}\naddress = {address:#x}\n{symbol}init = {init}\n"
@@ -158,7 +158,7 @@ fn unwritten(path: &Path, error: &dyn Display) -> RunError {
 }
 
 /// Returns a string in the form of a TOML file.
-fn quoted(text: &str) -> String {
+fn quote(text: &str) -> String {
     Value::String(text.to_owned()).to_string()
 }
 
@@ -170,9 +170,9 @@ fn argument(param: &Param, bytes: &[u8], buffers: &[(String, u64, Vec<u8>)]) -> 
             let holds =
                 |(_, start, content): &&(String, u64, Vec<u8>)| (*start..start + content.len() as u64).contains(&value);
             Some(match buffers.iter().find(holds) {
-                Some((name, start, _)) if *start == value => quoted(name),
-                Some((name, start, _)) => format!("{{ buffer = {}, offset = {} }}", quoted(name), value - start),
-                None if value == 0 => quoted("null"),
+                Some((name, start, _)) if *start == value => quote(name),
+                Some((name, start, _)) => format!("{{ buffer = {}, offset = {} }}", quote(name), value - start),
+                None if value == 0 => quote("null"),
                 None => format!("{{ i64 = {} }}", value as i64),
             })
         }

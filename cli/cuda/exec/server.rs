@@ -138,12 +138,12 @@ impl<'d, 'c> Server<'d, 'c> {
                 Reply::Memory { free: total.saturating_sub(self.device.allocated_bytes()), total }
             }
             Request::Read { .. } => Reply::Done,
-            Request::Write { address } => self.done(|device| device.write(address, raw)),
-            Request::Fill { address, pitch, width, rows } => self.done(|device| {
+            Request::Write { address } => self.reply_after(|device| device.write(address, raw)),
+            Request::Fill { address, pitch, width, rows } => self.reply_after(|device| {
                 let row: Vec<u8> = raw.iter().copied().cycle().take(width as usize).collect();
                 (0..rows).try_for_each(|number| device.write(address + number * pitch, &row))
             }),
-            Request::Copy { from, to, bytes } => self.done(|device| {
+            Request::Copy { from, to, bytes } => self.reply_after(|device| {
                 let copied = device.read(from, bytes as usize)?;
                 device.write(to, &copied)
             }),
@@ -165,7 +165,7 @@ impl<'d, 'c> Server<'d, 'c> {
         }
     }
 
-    fn done(&mut self, action: impl FnOnce(&mut Device<'d>) -> Result<(), String>) -> Reply {
+    fn reply_after(&mut self, action: impl FnOnce(&mut Device<'d>) -> Result<(), String>) -> Reply {
         match action(&mut self.device) {
             Ok(()) => Reply::Done,
             Err(why) => self.fail(CudaError::INVALID_VALUE, &why),

@@ -42,7 +42,7 @@ impl Connection {
         let mut connection = Self { to, from, device: DeviceProperties::default() };
         match connection.request(&Request::Hello { version: wire::VERSION.to_owned() }, &[])? {
             (Reply::Device(device), _) => connection.device = *device,
-            (reply, _) => return Err(unexpected(&reply)),
+            (reply, _) => return Err(fail_unexpected(&reply)),
         }
         Ok(connection)
     }
@@ -64,6 +64,6 @@ fn lost(error: &io::Error) -> Failure {
 }
 
 /// Returns the failure for a reply that does not belong to the request.
-pub fn unexpected(reply: &Reply) -> Failure {
+pub fn fail_unexpected(reply: &Reply) -> Failure {
     Failure::End(Some(format!("the simulator gave an unexpected answer: {reply:?}")))
 }

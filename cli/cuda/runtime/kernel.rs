@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use cuda::wire::{Reply, Request};
 
-use crate::connection::unexpected;
+use crate::connection::fail_unexpected;
 use crate::pointers::put;
 use crate::register;
 use crate::state::call;
@@ -83,7 +83,7 @@ extern "C" fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(
         let (threads, shared_bytes) = (threads.max(0) as u32, shared_bytes as u64);
         match state.request(&Request::Occupancy { kernel, threads, shared_bytes }, &[])? {
             (Reply::Count(ctas), _) => put(count, ctas as c_int),
-            (reply, _) => Err(unexpected(&reply)),
+            (reply, _) => Err(fail_unexpected(&reply)),
         }
     })
 }

@@ -13,7 +13,7 @@ use cuda::error::CudaError;
 use cuda::wire::{Reply, Request};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
-use crate::connection::{Failure, unexpected};
+use crate::connection::{Failure, fail_unexpected};
 use crate::pointers::{bytes_at, write_bytes};
 use crate::state::State;
 
@@ -113,7 +113,7 @@ pub fn allocate(state: &mut State, bytes: usize) -> Result<usize, Failure> {
         let request = Request::Allocate { bytes: bytes as u64, alignment, least, function };
         let address = match state.request(&request, &[])? {
             (Reply::Address(address), _) => address as usize,
-            (reply, _) => return Err(unexpected(&reply)),
+            (reply, _) => return Err(fail_unexpected(&reply)),
         };
         if state.managed.hold(pages_of(address, bytes)) {
             state.managed.ranges.insert(address, vec![0; bytes]);

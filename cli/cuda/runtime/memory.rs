@@ -7,7 +7,7 @@ use std::ptr;
 use cuda::error::CudaError;
 use cuda::wire::{Reply, Request};
 
-use crate::connection::{Failure, unexpected};
+use crate::connection::{Failure, fail_unexpected};
 use crate::managed;
 use crate::pointers::{allocate, bytes_at, free, put, write_bytes};
 use crate::register::{load_managed, symbol};
@@ -33,7 +33,7 @@ enum Side {
 fn find(state: &mut State, address: usize) -> Result<Option<(u64, u64)>, Failure> {
     match state.request(&Request::Find { address: address as u64 }, &[]) {
         Ok((Reply::Range { address, bytes }, _)) => Ok(Some((address, bytes))),
-        Ok((reply, _)) => Err(unexpected(&reply)),
+        Ok((reply, _)) => Err(fail_unexpected(&reply)),
         Err(Failure::Code(_)) => Ok(None),
         Err(end) => Err(end),
     }
@@ -133,7 +133,7 @@ fn allocate_on_device(state: &mut State, bytes: usize, function: &str) -> Result
     let request = Request::Allocate { bytes: bytes as u64, alignment: 256, least: 0, function: function.to_owned() };
     match state.request(&request, &[])? {
         (Reply::Address(address), _) => Ok(address),
-        (reply, _) => Err(unexpected(&reply)),
+        (reply, _) => Err(fail_unexpected(&reply)),
     }
 }
 
@@ -401,7 +401,7 @@ extern "C" fn cudaMemGetInfo(free: *mut usize, total: *mut usize) -> c_int {
             put(free, now as usize)?;
             put(total, all as usize)
         }
-        (reply, _) => Err(unexpected(&reply)),
+        (reply, _) => Err(fail_unexpected(&reply)),
     })
 }
 

@@ -6,7 +6,7 @@ use std::ptr;
 use cuda::error::CudaError;
 use cuda::wire::{KernelProperties, Reply, Request};
 
-use crate::connection::{Failure, unexpected};
+use crate::connection::{Failure, fail_unexpected};
 use crate::managed;
 use crate::pointers::{fat_binary, get, put, string_at};
 use crate::state::{FatBinary, Kernel, State, call};
@@ -113,7 +113,7 @@ pub fn module_of(state: &mut State, binary: usize) -> Result<u32, Failure> {
     state.binaries[binary].bytes = bytes;
     let module = match answer? {
         (Reply::Module(module), _) => module,
-        (reply, _) => return Err(unexpected(&reply)),
+        (reply, _) => return Err(fail_unexpected(&reply)),
     };
     state.binaries[binary].module = Some(module);
     for (pointer, name) in state.binaries[binary].managed.clone() {
@@ -135,7 +135,7 @@ pub fn load_managed(state: &mut State) -> Result<(), Failure> {
 fn variable(state: &mut State, module: u32, name: &str) -> Result<(u64, u64), Failure> {
     match state.request(&Request::Variable { module, name: name.to_owned() }, &[])? {
         (Reply::Range { address, bytes }, _) => Ok((address, bytes)),
-        (reply, _) => Err(unexpected(&reply)),
+        (reply, _) => Err(fail_unexpected(&reply)),
     }
 }
 
@@ -160,7 +160,7 @@ pub fn kernel(state: &mut State, host: *const c_void) -> Result<KernelProperties
     let module = module_of(state, binary)?;
     let properties = match state.request(&Request::Kernel { module, name }, &[])? {
         (Reply::Kernel(properties), _) => *properties,
-        (reply, _) => return Err(unexpected(&reply)),
+        (reply, _) => return Err(fail_unexpected(&reply)),
     };
     if let Some(kernel) = state.kernels.get_mut(&host.addr()) {
         kernel.properties = Some(properties.clone());

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use cuda::error::CudaError;
 use cuda::wire::{DeviceProperties, KernelProperties, Reply, Request};
 
-use crate::connection::{Connection, Failure, unexpected};
+use crate::connection::{Connection, Failure, fail_unexpected};
 use crate::managed::Managed;
 
 /// Exit status of a program that needs something that neither this library nor the model supports.
@@ -92,7 +92,7 @@ impl State {
     pub fn tell(&mut self, request: &Request, raw: &[u8]) -> Result<(), Failure> {
         match self.request(request, raw)? {
             (Reply::Done, _) => Ok(()),
-            (reply, _) => Err(unexpected(&reply)),
+            (reply, _) => Err(fail_unexpected(&reply)),
         }
     }
 
@@ -100,7 +100,7 @@ impl State {
     pub fn time(&mut self) -> Result<f64, Failure> {
         match self.request(&Request::Time, &[])? {
             (Reply::Time(time), _) => Ok(time),
-            (reply, _) => Err(unexpected(&reply)),
+            (reply, _) => Err(fail_unexpected(&reply)),
         }
     }
 

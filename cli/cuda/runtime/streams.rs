@@ -20,7 +20,7 @@ fn expect_stream(state: &State, stream: *const c_void) -> Result<(), Failure> {
     }
 }
 
-fn recorded(state: &State, event: *const c_void) -> Result<Option<f64>, Failure> {
+fn find_recorded(state: &State, event: *const c_void) -> Result<Option<f64>, Failure> {
     state.events.get(&event.addr()).copied().ok_or(CudaError::INVALID_RESOURCE_HANDLE.into())
 }
 
@@ -81,7 +81,7 @@ extern "C" fn cudaStreamGetPriority(stream: *mut c_void, priority: *mut c_int) -
 extern "C" fn cudaStreamWaitEvent(stream: *mut c_void, event: *mut c_void, _flags: c_uint) -> c_int {
     call(|state| {
         expect_stream(state, stream)?;
-        recorded(state, event).map(|_| ())
+        find_recorded(state, event).map(|_| ())
     })
 }
 
@@ -159,7 +159,7 @@ extern "C" fn cudaEventDestroy(event: *mut c_void) -> c_int {
 extern "C" fn cudaEventRecord(event: *mut c_void, stream: *mut c_void) -> c_int {
     call(|state| {
         expect_stream(state, stream)?;
-        recorded(state, event)?;
+        find_recorded(state, event)?;
         let now = state.time()?;
         state.events.insert(event.addr(), Some(now));
         Ok(())
@@ -173,17 +173,17 @@ extern "C" fn cudaEventRecordWithFlags(event: *mut c_void, stream: *mut c_void, 
 
 #[unsafe(no_mangle)]
 extern "C" fn cudaEventSynchronize(event: *mut c_void) -> c_int {
-    call(|state| recorded(state, event).map(|_| ()))
+    call(|state| find_recorded(state, event).map(|_| ()))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cudaEventQuery(event: *mut c_void) -> c_int {
-    call(|state| recorded(state, event).map(|_| ()))
+    call(|state| find_recorded(state, event).map(|_| ()))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cudaEventElapsedTime(milliseconds: *mut f32, start: *mut c_void, end: *mut c_void) -> c_int {
-    call(|state| match (recorded(state, start)?, recorded(state, end)?) {
+    call(|state| match (find_recorded(state, start)?, find_recorded(state, end)?) {
         (Some(start), Some(end)) => put(milliseconds, ((end - start) * 1e-6) as f32),
         _ => Err(CudaError::INVALID_RESOURCE_HANDLE.into()),
     })

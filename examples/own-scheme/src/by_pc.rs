@@ -64,7 +64,7 @@ struct Counter(u8);
 impl Payload for Counter {
     type Shape = ();
     fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
-        to.sized("misses", u64::from(self.0), COUNTER_BITS);
+        to.list_sized("misses", u64::from(self.0), COUNTER_BITS);
     }
 }
 
@@ -112,7 +112,7 @@ impl Hooks for Table {
         let Self { bits: _, counters, passed } = self;
         to.part("by_pc", |to| {
             to.array("counters", counters);
-            to.sized("passed", u64::from(*passed), PASSED_BITS);
+            to.list_sized("passed", u64::from(*passed), PASSED_BITS);
             to.logic("count", Logic::Adder { width: COUNTER_BITS });
             to.logic("step", Logic::Adder { width: PASSED_BITS });
         });

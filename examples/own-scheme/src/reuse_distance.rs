@@ -76,7 +76,7 @@ struct Prediction(u8);
 impl Payload for Prediction {
     type Shape = ();
     fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
-        to.sized("distance", u64::from(self.0), DISTANCE_BITS);
+        to.list_sized("distance", u64::from(self.0), DISTANCE_BITS);
     }
 }
 
@@ -93,8 +93,8 @@ impl Payload for Line {
     type Shape = u32;
     fn fields<F: Fields + ?Sized>(&self, bits: &u32, to: &mut F) {
         let Self { source, age, used } = self;
-        to.sized("source", u64::from(*source), *bits);
-        to.sized("age", u64::from(*age), DISTANCE_BITS);
+        to.list_sized("source", u64::from(*source), *bits);
+        to.list_sized("age", u64::from(*age), DISTANCE_BITS);
         to.flag("used", *used);
     }
 }

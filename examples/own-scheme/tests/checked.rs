@@ -19,7 +19,7 @@ fn request(designs: &[&str], sets: &[&str]) -> Request {
     Request { machine: "fermi".to_owned(), designs: owned(designs), sets: owned(sets) }
 }
 
-fn checked(kernel_name: &str, designs: &[&str], sets: &[&str]) -> RunReport {
+fn run_checked(kernel_name: &str, designs: &[&str], sets: &[&str]) -> RunReport {
     let config = ResolvedMachine::new(&request(designs, sets)).unwrap().config;
     let options = RunOptions { check: true, ..RunOptions::default() };
     let report = run(&kernel(kernel_name), &config, &options, &mut |_| ()).unwrap();
@@ -36,7 +36,7 @@ fn l1(report: &RunReport) -> (u64, u64) {
 #[test]
 fn loads_of_instructions_that_miss_go_past() {
     for kernel in ["syrk", "bfs"] {
-        let (_, past) = l1(&checked(kernel, &["by-pc"], &["l1.bypass.bits=4"]));
+        let (_, past) = l1(&run_checked(kernel, &["by-pc"], &["l1.bypass.bits=4"]));
         assert!(past > 0, "{kernel}");
     }
 }
@@ -45,23 +45,23 @@ fn loads_of_instructions_that_miss_go_past() {
 fn reuse_distances_choose_other_victims() {
     // The L1 of the preset is too large for evictions in the small kernels.
     let small = ["l1.sets=2"];
-    assert_ne!(l1(&checked("bfs", &[], &small)), l1(&checked("bfs", &["reuse-distance"], &small)));
-    checked("bfs", &["reuse-distance", "decoupled"], &small);
+    assert_ne!(l1(&run_checked("bfs", &[], &small)), l1(&run_checked("bfs", &["reuse-distance"], &small)));
+    run_checked("bfs", &["reuse-distance", "decoupled"], &small);
 }
 
 #[test]
 fn neighbors_of_missing_lines_are_prefetched_and_used() {
     let mut all = PrefetchStats::default();
     for kernel in ["vadd", "bfs", "syrk"] {
-        all.add(&checked(kernel, &["neighbor"], &["l1.sets=8"]).counters.totals().l1.prefetch);
+        all.add(&run_checked(kernel, &["neighbor"], &["l1.sets=8"]).counters.totals().l1.prefetch);
     }
     assert!(all.issued > 0 && all.useful + all.late > 0, "{all:?}");
-    checked("bfs", &["neighbor", "reuse-distance"], &["l1.sets=2"]);
+    run_checked("bfs", &["neighbor", "reuse-distance"], &["l1.sets=2"]);
 }
 
 #[test]
 fn both_go_together_and_with_a_scheme_of_another_slot() {
-    let (_, past) = l1(&checked("syrk", &["by-pc", "reuse-distance", "pric"], &[]));
+    let (_, past) = l1(&run_checked("syrk", &["by-pc", "reuse-distance", "pric"], &[]));
     assert!(past > 0);
 }
 

@@ -212,7 +212,7 @@ impl<'a> Lowering<'_, 'a> {
                 _ => [AluFn::MadHi, AluFn::MadWide],
             };
             let half = mods.take_one(&[("lo", op.f), ("hi", high), ("wide", wide)]);
-            let Some(f) = half.filter(|f| *f != wide || op.ty.widened().is_some()) else {
+            let Some(f) = half.filter(|f| *f != wide || op.ty.widen().is_some()) else {
                 let message = format!("the `{}` product does not select a half", op.ty);
                 return Err(self
                     .error(inst.span, "this instruction", message)
@@ -228,7 +228,7 @@ impl<'a> Lowering<'_, 'a> {
             let side = mods.take_one(&forms);
             let clamps = mods.take_one(&[("wrap", 0), ("clamp", 1)]);
             let (Some(side), Some(clamps)) = (side, clamps) else {
-                return Err(self.unsupported(inst));
+                return Err(self.refuse_unsupported(inst));
             };
             op.f = side[clamps];
         }

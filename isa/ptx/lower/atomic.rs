@@ -34,7 +34,7 @@ impl<'a> Lowering<'_, 'a> {
             ("dec", AtomicFn::Decrement, &[U32]),
         ];
         let Some((name, f, types)) = mods.take_one(&functions.map(|function| (function.0, function))) else {
-            return Err(self.unsupported(inst));
+            return Err(self.refuse_unsupported(inst));
         };
         if returns == 0 && matches!(f, AtomicFn::Exchange | AtomicFn::CompareSwap) {
             let error = self.error(inst.span, "this instruction", format!("`red` has no `.{name}`"));

@@ -42,7 +42,7 @@ impl<'a> Lowering<'_, 'a> {
             }
             "bmsk" | "szext" => {
                 let Some(clamp) = mods.take_one(&[("clamp", true), ("wrap", false)]) else {
-                    return Err(self.unsupported(inst));
+                    return Err(self.refuse_unsupported(inst));
                 };
                 match inst.opcode.text {
                     "bmsk" => AluOp::new(AluFn::BitMask { clamp }, mods.ty(self, &[B32])?),
@@ -108,7 +108,7 @@ impl<'a> Lowering<'_, 'a> {
     fn product24(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let ty = mods.ty(self, &[U32, S32])?;
         let Some(f) = mods.take_one(&[("lo", AluFn::Mul24), ("hi", AluFn::Mul24Hi)]) else {
-            return Err(self.unsupported(inst));
+            return Err(self.refuse_unsupported(inst));
         };
         let adds = inst.opcode.text == "mad24";
         let inputs = 2 + usize::from(adds);
@@ -142,7 +142,7 @@ impl<'a> Lowering<'_, 'a> {
             "dp4a" => AluFn::Dot4 { a, b },
             _ => match mods.take_one(&[("lo", false), ("hi", true)]) {
                 Some(high) => AluFn::Dot2 { a, b, high },
-                None => return Err(self.unsupported(inst)),
+                None => return Err(self.refuse_unsupported(inst)),
             },
         };
         Ok(AluOp::new(f, ty))
@@ -230,7 +230,7 @@ impl<'a> Lowering<'_, 'a> {
             ("subnormal", &[(None, Cmp::Gt, 0), (Some(Logic::And), Cmp::Lt, least)]),
         ];
         let Some(relations) = mods.take_one(&tests) else {
-            return Err(self.unsupported(inst));
+            return Err(self.refuse_unsupported(inst));
         };
         self.operand_count(inst, 2..=2)?;
         let dst = self.pred_dst(&inst.operands[0])?;

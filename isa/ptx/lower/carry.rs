@@ -13,19 +13,19 @@ use Type::{B32, B64, S32, S64, U32, U64};
 
 impl<'a> Lowering<'_, 'a> {
     /// Lowers `add.cc`, `addc`, `sub.cc`, `subc`, `mad.lo.cc`, `madc.hi` and similar instructions.
-    pub(super) fn carried(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+    pub(super) fn lower_carry(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let opcode = inst.opcode.text;
         let ty = mods.ty(self, &[U32, S32, U64, S64, B32, B64])?;
         let (sets, uses) = (mods.take("cc"), opcode.ends_with('c'));
         let product = opcode.starts_with("mad");
         if !product && !opcode.starts_with("add") && !opcode.starts_with("sub") {
-            return Err(self.unsupported(inst));
+            return Err(self.refuse_unsupported(inst));
         }
         let operands = if product { 4 } else { 3 };
         self.operand_count(inst, operands..=operands)?;
         let [first, second] = if product {
             let half = mods.take_one(&[("lo", AluFn::Mul), ("hi", AluFn::MulHi)]);
-            let Some(f) = half else { return Err(self.unsupported(inst)) };
+            let Some(f) = half else { return Err(self.refuse_unsupported(inst)) };
             let mut multiply = Inst::new(Op::Alu(AluOp::new(f, ty)));
             for i in 0..2 {
                 multiply.srcs[i] = self.src(&inst.operands[i + 1], ty, Width::Exact)?;

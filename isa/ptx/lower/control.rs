@@ -48,7 +48,7 @@ impl<'a> Lowering<'_, 'a> {
     ) -> Result<Option<Inst>, PtxError> {
         let uniform = mods.take("uni");
         if !mods.take("idx") {
-            return Err(self.unsupported(inst));
+            return Err(self.refuse_unsupported(inst));
         }
         self.operand_count(inst, 2..=2)?;
         let index = self.src(&inst.operands[0], Type::U32, Width::Exact)?;
@@ -118,7 +118,7 @@ impl<'a> Lowering<'_, 'a> {
         mods.take("aligned");
         if mods.take("warp") {
             if !mods.take("sync") {
-                return Err(self.unsupported(inst));
+                return Err(self.refuse_unsupported(inst));
             }
             self.operand_count(inst, 1..=1)?;
             let mut lowered = Inst::new(Op::Warp(WarpOp::Sync));
@@ -130,7 +130,7 @@ impl<'a> Lowering<'_, 'a> {
             Some("sync") => self.operand_count(inst, 1..=2)?,
             Some("arrive") => self.operand_count(inst, 2..=2)?,
             Some("red") => return self.reducing_barrier(inst, mods),
-            _ => return Err(self.unsupported(inst)),
+            _ => return Err(self.refuse_unsupported(inst)),
         }
         let id = self.barrier_number(&inst.operands[0])?;
         if let (Some("sync"), Src::Imm(id), None) = (kind, id, inst.operands.get(1)) {
@@ -149,7 +149,7 @@ impl<'a> Lowering<'_, 'a> {
     fn reducing_barrier(&mut self, inst: &'a Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let kinds = [("popc", BarrierKind::Count), ("and", BarrierKind::All), ("or", BarrierKind::Any)];
         let Some(kind) = mods.take_one(&kinds) else {
-            return Err(self.unsupported(inst));
+            return Err(self.refuse_unsupported(inst));
         };
         mods.ty(self, if kind == BarrierKind::Count { &[Type::U32] } else { &[Type::Pred] })?;
         self.operand_count(inst, 3..=4)?;

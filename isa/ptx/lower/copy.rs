@@ -21,7 +21,7 @@ impl<'a> Lowering<'_, 'a> {
         mods: &mut Modifiers<'a>,
     ) -> Result<Option<Inst>, PtxError> {
         if !mods.take("async") {
-            return Err(self.unsupported(inst));
+            return Err(self.refuse_unsupported(inst));
         }
         // A copy is complete when its instructions are, so no wait is needed.
         if mods.take("commit_group") || mods.take("wait_all") {
@@ -34,12 +34,12 @@ impl<'a> Lowering<'_, 'a> {
         }
         let Some(cache) = mods.take_one(&[("ca", CacheOp::Ca), ("cg", CacheOp::Cg)]) else {
             return Err(self
-                .unsupported(inst)
+                .refuse_unsupported(inst)
                 .with_help("supported are cp.async.ca .cg .commit_group .wait_group .wait_all"));
         };
         let to_shared = mods.take("shared") || mods.take("shared::cta");
         if !to_shared || !mods.take("global") {
-            return Err(self.unsupported(inst));
+            return Err(self.refuse_unsupported(inst));
         }
         for hint in ["L2::64B", "L2::128B", "L2::256B"] {
             mods.take(hint);

@@ -25,7 +25,7 @@ pub(super) struct Layout {
 
 impl Layout {
     /// Returns the offset of a shared variable that the kernel names.
-    pub(super) fn shared(&self, variable: &Variable<'_>) -> Option<u32> {
+    pub(super) fn shared_offset(&self, variable: &Variable<'_>) -> Option<u32> {
         self.offsets.get(&variable.name.span.start).copied()
     }
 }
@@ -51,7 +51,7 @@ pub(in super::super) fn extent(source: &Source, variable: &Variable<'_>) -> Resu
 /// Lays out the shared variables that are named in `function` or in the functions that it calls.
 pub(super) fn lay_out<'a>(prepared: &PreparedModule<'a>, function: &'a Function<'a>) -> Result<Layout, PtxError> {
     let source = prepared.source;
-    let (functions, used) = reached(prepared, function);
+    let (functions, used) = find_reachable(prepared, function);
     let mut outer: Vec<&Variable<'a>> =
         used.iter().filter_map(|name| prepared.shared.get(name)).flatten().copied().collect();
     outer.sort_by_key(|variable| variable.name.span.start);
@@ -117,7 +117,7 @@ pub(super) fn parameters(source: &Source, function: &Function<'_>) -> Result<(Ve
 }
 
 /// Returns the functions that `function` can reach, itself first, and all names in their operands.
-fn reached<'a>(
+fn find_reachable<'a>(
     prepared: &PreparedModule<'a>,
     function: &'a Function<'a>,
 ) -> (Vec<&'a Function<'a>>, FxHashSet<&'a str>) {

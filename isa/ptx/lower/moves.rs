@@ -5,7 +5,7 @@ use super::super::ast::{Instruction, Operand, OperandKind, Storage};
 use super::Lowering;
 use super::modifiers::Modifiers;
 use super::operands::Width;
-use super::params::widened;
+use super::params::widen;
 use input::format_count;
 use isa::lanes::{AluFn, AluOp, CompareOp, ConvertOp};
 use isa::map;
@@ -141,11 +141,11 @@ impl<'a> Lowering<'_, 'a> {
     pub(super) fn cvta(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let ty = mods.ty(self, &[U64])?;
         let to = mods.take("to");
-        let space = self.pointed(mods.space());
+        let space = self.space_of_address(mods.space());
         self.operand_count(inst, 2..=2)?;
         let from = self.value_or_symbol(&inst.operands[1], ty, 0)?;
         let (op, second) = match space {
-            Space::Generic => return Err(self.unsupported(inst)),
+            Space::Generic => return Err(self.refuse_unsupported(inst)),
             Space::Global => (Op::Mov(ty), Src::None),
             Space::Const => {
                 self.pending.push((RelocatedOperand::Source(1), Target::Constants));
@@ -163,12 +163,12 @@ impl<'a> Lowering<'_, 'a> {
 
     /// Lowers `isspacep.shared %p1, %rd1;`.
     pub(super) fn isspacep(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
-        let space = self.pointed(mods.space());
+        let space = self.space_of_address(mods.space());
         self.operand_count(inst, 2..=2)?;
         let address = self.src(&inst.operands[1], B64, Width::Exact)?;
         let dst = self.pred_dst(&inst.operands[0])?;
         match space {
-            Space::Generic => Err(self.unsupported(inst)),
+            Space::Generic => Err(self.refuse_unsupported(inst)),
             Space::Const => self.compare_constant(address, Cmp::Lt, dst),
             // The global space includes device memory except the constants, and the kernel parameters.
             Space::Global => {
@@ -226,7 +226,7 @@ impl<'a> Lowering<'_, 'a> {
 
     /// Returns the space of addresses of a parameter: in functions, parameters with an address are in local
     /// memory.
-    pub(super) fn pointed(&self, space: Space) -> Space {
+    pub(super) fn space_of_address(&self, space: Space) -> Space {
         match space {
             Space::Param if self.frames.len() > 1 => Space::Local,
             _ => space,
@@ -301,7 +301,7 @@ impl<'a> Lowering<'_, 'a> {
         let narrow = self.temporary(false)?;
         let dst = std::mem::replace(&mut lowered.dsts[0], Dst::Reg(narrow));
         self.push(lowered)?;
-        let mut extended = Inst::new(widened(to, 64));
+        let mut extended = Inst::new(widen(to, 64));
         extended.dsts[0] = dst;
         extended.srcs[0] = Src::Reg(narrow);
         Ok(extended)

@@ -135,7 +135,7 @@ impl<'a> Lowering<'_, 'a> {
                     self.check_width(operand, special, ty, width)?;
                     return Ok(Src::Special(special));
                 }
-                if !is_declared && let Some(value) = fixed(name, component) {
+                if !is_declared && let Some(value) = fixed_value(name, component) {
                     return Ok(Src::Imm(value));
                 }
                 Ok(Src::Reg(self.register_element(name, component, ty, width)?))
@@ -249,10 +249,10 @@ impl<'a> Lowering<'_, 'a> {
                 _ => Type::B64,
             };
             let base = Some(self.register(name, ty, Width::Exact)?);
-            return Ok(MemOp { base, offset, space: self.pointed(mem.space), ..mem });
+            return Ok(MemOp { base, offset, space: self.space_of_address(mem.space), ..mem });
         }
         let (space, start, target) = self.symbol(name)?;
-        if mem.space != Space::Generic && mem.space != space && self.pointed(mem.space) != space {
+        if mem.space != Space::Generic && mem.space != space && self.space_of_address(mem.space) != space {
             let message = format!("`{}` is not in the state space of this access", name.text);
             return Err(self.error(name.span, "here", message));
         }
@@ -270,7 +270,7 @@ impl<'a> Lowering<'_, 'a> {
         let refuse = |message: &str| Err(self.error(name.span, "here", format!("`{}`: {message}", name.text)));
         match variable.storage {
             Storage::Reg => refuse("a register has no address"),
-            Storage::Shared => match self.layout.shared(variable) {
+            Storage::Shared => match self.layout.shared_offset(variable) {
                 Some(at) => Ok((Space::Shared, i64::from(at), None)),
                 None => refuse("this use of a shared variable is not supported"),
             },
@@ -298,7 +298,7 @@ impl<'a> Lowering<'_, 'a> {
 
 /// Returns the value of a special register that is constant: the machine has no clusters, graphs, environment
 /// registers or profiling counters.
-fn fixed(name: Name<'_>, component: Option<Name<'_>>) -> Option<u64> {
+fn fixed_value(name: Name<'_>, component: Option<Name<'_>>) -> Option<u64> {
     match (name.text, component) {
         ("%cluster_nctaid", Some(_)) | ("%cluster_nctarank", None) => Some(1),
         ("%cluster_ctaid", Some(_)) | ("%cluster_ctarank" | "%current_graph_exec", None) => Some(0),

@@ -64,7 +64,7 @@ impl<'a> Lowering<'_, 'a> {
         let (compare, _) = self.comparison(inst, mods, None)?;
         let combines = usize::from(compare.combine.is_some());
         self.operand_count(inst, 3 + combines..=3 + combines)?;
-        let inputs = self.unpacked(&inst.operands[1..3])?;
+        let inputs = self.unpack(&inst.operands[1..3])?;
         let dsts = self.pred_dsts(&inst.operands[0])?;
         if !matches!(inst.operands[0].kind, OperandKind::Pair(..)) {
             let message = "expected two predicates, such as `%p1|%p2`: one for each half";
@@ -106,7 +106,7 @@ impl<'a> Lowering<'_, 'a> {
             Some(Bf16) => 0x3f80,
             _ => 0xffff,
         };
-        let inputs = self.unpacked(&inst.operands[1..3])?;
+        let inputs = self.unpack(&inst.operands[1..3])?;
         let third = match inst.operands.get(3) {
             Some(operand) => self.pred_src(operand)?,
             None => Src::None,
@@ -121,13 +121,13 @@ impl<'a> Lowering<'_, 'a> {
             let mut chosen = Inst::new(Op::Select(B16));
             let by = Src::Pred(Guard { pred: holds, negated: false });
             chosen.srcs[..3].copy_from_slice(&[Src::Imm(yes), Src::Imm(0), by]);
-            *result = self.kept(chosen)?;
+            *result = self.keep(chosen)?;
         }
-        self.packed(&inst.operands[0], results)
+        self.pack(&inst.operands[0], results)
     }
 
     /// Returns the halves of words.
-    fn unpacked(&mut self, operands: &[Operand<'a>]) -> Result<Vec<Halves>, PtxError> {
+    fn unpack(&mut self, operands: &[Operand<'a>]) -> Result<Vec<Halves>, PtxError> {
         let mut all = Vec::new();
         for operand in operands {
             let word = self.src(operand, B32, Width::Exact)?;
@@ -146,7 +146,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// Returns the instruction that packs two halves into a word.
-    fn packed(&mut self, to: &Operand<'a>, halves: Halves) -> Result<Inst, PtxError> {
+    fn pack(&mut self, to: &Operand<'a>, halves: Halves) -> Result<Inst, PtxError> {
         let mut whole = Inst::new(Op::Pack { part_bits: 16 });
         whole.dsts[0] = self.dst(to, B32, Width::Exact)?;
         whole.srcs[..2].copy_from_slice(&halves);
@@ -154,7 +154,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// Appends an instruction with a narrow result, and returns the new register of that result.
-    fn kept(&mut self, mut inst: Inst) -> Result<Src, PtxError> {
+    fn keep(&mut self, mut inst: Inst) -> Result<Src, PtxError> {
         let reg = self.temporary(false)?;
         inst.dsts[0] = Dst::Reg(reg);
         self.push(inst)?;

@@ -74,7 +74,7 @@ impl<'a> Lowering<'_, 'a> {
             let value = self.piece(pieces, at, ty.bytes())?;
             let dst = self.dst(operand, ty, Width::AtLeast)?;
             let Dst::Reg(to) = dst else { continue };
-            let mut copy = Inst::new(widened(ty, self.declared_bits(operand)));
+            let mut copy = Inst::new(widen(ty, self.declared_bits(operand)));
             copy.dsts[0] = Dst::Reg(to);
             copy.srcs[0] = Src::Reg(value);
             self.push(copy)?;
@@ -102,7 +102,7 @@ impl<'a> Lowering<'_, 'a> {
     pub(super) fn copy_pieces(&mut self, pieces: usize) -> Result<usize, PtxError> {
         let copied = self.new_pieces();
         for piece in self.pieces[pieces].clone() {
-            let ty = untyped(piece.bytes);
+            let ty = untyped_of(piece.bytes);
             self.put_piece(copied, piece.offset, ty, Src::Reg(piece.reg))?;
         }
         Ok(copied)
@@ -178,7 +178,7 @@ impl<'a> Lowering<'_, 'a> {
     /// Stores all pieces to local memory, starting at offset `at`.
     pub(super) fn spill_pieces(&mut self, pieces: usize, at: u32) -> Result<(), PtxError> {
         for piece in self.pieces[pieces].clone() {
-            let ty = untyped(piece.bytes);
+            let ty = untyped_of(piece.bytes);
             let mut store = Inst::new(Op::Store(MemOp {
                 space: Space::Local,
                 ty,
@@ -196,7 +196,7 @@ impl<'a> Lowering<'_, 'a> {
 }
 
 /// Returns the untyped type with this number of bytes.
-fn untyped(bytes: u32) -> Type {
+fn untyped_of(bytes: u32) -> Type {
     [Type::B8, Type::B16, Type::B32, Type::B64][bytes.ilog2() as usize]
 }
 
@@ -209,7 +209,7 @@ fn plain_conversion(to: Type, from: Type) -> ConvertOp {
 }
 
 /// Returns the operation that extends a `ty` to a register of `bits` bits.
-pub(super) fn widened(ty: Type, bits: u32) -> Op {
+pub(super) fn widen(ty: Type, bits: u32) -> Op {
     if bits <= ty.bits() {
         return Op::Mov(ty);
     }

@@ -79,7 +79,7 @@ impl<'a> Lowering<'_, 'a> {
     /// Lowers `mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, ..}, {%r1, ..}, {%r5, ..}, {%f1,
     /// ..};`.
     pub(super) fn mma(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<(), PtxError> {
-        let unsupported = || self.unsupported(inst).with_help(MMA_HELP);
+        let unsupported = || self.refuse_unsupported(inst).with_help(MMA_HELP);
         let words = mods.take_all(&["f16", "bf16", "f32", "tf32", "e4m3", "e5m2", "s8", "u8", "s32"]);
         let factor = |name| FACTORS.iter().find(|(known, _)| *known == name).map(|(_, factor)| *factor);
         let (factors, sum) = match words[..] {
@@ -207,7 +207,7 @@ impl<'a> Lowering<'_, 'a> {
         let space = mods.space();
         let count = mods.take_one(&[("x1", 1), ("x2", 2), ("x4", 4)]);
         let Some(count) = count.filter(|_| is_whole && matches!(space, Space::Shared | Space::Generic)) else {
-            return Err(self.unsupported(inst).with_help(LDMATRIX_HELP));
+            return Err(self.refuse_unsupported(inst).with_help(LDMATRIX_HELP));
         };
         let transposed = mods.take("trans");
         self.operand_count(inst, 2..=2)?;

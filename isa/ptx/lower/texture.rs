@@ -20,7 +20,7 @@ impl<'a> Lowering<'_, 'a> {
             [("1d", (1, false)), ("2d", (2, false)), ("3d", (3, false)), ("a1d", (2, true)), ("a2d", (3, true))];
         let Some((dims, layered)) = mods.take_one(&shapes) else {
             return Err(self
-                .unsupported(inst)
+                .refuse_unsupported(inst)
                 .with_help("supported are tex.1d .2d .3d .a1d .a2d, by points, with or without .level and .grad"));
         };
         // The modeled textures have a single mipmap level, so the requested level is ignored.

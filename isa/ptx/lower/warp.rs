@@ -23,7 +23,7 @@ impl<'a> Lowering<'_, 'a> {
             ("idx", ShuffleMode::Index),
         ];
         let Some(mode) = mods.take_one(&modes) else {
-            return Err(self.unsupported(inst));
+            return Err(self.refuse_unsupported(inst));
         };
         let inputs = 3 + usize::from(sync);
         self.operand_count(inst, inputs + 1..=inputs + 1)?;
@@ -54,7 +54,7 @@ impl<'a> Lowering<'_, 'a> {
         let modes =
             [("all", VoteMode::All), ("any", VoteMode::Any), ("uni", VoteMode::Uniform), ("ballot", VoteMode::Ballot)];
         let Some(mode) = mods.take_one(&modes) else {
-            return Err(self.unsupported(inst));
+            return Err(self.refuse_unsupported(inst));
         };
         mods.ty(self, if mode == VoteMode::Ballot { &[B32] } else { &[Pred] })?;
         let inputs = 1 + usize::from(sync);
@@ -76,7 +76,7 @@ impl<'a> Lowering<'_, 'a> {
         let ty = mods.ty(self, &[B32, B64])?;
         mods.take("sync");
         let Some(all) = mods.take_one(&[("all", true), ("any", false)]) else {
-            return Err(self.unsupported(inst));
+            return Err(self.refuse_unsupported(inst));
         };
         self.operand_count(inst, 3..=3)?;
         if let (false, OperandKind::Pair(..)) = (all, &inst.operands[0].kind) {
@@ -101,7 +101,7 @@ impl<'a> Lowering<'_, 'a> {
             ("xor", (AluFn::Xor, &[B32])),
         ];
         let Some((f, types)) = mods.take_one(&functions) else {
-            return Err(self.unsupported(inst));
+            return Err(self.refuse_unsupported(inst));
         };
         let ty = mods.ty(self, types)?;
         mods.take("sync");

@@ -36,7 +36,7 @@ impl<'a> Lowering<'_, 'a> {
     /// Lowers `wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {..}, {..}, {..}, {..};` and the loads and
     /// stores.
     pub(super) fn wmma(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<(), PtxError> {
-        let unsupported = || self.unsupported(inst).with_help(HELP);
+        let unsupported = || self.refuse_unsupported(inst).with_help(HELP);
         let (is_load, is_store) = (mods.take("load"), mods.take("store"));
         let is_mma = mods.take("mma");
         let is_sync = mods.take("sync");
@@ -148,8 +148,8 @@ impl<'a> Lowering<'_, 'a> {
             })
         });
         let (lines, within) = (self.sum_of_bits(lines)?, self.sum_of_bits(within)?);
-        let elements = self.combined(AluFn::Mad, U32, [lines, memory.stride, within])?;
-        let mem = self.moved(&memory.mem, elements, memory.bytes)?;
+        let elements = self.combine(AluFn::Mad, U32, [lines, memory.stride, within])?;
+        let mem = self.move_by(&memory.mem, elements, memory.bytes)?;
         Ok(Memory { mem, ..memory })
     }
 
@@ -164,23 +164,23 @@ impl<'a> Lowering<'_, 'a> {
             if mask == 0 {
                 continue;
             }
-            let part = self.combined(AluFn::And, B32, [Src::Special(Special::LaneId), Src::Imm(mask), Src::None])?;
+            let part = self.combine(AluFn::And, B32, [Src::Special(Special::LaneId), Src::Imm(mask), Src::None])?;
             let far = Src::Imm(shift.unsigned_abs().into());
             let part = match shift {
                 0 => part,
-                1.. => self.combined(AluFn::Shl, B32, [part, far, Src::None])?,
-                _ => self.combined(AluFn::Shr, U32, [part, far, Src::None])?,
+                1.. => self.combine(AluFn::Shl, B32, [part, far, Src::None])?,
+                _ => self.combine(AluFn::Shr, U32, [part, far, Src::None])?,
             };
             sum = match sum {
                 Src::Imm(_) => part,
-                _ => self.combined(AluFn::Or, B32, [sum, part, Src::None])?,
+                _ => self.combine(AluFn::Or, B32, [sum, part, Src::None])?,
             };
         }
         Ok(sum)
     }
 
     /// Computes an operation and returns its result in a new 32-bit register.
-    fn combined(&mut self, f: AluFn, ty: Type, inputs: [Src; 3]) -> Result<Src, PtxError> {
+    fn combine(&mut self, f: AluFn, ty: Type, inputs: [Src; 3]) -> Result<Src, PtxError> {
         let to = self.temporary(false)?;
         let mut inst = Inst::new(Op::Alu(AluOp::new(f, ty)));
         inst.dsts[0] = Dst::Reg(to);
@@ -190,7 +190,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// Returns an access `elements` elements of `bytes` bytes after another one.
-    fn moved(&mut self, mem: &MemOp, elements: Src, bytes: u32) -> Result<MemOp, PtxError> {
+    fn move_by(&mut self, mem: &MemOp, elements: Src, bytes: u32) -> Result<MemOp, PtxError> {
         let wide = mem.base.is_none_or(|base| base.wide);
         let to = self.temporary(wide)?;
         let (f, ty) = if wide { (AluFn::MadWide, U32) } else { (AluFn::Mad, U32) };
@@ -223,8 +223,8 @@ impl<'a> Lowering<'_, 'a> {
             let mem = match known {
                 Some(mem) => mem,
                 None => {
-                    let far = self.combined(AluFn::Mul, U32, [*stride, Src::Imm(line.into()), Src::None])?;
-                    let mem = self.moved(mem, far, *bytes)?;
+                    let far = self.combine(AluFn::Mul, U32, [*stride, Src::Imm(line.into()), Src::None])?;
+                    let mem = self.move_by(mem, far, *bytes)?;
                     lines.push((line, mem));
                     mem
                 }

@@ -15,7 +15,7 @@ impl<'a> Parser<'a> {
             let head = self.declaration_head(false)?;
             params.push(self.declarator(&head)?);
             if !self.eat(Token::Comma) && self.peek() != Some(Token::CloseParen) {
-                return Err(self.unexpected("`,` or `)` after a parameter"));
+                return Err(self.refuse_next("`,` or `)` after a parameter"));
             }
         }
         Ok(params)
@@ -34,7 +34,7 @@ impl<'a> Parser<'a> {
 
     /// Parses the state space, alignment and type, which all names of a declaration share.
     fn declaration_head(&mut self, is_extern: bool) -> Result<Variable<'a>, PtxError> {
-        let space = self.dotted("a state space such as `.reg`")?;
+        let space = self.parse_dotted("a state space such as `.reg`")?;
         let Some(storage) = storage(space.text) else {
             return Err(self.error(space.span, format!("`.{}` is not a state space", space.text)));
         };
@@ -171,7 +171,7 @@ impl<'a> Parser<'a> {
                 }
                 Some(Token::CloseBrace) if depth > 0 => {}
                 Some(_) => parts.push(self.constant()?),
-                None => return Err(self.unexpected("a value")),
+                None => return Err(self.refuse_next("a value")),
             }
             while depth > 0 && self.eat(Token::CloseBrace) {
                 depth -= 1;
@@ -181,7 +181,7 @@ impl<'a> Parser<'a> {
                 return Ok(parts);
             }
             if !self.eat(Token::Comma) {
-                return Err(self.unexpected("`,` or `}` in an initializer"));
+                return Err(self.refuse_next("`,` or `}` in an initializer"));
             }
         }
     }
@@ -236,7 +236,7 @@ impl<'a> Parser<'a> {
     pub(super) fn performance_directives(&mut self) -> Result<Vec<Directive<'a>>, PtxError> {
         let mut directives = Vec::new();
         while self.peek_dotted().is_some_and(|word| !FILE_LEVEL.contains(&word)) {
-            let name = self.dotted("a directive")?;
+            let name = self.parse_dotted("a directive")?;
             let mut values = Vec::new();
             match name.text {
                 "maxntid"
@@ -271,7 +271,7 @@ impl<'a> Parser<'a> {
 
     /// Skips a directive for debuggers or for the assembler, which has no effect on execution.
     pub(super) fn debug_directive(&mut self) -> Result<(), PtxError> {
-        match self.dotted("a directive")?.text {
+        match self.parse_dotted("a directive")?.text {
             "file" => {
                 self.integer("a file number")?;
                 self.expect(Token::Text, "a file name in quotes")?;
@@ -289,7 +289,7 @@ impl<'a> Parser<'a> {
             }
             "section" => {
                 if !matches!(self.peek(), Some(Token::Dotted | Token::Word)) {
-                    return Err(self.unexpected("a section name"));
+                    return Err(self.refuse_next("a section name"));
                 }
                 self.at += 1;
                 self.expect(Token::OpenBrace, "`{`")?;
@@ -310,7 +310,7 @@ impl<'a> Parser<'a> {
         }
         match self.peek() {
             Some(Token::Dotted | Token::Word) => self.at += 1,
-            _ => return Err(self.unexpected("a label")),
+            _ => return Err(self.refuse_next("a label")),
         }
         if self.eat(Token::Plus) {
             self.integer("an offset")?;

@@ -78,7 +78,7 @@ impl<'a> Parser<'a> {
                 self.at += 1;
                 self.constant_expression(binds + 1, depth + 1, wanted)?
             };
-            left = match applied(operator, left, right) {
+            left = match apply(operator, left, right) {
                 Some(value) => value,
                 None => return Err(self.error(span, "division by zero")),
             };
@@ -131,13 +131,13 @@ impl<'a> Parser<'a> {
                 let bits = self.integer_value(name)?;
                 Ok(Constant { bits, unsigned: name.text.ends_with('U') || bits > i64::MAX as u64 })
             }
-            _ => Err(self.unexpected(wanted)),
+            _ => Err(self.refuse_next(wanted)),
         }
     }
 }
 
 /// Returns the value of `a operator b`, or `None` for a division by zero.
-fn applied(operator: Token, a: Constant, b: Constant) -> Option<Constant> {
+fn apply(operator: Token, a: Constant, b: Constant) -> Option<Constant> {
     let unsigned = a.unsigned || b.unsigned;
     let (x, y) = (a.bits, b.bits);
     let order = if unsigned { x.cmp(&y) } else { (x as i64).cmp(&(y as i64)) };

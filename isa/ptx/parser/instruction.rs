@@ -18,7 +18,7 @@ impl<'a> Parser<'a> {
         let opcode = self.word("an instruction")?;
         let mut modifiers = Vec::new();
         while self.peek() == Some(Token::Dotted) {
-            modifiers.push(self.dotted("a modifier")?);
+            modifiers.push(self.parse_dotted("a modifier")?);
         }
         let mut operands = Vec::new();
         if self.peek() != Some(Token::Semicolon) {
@@ -86,7 +86,7 @@ impl<'a> Parser<'a> {
         while !self.eat(close) {
             scalars.push(self.scalar()?);
             if !self.eat(Token::Comma) && self.peek() != Some(close) {
-                return Err(self.unexpected(&format!("`,` or {wanted}")));
+                return Err(self.refuse_next(&format!("`,` or {wanted}")));
             }
         }
         Ok(scalars)
@@ -111,7 +111,7 @@ impl<'a> Parser<'a> {
                 self.at += 1;
                 OperandKind::Minus(self.word("a register")?)
             }
-            Some(Token::Word) if !self.is_constant(0) => self.named()?,
+            Some(Token::Word) if !self.is_constant(0) => self.parse_named()?,
             _ => self.number()?,
         };
         Ok(Operand { kind, span: start.to(self.last_span()) })
@@ -123,10 +123,10 @@ impl<'a> Parser<'a> {
     }
 
     /// Parses an operand that begins with a name: `%r1`, `%tid.x`, `symbol+4`, `%p1|%p2`.
-    fn named(&mut self) -> Result<OperandKind<'a>, PtxError> {
+    fn parse_named(&mut self) -> Result<OperandKind<'a>, PtxError> {
         let name = self.word("a name")?;
         Ok(match self.peek() {
-            Some(Token::Dotted) => OperandKind::Name(name, Some(self.dotted("a component")?)),
+            Some(Token::Dotted) => OperandKind::Name(name, Some(self.parse_dotted("a component")?)),
             Some(Token::Pipe) => {
                 self.at += 1;
                 let second = match self.peek() {
@@ -203,7 +203,7 @@ impl<'a> Parser<'a> {
         let offset = match self.peek() {
             Some(Token::Integer | Token::OpenParen) if base.is_none() => self.expression(0, "an address")? as i64,
             Some(Token::Plus | Token::Minus) => self.offset()?,
-            _ if base.is_none() => return Err(self.unexpected("an address")),
+            _ if base.is_none() => return Err(self.refuse_next("an address")),
             _ => 0,
         };
         if self.peek() != Some(Token::Comma) {

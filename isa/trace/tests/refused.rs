@@ -10,14 +10,14 @@ use super::super::{KernelTrace, Limits};
 use super::{open, read, volta};
 
 #[track_caller]
-fn refused(text: &str) -> String {
+fn find_error(text: &str) -> String {
     read(text).map(|(ctas, _)| ctas).unwrap_err().to_string()
 }
 
 /// Returns the message about an instruction line, without the file and its line number.
 #[track_caller]
 fn instruction(line: &str) -> String {
-    let message = refused(&volta(line));
+    let message = find_error(&volta(line));
     message.strip_prefix("t.traceg:16:").unwrap_or_else(|| panic!("{message}")).to_owned()
 }
 
@@ -73,24 +73,24 @@ fn addresses_beyond_64_bits_are_refused() {
 fn a_warp_with_fewer_or_more_lines_than_it_says_is_refused() {
     let exit = "0000 ffffffff 0 EXIT 0 0 0";
     let fewer = volta(exit).replace("insts = 1", "insts = 2");
-    assert_eq!(refused(&fewer), "t.traceg:18:1: warp 0 ends after 1 of its 2 instructions");
+    assert_eq!(find_error(&fewer), "t.traceg:18:1: warp 0 ends after 1 of its 2 instructions");
     let more = volta(exit).replace("insts = 1", "insts = 0");
-    assert_eq!(refused(&more), format!("t.traceg:16:1: found `{exit}`, expected `warp = ` and a number"));
+    assert_eq!(find_error(&more), format!("t.traceg:16:1: found `{exit}`, expected `warp = ` and a number"));
 }
 
 #[test]
 fn a_file_that_ends_within_a_cta_is_refused() {
     let text = volta("0000 ffffffff 0 EXIT 0 0 0").replace("#END_TB\n", "");
-    assert_eq!(refused(&text), "t.traceg:18:1: the file ends within a CTA, expected `warp = w` or `#END_TB`");
+    assert_eq!(find_error(&text), "t.traceg:18:1: the file ends within a CTA, expected `warp = w` or `#END_TB`");
 }
 
 #[test]
 fn warps_that_the_block_does_not_have_are_refused() {
     let exit = "0000 ffffffff 0 EXIT 0 0 0";
     let beyond = volta(exit).replace("warp = 0", "warp = 1");
-    assert_eq!(refused(&beyond), "t.traceg:14:1: warp 1 is in a CTA of 1 warp, numbered from 0");
+    assert_eq!(find_error(&beyond), "t.traceg:14:1: warp 1 is in a CTA of 1 warp, numbered from 0");
     let twice = volta(exit).replace("#END_TB", "warp = 0\ninsts = 0\n#END_TB");
-    assert_eq!(refused(&twice), "t.traceg:18:1: warp 0 appears twice in this CTA");
+    assert_eq!(find_error(&twice), "t.traceg:18:1: warp 0 appears twice in this CTA");
 }
 
 #[test]

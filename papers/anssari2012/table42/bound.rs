@@ -103,7 +103,7 @@ pub(super) struct Bounds(Vec<BoundInputs>);
 
 impl Bounds {
     /// Measures the bounds with the runs of `hybrid` that the clocked page also uses.
-    pub(super) fn measured(desk: &Session) -> Result<Self, FigureError> {
+    pub(super) fn measure(desk: &Session) -> Result<Self, FigureError> {
         let launches = BENCHMARKS.iter().map(|(_, kernel)| desk.launch(kernel, SIZE));
         let points: Vec<_> = launches.map(|launch| Point::new(&launch, "hybrid", &[], &["l2.sets=512"])).collect();
         let clocked = desk.runner.run_clocked(&points)?;

@@ -36,7 +36,7 @@ impl SystemResults for BenchmarkRuns {
         self.done[system].events[0].energy(costs, HOP_MM)
     }
 
-    fn moved(&self, system: usize, other: usize) -> String {
+    fn describe_differences(&self, system: usize, other: usize) -> String {
         let [ours, theirs] = [system, other].map(|system| L2Traffic::of(&self.done[system].timed));
         format!(
             "{}; the L2 fetches {} lines (against {}) and writes {} back ({}); of {} reads ({}) it has {:.0} % ({:.0} %), and {} writes \
@@ -141,7 +141,7 @@ fn byte_masks(claims: &mut Claims<'_, BenchmarkRuns>) {
     let failed = hurt.iter().filter(|(_, (with, without))| *with > without - Effect::RATIO.none);
     let why = failed.filter_map(|(one, _)| {
         let [proposed, passing] = one.masked.as_ref()?.each_ref().map(L2Traffic::of);
-        let without = one.moved(BYPASS_L2, PROPOSED);
+        let without = one.describe_differences(BYPASS_L2, PROPOSED);
         Some(format!(
             "{}: with masks the L2 fetches {} lines (against {}), without {without}",
             one.name, passing.fetched, proposed.fetched

@@ -27,7 +27,7 @@ pub(super) fn draw(page: &mut Page, costs: &Table43, all: &[BenchmarkRuns], othe
     time_table(page, all);
     refusals(page, all, others);
     sizes(page, all);
-    page.csv = counted(costs, all)?;
+    page.csv = format_counts(costs, all)?;
     Ok(())
 }
 
@@ -203,7 +203,7 @@ cycle more of these forwards find their line, and with ways for the lines that m
 ";
 
 /// Formats all counts of all systems as CSV.
-fn counted(costs: &Table43, all: &[BenchmarkRuns]) -> Result<String, Report> {
+fn format_counts(costs: &Table43, all: &[BenchmarkRuns]) -> Result<String, Report> {
     let head = [
         "benchmark",
         "system",

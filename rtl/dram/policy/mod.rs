@@ -97,7 +97,7 @@ impl<S: Scheme + 'static> From<S> for PolicyConfig {
 
 impl PolicyConfig {
     /// Returns the order of service of one channel, with a wrapper that records each hook call.
-    pub(super) fn watched(&self, size: &ChannelSize) -> Order {
+    pub(super) fn watch(&self, size: &ChannelSize) -> Order {
         match self.order(size) {
             Order::Ranked(hooks) => Order::Ranked(Watched::of(self.typetag_name(), hooks)),
             order => order,

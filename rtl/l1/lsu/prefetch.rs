@@ -13,7 +13,7 @@ impl Lsu {
     pub(super) fn prefetch(&mut self, has_head: bool, at: &impl AnyEdge) {
         let l1d = &mut self.caches[CacheId::L1d as usize];
         let queue_used = self.miss_queue.len();
-        let queued = l1d.prefetcher().map_or(0, |prefetcher| prefetcher.queued());
+        let queued = l1d.prefetcher().map_or(0, |prefetcher| prefetcher.count_queued());
         let looked_up = if has_head { None } else { l1d.prefetch(at, &mut self.miss_queue) };
         let enqueued = l1d.advance_prefetcher(at);
         if let Some(watch) = &mut self.observed.watch {

@@ -268,10 +268,10 @@ impl Run {
         let Self { trigger, line, step, left } = self;
         let &RunShape { line_bits, step_bits, most } = place;
         to.part("run", |to| {
-            to.sized("trigger", *trigger, line_bits);
-            to.sized("line", low_bits(*line, line_bits), line_bits);
-            to.sized("step", low_bits(*step as u64, step_bits), step_bits);
-            to.sized("left", u64::from(*left), count_bits(most));
+            to.list_sized("trigger", *trigger, line_bits);
+            to.list_sized("line", low_bits(*line, line_bits), line_bits);
+            to.list_sized("step", low_bits(*step as u64, step_bits), step_bits);
+            to.list_sized("left", u64::from(*left), count_bits(most));
             to.logic("next", Logic::Adder { width: line_bits });
             to.logic("count", Logic::Counter { width: count_bits(most) });
         });

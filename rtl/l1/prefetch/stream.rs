@@ -218,9 +218,9 @@ impl Hooks for Streams {
                 let Stream { state, descends, start, end, rank } = stream;
                 to.state("state", *state);
                 to.flag("descends", *descends);
-                to.sized("start", low_bits(*start, line_bits), line_bits);
-                to.sized("end", low_bits(*end, line_bits), line_bits);
-                to.sized("rank", u64::from(*rank), rank_bits);
+                to.list_sized("start", low_bits(*start, line_bits), line_bits);
+                to.list_sized("end", low_bits(*end, line_bits), line_bits);
+                to.list_sized("rank", u64::from(*rank), rank_bits);
             });
             run.describe(run_shape, to);
             // Both ends of the region, and the distance from the first miss.

@@ -121,7 +121,7 @@ fn every_line_of_every_view_fits_a_machine_that_has_what_it_is_about() {
     });
     for built_in in BUILT_IN {
         let scoped = |wave| -> Option<_> { Some((wave, built_in.scope(Waveform::tree(wave), wave.selection())?)) };
-        let view = View::named(built_in.name).unwrap();
+        let view = View::parse_built_in(built_in.name).unwrap();
         let missing = waves.iter().filter_map(scoped).map(|(wave, scope)| {
             let applied = view.apply(wave.tree(), wave.selection(), scope);
             applied.missing.into_iter().collect::<BTreeSet<String>>()

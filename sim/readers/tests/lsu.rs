@@ -179,7 +179,7 @@ fn the_view_of_the_l1_names_signals_that_exist() {
     let spec = WaveSpec::of(&clocks, 0);
     let wave = Waveform::new(Cursor::new(Vec::new()), &Bench::new(), spec).unwrap();
     let scope = wave.tree().find_scope("sm0.l1").unwrap();
-    let applied = View::named("l1d").unwrap().apply(wave.tree(), wave.selection(), scope);
+    let applied = View::parse_built_in("l1d").unwrap().apply(wave.tree(), wave.selection(), scope);
     assert_eq!(applied.missing, Vec::<String>::new());
 }
 

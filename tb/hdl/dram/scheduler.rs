@@ -127,7 +127,7 @@ impl Unit {
 }
 
 /// Packs values of `width` bits, the first in the lowest bits.
-fn packed(values: impl Iterator<Item = u64>, width: u32) -> Vec<u8> {
+fn pack(values: impl Iterator<Item = u64>, width: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (place, value) in values.enumerate() {
         for bit in 0..width as usize {
@@ -191,9 +191,9 @@ impl Bench for Unit {
         ports.input("writes", entries, queue.writes());
         ports.input("hits", entries, queue.hits());
         ports.input("blocked", entries, queue.blocked_slots());
-        ports.wide_input("older", entries * entries, &packed((0..u64::from(entries)).map(before), entries));
+        ports.wide_input("older", entries * entries, &pack((0..u64::from(entries)).map(before), entries));
         let bank_of = |slot: u32| u64::from(queue.entry(slot as usize).place.bank);
-        ports.wide_input("bank", entries * bank_bits, &packed((0..entries).map(bank_of), bank_bits));
+        ports.wide_input("bank", entries * bank_bits, &pack((0..entries).map(bank_of), bank_bits));
         ports.input("turn", entries, turn & all);
         ports.input("columns", entries, columns & all);
         ports.input("reads", 1, reads);

@@ -143,7 +143,7 @@ impl Unit {
     fn recall(&mut self, ports: &mut Ports) {
         let valid = self.recalls && self.random.percent(10);
         let line = self.line();
-        let entry = tracked(self.dut.lookup(line, WHOLE));
+        let entry = tracked_entry(self.dut.lookup(line, WHOLE));
         ports.input("recall_valid", 1, valid);
         ports.input("recall_line", LINE_BITS, line);
         ports.output("recall_hit", 1, entry.is_some() && self.recalls);
@@ -203,7 +203,7 @@ impl Unit {
         ports.output("acc_full", 1, matches!(lookup, Lookup::Full(_)));
         ports.output("acc_draining", 1, lookup == Lookup::Draining);
         ports.output("acc_free", 1, free.is_some());
-        let entry = if op == 2 { free } else { tracked(lookup) };
+        let entry = if op == 2 { free } else { tracked_entry(lookup) };
         ports.output_if("acc_entry", self.entries.max(2).next_power_of_two().ilog2(), entry);
         ports.output("acc_drains", 1, self.dut.drains(place, WHOLE));
         let verdict = match lookup {
@@ -242,7 +242,7 @@ impl Unit {
     }
 }
 
-fn tracked(lookup: Lookup) -> Option<u16> {
+fn tracked_entry(lookup: Lookup) -> Option<u16> {
     match lookup {
         Lookup::Open(entry) | Lookup::Full(entry) => Some(entry),
         Lookup::Draining | Lookup::Free(_) | Lookup::None => None,

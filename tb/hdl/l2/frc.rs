@@ -324,7 +324,7 @@ impl Unit {
         self.step_out(at, entry);
     }
 
-    fn gone(&mut self, at: &Edge<'_>, ports: &mut Ports, often: u64) {
+    fn retire(&mut self, at: &Edge<'_>, ports: &mut Ports, often: u64) {
         let (entries, line_bytes) = (self.entries(), self.shape.line_bytes);
         let out = self.random.below(entries.into()) as u32;
         ports.input("out_entry", bits(entries), out);
@@ -381,7 +381,7 @@ impl Bench for Unit {
         self.put(at, ports, puts);
         self.swap(ports, swaps);
         self.exchange(at, ports, swaps);
-        self.gone(at, ports, bursts);
+        self.retire(at, ports, bursts);
         self.recall(ports, recalls);
     }
 

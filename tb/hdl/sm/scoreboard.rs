@@ -82,7 +82,7 @@ impl Unit {
 
     /// True if the head of a warp uses a register with a pending write, and true if one with a pending write
     /// from device memory.
-    fn expected(&self, warp: u8) -> (bool, bool) {
+    fn compute_expected(&self, warp: u8) -> (bool, bool) {
         let Some((uses, _)) = &self.heads[usize::from(warp)] else { return (false, false) };
         let meets = |(of, set, _): &&(u8, RegMask, bool)| *of == warp && set.intersects(uses);
         let mut found = self.writes.iter().filter(meets);
@@ -104,7 +104,7 @@ impl Bench for Unit {
     fn cycle(&mut self, _: &Edge<'_>, ports: &mut Ports) {
         let [issues, results, shows] = self.moods.next(&mut self.random);
         let warp_bits = self.warps.max(2).next_power_of_two().ilog2();
-        let expected: Vec<_> = (0..self.warps as u8).map(|warp| self.expected(warp)).collect();
+        let expected: Vec<_> = (0..self.warps as u8).map(|warp| self.compute_expected(warp)).collect();
         let mask =
             |of: &dyn Fn(u8) -> bool| (0..self.warps as u8).fold(0u64, |set, warp| set | u64::from(of(warp)) << warp);
         let waiting = [mask(&|warp| expected[usize::from(warp)].0), mask(&|warp| expected[usize::from(warp)].1)];

@@ -58,7 +58,7 @@ impl Unit {
         Self { warps, policy, ages, dut, running: Vec::new(), last: (0, false), moods: TrafficModes::default(), random }
     }
 
-    fn expected(&self, ready: u64) -> u8 {
+    fn compute_expected(&self, ready: u64) -> u8 {
         let is_ready = |warp: u8| ready >> warp & 1 != 0;
         let (last, is_same) = self.last;
         match self.policy {
@@ -82,7 +82,7 @@ impl Bench for Unit {
         let ready = self.running.iter().fold(0u64, |set, warp| set | u64::from(!self.random.percent(waits)) << warp);
         let issues = self.random.percent(issues);
         let pick = (ready != 0).then(|| self.dut.pick(ready, &self.ages));
-        assert_eq!(pick, (ready != 0).then(|| self.expected(ready)));
+        assert_eq!(pick, (ready != 0).then(|| self.compute_expected(ready)));
         ports.input("ready", self.warps, ready);
         ports.input("issues", 1, issues);
         ports.output("pick_valid", 1, pick.is_some());

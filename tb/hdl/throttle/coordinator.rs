@@ -133,7 +133,7 @@ impl Unit {
     }
 
     /// Returns the golden search's order, once all cores have reported.
-    fn expected(&mut self) -> Option<(bool, Vec<usize>)> {
+    fn compute_expected(&mut self) -> Option<(bool, Vec<usize>)> {
         if self.round.iter().any(Option::is_none) {
             return None;
         }
@@ -157,7 +157,7 @@ impl Unit {
 }
 
 /// Packs numbers of `width` bits, the first in the lowest bits.
-fn packed(values: impl Iterator<Item = u32>, width: usize) -> Vec<u8> {
+fn pack(values: impl Iterator<Item = u32>, width: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (place, value) in values.enumerate() {
         for bit in 0..width {
@@ -194,15 +194,15 @@ impl Bench for Unit {
         ports.input("report_valid", self.cores, bits(|_| true));
         ports.input("report_sample", self.cores, bits(|report| report.sampled));
         let all = || coming.iter().map(|report| report.unwrap_or_default());
-        ports.wide_input("report_misses", self.cores * 20, &packed(all().map(|report| report.misses.into()), 20));
-        let instructions = packed(all().map(|report| report.instructions.into()), 24);
+        ports.wide_input("report_misses", self.cores * 20, &pack(all().map(|report| report.misses.into()), 20));
+        let instructions = pack(all().map(|report| report.instructions.into()), 24);
         ports.wide_input("report_instructions", self.cores * 24, &instructions);
         for (core, report) in coming.iter().enumerate() {
             if let Some(report) = report.filter(|report| report.sampled == self.sampling) {
                 self.round[core] = Some(report);
             }
         }
-        let expected = self.expected();
+        let expected = self.compute_expected();
         let io = HubIo { reports: RxBank::of(&mut self.reports), orders: TxBank::of(&mut self.orders) };
         Hub::eval(&mut self.dut, io, &mut Edge::new(at.tick, at.cycle, &mut self.wake));
         if let Some((fixed, _)) = &expected {
@@ -253,7 +253,7 @@ impl Bench for Unit {
         assert_eq!(given, expected);
         ports.output("order_valid", 1, given.is_some());
         ports.output_if("order_fixed", 1, given.as_ref().map(|(fixed, _)| *fixed));
-        let limits = given.map(|(_, limits)| packed(limits.into_iter().map(|limit| limit as u32), 7));
+        let limits = given.map(|(_, limits)| pack(limits.into_iter().map(|limit| limit as u32), 7));
         ports.wide_output("order_limits", self.cores * 7, limits.as_deref());
     }
 

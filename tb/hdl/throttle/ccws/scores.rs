@@ -92,7 +92,7 @@ impl Unit {
 }
 
 /// Packs scores of 18 bits, the first in the lowest bits.
-fn packed(scores: impl Iterator<Item = u64>) -> Vec<u8> {
+fn pack(scores: impl Iterator<Item = u64>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (place, score) in scores.enumerate() {
         for bit in 0..18 {
@@ -114,7 +114,7 @@ impl Bench for Unit {
         let [loses, issues, begins] = self.moods.next(&mut self.random);
         let (warps, cycle) = (self.warps, at.cycle);
         let scores: Vec<_> = (0..warps as u8).map(|warp| self.dut.score(warp, cycle)).collect();
-        ports.wide_output("now_scores", warps * 18, Some(&packed(scores.iter().copied())));
+        ports.wide_output("now_scores", warps * 18, Some(&pack(scores.iter().copied())));
         for warp in each(self.live) {
             assert_eq!(self.golden.score(warp), Some(scores[usize::from(warp)]), "warp {warp}");
         }
