@@ -641,10 +641,10 @@ fn csv(path: PathBuf) -> Result<PathBuf, &'static str> {
     if is_of_another_format(&path, "csv") { Err("expected a name that ends in .csv: CSV is written") } else { Ok(path) }
 }
 
-/// True if the name ends like a file of another format that this program writes or reads. Other endings, and
-/// none, are the user's choice.
+/// True if the name ends like a file of another format that this program writes. Other endings, and none, are
+/// the user's choice.
 fn is_of_another_format(path: &Path, own: &str) -> bool {
-    const ENDINGS: [&str; 10] = ["csv", "fst", "html", "json", "npy", "pdf", "ptx", "svg", "toml", "vcd"];
+    const ENDINGS: [&str; 7] = ["csv", "fst", "html", "json", "pdf", "svg", "vcd"];
     path.extension().is_some_and(|ending| ending != own && ENDINGS.iter().any(|known| ending == *known))
 }
 

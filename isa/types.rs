@@ -57,11 +57,13 @@ pub enum Type {
     E4m3x2,
     /// Two `.e5m2` values in 16 bits, the first in the lower byte.
     E5m2x2,
+    /// The upper 19 bits of an IEEE binary32, with the other bits zero. Only results of conversions have it.
+    Tf32,
 }
 
 impl Type {
     /// All types, for the lookup by name.
-    const ALL: [Type; 24] = [
+    const ALL: [Type; 25] = [
         Type::U8,
         Type::U16,
         Type::U32,
@@ -86,6 +88,7 @@ impl Type {
         Type::E5m2,
         Type::E4m3x2,
         Type::E5m2x2,
+        Type::Tf32,
     ];
 
     /// Width in bits: 1 for a predicate, otherwise 8, 16, 32 or 64.
@@ -93,7 +96,7 @@ impl Type {
         match self {
             Type::U8 | Type::S8 | Type::B8 | Type::E4m3 | Type::E5m2 => 8,
             Type::U16 | Type::S16 | Type::B16 | Type::F16 | Type::Bf16 | Type::E4m3x2 | Type::E5m2x2 => 16,
-            Type::U32 | Type::S32 | Type::B32 | Type::F32 | Type::F16x2 | Type::Bf16x2 => 32,
+            Type::U32 | Type::S32 | Type::B32 | Type::F32 | Type::Tf32 | Type::F16x2 | Type::Bf16x2 => 32,
             Type::U64 | Type::S64 | Type::B64 | Type::F64 | Type::F32x2 => 64,
             Type::Pred => 1,
         }
@@ -111,7 +114,7 @@ impl Type {
 
     /// True if arithmetic on this type is floating point.
     pub const fn is_float(self) -> bool {
-        matches!(self.element(), Type::F16 | Type::Bf16 | Type::F32 | Type::F64 | Type::E4m3 | Type::E5m2)
+        matches!(self.element(), Type::F16 | Type::Bf16 | Type::F32 | Type::F64 | Type::E4m3 | Type::E5m2 | Type::Tf32)
     }
 
     /// Returns the element type of a packed type, which holds two numbers; other types are returned
@@ -186,6 +189,7 @@ impl Type {
             Type::E5m2 => "e5m2",
             Type::E4m3x2 => "e4m3x2",
             Type::E5m2x2 => "e5m2x2",
+            Type::Tf32 => "tf32",
         }
     }
 
@@ -224,6 +228,8 @@ pub enum Rounding {
     Down,
     /// Toward plus infinity: `.rp`, `.rpi`.
     Up,
+    /// To nearest, ties away from zero: `.rna`.
+    Away,
 }
 
 /// Treatment of the operand signs in floating-point `min` and `max`.

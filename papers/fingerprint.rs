@@ -20,12 +20,11 @@ pub fn places(root: &Path) -> io::Result<Vec<PathBuf>> {
     let mut places: Vec<_> = OF_WORKSPACE.iter().map(|name| root.join(name)).collect();
     let folders = fs::read_dir(root)?.collect::<io::Result<Vec<_>>>()?;
     for folder in folders.iter().map(fs::DirEntry::path) {
-        // Crates that depend on this one cannot affect its results, and neither can separate workspaces.
+        // Crates that depend on this one cannot affect its results.
         let manifest = fs::read_to_string(folder.join("Cargo.toml"));
         let depends =
             |text: &str| ["papers.workspace", "warpsieve-cli.workspace"].iter().any(|name| text.contains(name));
-        let is_other = |text: &str| depends(text) || text.lines().any(|line| line == "[workspace]");
-        if manifest.is_ok_and(|text| !is_other(&text)) {
+        if manifest.is_ok_and(|text| !depends(&text)) {
             places.push(folder);
         }
     }
@@ -57,7 +56,7 @@ pub fn fingerprint(root: &Path) -> io::Result<String> {
 }
 
 fn collect(place: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
-    if is_left_out(place) {
+    if is_left_out(place) || is_workspace(place) {
         return Ok(());
     }
     if place.is_file() {
@@ -68,6 +67,12 @@ fn collect(place: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
         collect(&entry?.path(), files)?;
     }
     Ok(())
+}
+
+/// True if a folder is a workspace of its own, which no crate of this one uses.
+fn is_workspace(place: &Path) -> bool {
+    let manifest = fs::read_to_string(place.join("Cargo.toml"));
+    manifest.is_ok_and(|text| text.lines().any(|line| line == "[workspace]"))
 }
 
 /// True if the name marks a file or folder as hidden, or as part of tests or benchmarks.
@@ -84,9 +89,9 @@ mod tests {
     fn workspace(files: &[&str]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir(root.path().join("cli")).unwrap();
-        fs::create_dir(root.path().join("fuzz")).unwrap();
+        fs::create_dir_all(root.path().join("area/fuzz")).unwrap();
         fs::write(root.path().join("cli/Cargo.toml"), "papers.workspace = true").unwrap();
-        fs::write(root.path().join("fuzz/Cargo.toml"), "[package]\n[workspace]\n").unwrap();
+        fs::write(root.path().join("area/fuzz/Cargo.toml"), "[package]\n[workspace]\n").unwrap();
         for file in files {
             let path = root.path().join(file);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -107,7 +112,7 @@ mod tests {
     ];
     const OTHERS: [&str; 10] = [
         "cli/args.rs",
-        "fuzz/src/main.rs",
+        "area/fuzz/src/main.rs",
         "README.md",
         "machines/fermi.toml",
         "tests/cli/main.rs",
@@ -167,8 +172,8 @@ mod tests {
         let mut files = Vec::new();
         places(&root).unwrap().iter().for_each(|place| collect(place, &mut files).unwrap());
         for name in [
-            "area/technology.toml",
-            "area/sram.rs",
+            "sim/area/technology.toml",
+            "sim/area/sram.rs",
             "papers/xie2013/fig2.rs",
             "sim/config/typed.rs",
             "sim/dram/judge.rs",
@@ -181,7 +186,7 @@ mod tests {
             "rtl/l1/tags.rs",
             "isa/lanes/alu.rs",
             "golden/interp.rs",
-            "compiler/rewrite.rs",
+            "sim/compiler/rewrite.rs",
             "waves/atomic_file.rs",
         ] {
             let path = root.join(name);

@@ -53,7 +53,7 @@ impl Summary<'_> {
 
     /// Returns the rows of the counts.
     #[must_use]
-    pub fn count_rows(&self) -> Vec<Row> {
+    pub fn list_counts(&self) -> Vec<Row> {
         let RunReport { kernels, warp_limits, counters, .. } = self.report;
         let launched = kernels.iter().map(|(name, launches)| match launches {
             1 => name.clone(),
@@ -107,7 +107,7 @@ impl Summary<'_> {
 
     /// Returns the rows of the checks and of an early end.
     #[must_use]
-    pub fn check_rows(&self) -> Vec<Row> {
+    pub fn list_checks(&self) -> Vec<Row> {
         let check = match self.report.verdict {
             Verdict::Off => "off: nothing to compare with",
             Verdict::Passed => "passed",
@@ -128,12 +128,12 @@ impl fmt::Display for Summary<'_> {
         let (RunReport { counters, simulating, written, .. }, width) = (self.report, self.width);
         let name = format!("{} on {}", self.launch.display(), self.machine());
         writeln!(f, "{}", visible_line(&name))?;
-        self.count_rows().iter().try_for_each(|(label, cells)| row(f, width, label, cells))?;
+        self.list_counts().iter().try_for_each(|(label, cells)| row(f, width, label, cells))?;
         if let Some(energy) = self.energy {
             row(f, width, "energy", &joules(energy.dynamic_pj, energy.leakage_pj))?;
             energy.blocks.iter().try_for_each(|unit| units(f, (unit, 1), energy.pj(), width))?;
         }
-        self.check_rows().iter().try_for_each(|(label, cells)| row(f, width, label, cells))?;
+        self.list_checks().iter().try_for_each(|(label, cells)| row(f, width, label, cells))?;
         row(f, width, "host", &host(*simulating, counters.cycles, "cycles"))?;
         written.iter().try_for_each(|path| row(f, width, "wrote", &[path.display().to_string()]))
     }

@@ -82,7 +82,7 @@ pub fn verdict(report: &RunReport) -> Markup {
 /// Returns the summary that `run` prints, with the warnings and notes.
 fn summary(ran: &ReportedRun<'_>, at: &str) -> Markup {
     let summary = summary_of(ran);
-    let rows = [summary.count_rows(), summary.check_rows()].concat();
+    let rows = [summary.list_counts(), summary.list_checks()].concat();
     html! {
         div.wide {
             table id={ (at) "figures" } {

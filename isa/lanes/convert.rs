@@ -23,10 +23,10 @@ pub struct ConvertOp {
     /// True if the result saturates: to the range of an integer type, or to `[0, 1]` for a float. Float to
     /// integer conversions always saturate.
     pub sat: bool,
-    /// True if a negative result becomes +0 (floats of at most 16 bits).
+    /// True if a negative result becomes +0 (`.tf32` and floats of at most 16 bits).
     pub relu: bool,
-    /// True if a number beyond the range of the result becomes the largest finite one (floats of at most 16
-    /// bits).
+    /// True if a number beyond the range of the result becomes the largest finite one (`.tf32` and floats of
+    /// at most 16 bits).
     pub finite: bool,
 }
 
@@ -115,6 +115,7 @@ fn round_integral(x: f64, rounding: Rounding) -> f64 {
         Rounding::Zero => x.trunc(),
         Rounding::Down => x.floor(),
         Rounding::Up => x.ceil(),
+        Rounding::Away => x.round(),
     }
 }
 
@@ -144,6 +145,9 @@ fn float_to_float(op: &ConvertOp, x: f64) -> u64 {
     if op.to == Type::F64 {
         return double_bits(x);
     }
+    if op.to == Type::Tf32 {
+        return u64::from(round_tf32(op, x as f32));
+    }
     if op.to != Type::F32 {
         let result = half::round(op.to, x, op.rounding, op.finite);
         return u64::from(if op.relu { half::rectify(op.to, result) } else { result });
@@ -152,11 +156,30 @@ fn float_to_float(op: &ConvertOp, x: f64) -> u64 {
     u64::from(single_bits(if op.ftz { flush(single) } else { single }))
 }
 
+/// Rounds a single to the 10 bits of fraction of `.tf32`: to nearest or toward zero.
+fn round_tf32(op: &ConvertOp, x: f32) -> u32 {
+    /// Bits of the fraction that a result lacks.
+    const CUT: u32 = 0x1fff;
+    if x.is_nan() {
+        return 0x7fff_ffff & !CUT;
+    }
+    let (sign, magnitude) = (x.to_bits() & 1 << 31, x.abs().to_bits());
+    let rounded = match op.rounding {
+        Rounding::Nearest => magnitude + CUT / 2 + (magnitude >> CUT.count_ones() & 1),
+        Rounding::Away => magnitude + CUT.div_ceil(2),
+        _ => magnitude,
+    };
+    let largest = f32::MAX.to_bits() & !CUT;
+    let rounded = rounded & !CUT;
+    let result = if op.finite { rounded.min(largest) } else { rounded };
+    if op.relu && sign != 0 { 0 } else { sign | result }
+}
+
 /// Converts an integer to a float. The host rounds to nearest. For other modes the exact difference shows
 /// whether that rounded in the wrong direction, and then the result steps to the neighboring float.
 fn from_integer(op: &ConvertOp, x: i128) -> u64 {
     let step = |nearest: i128| match op.rounding {
-        Rounding::Nearest => 0,
+        Rounding::Nearest | Rounding::Away => 0,
         Rounding::Down => -i32::from(nearest > x),
         Rounding::Up => i32::from(nearest < x),
         Rounding::Zero if x >= 0 => -i32::from(nearest > x),

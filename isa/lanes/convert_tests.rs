@@ -160,3 +160,32 @@ fn pairs_of_bytes_and_of_halves_convert_element_by_element() {
     assert_eq!(bytes(Type::E4m3x2, 0x3c00_b800), 0x38b0);
     assert_eq!(bytes(Type::E5m2x2, 0x7c00_0100), 0x7b01);
 }
+
+#[test]
+fn a_single_is_rounded_to_the_digits_of_a_half_within_its_own_range() {
+    use rustc_apfloat::ieee::{Half, Single};
+    use rustc_apfloat::{Float, FloatConvert};
+
+    let tf32 = |rounding, relu, finite, x: u32| {
+        convert(&ConvertOp { rounding, relu, finite, ..ConvertOp::new(Type::Tf32, Type::F32) }, &[x.into()])[0] as u32
+    };
+    let of = |rounding, x| tf32(rounding, false, false, x);
+    let modes = [Rounding::Nearest, Rounding::Zero, Rounding::Away];
+    // A `.tf32` has the fraction of a half, so the results agree where a half is normal.
+    for number in (0..4096u32).map(|at| 0x3880_0000 + at * 0x6_f7f1 % 0x0e00_0000) {
+        for (mode, x) in modes.into_iter().flat_map(|mode| [(mode, number), (mode, number | 1 << 31)]) {
+            let half: Half = Single::from_bits(x.into()).convert_r(directed::mode(mode), &mut false).value;
+            let back: Single = half.convert(&mut false).value;
+            assert_eq!(of(mode, x), back.to_bits() as u32, "{x:#x} {mode:?}");
+        }
+    }
+    // A tie goes to the even neighbor, away from zero, or toward zero.
+    assert_eq!(modes.map(|mode| of(mode, 0x3f80_1000)), [0x3f80_0000, 0x3f80_0000, 0x3f80_2000]);
+    assert_eq!(modes.map(|mode| of(mode, 0xbf80_3000)), [0xbf80_4000, 0xbf80_2000, 0xbf80_4000]);
+    assert_eq!(modes.map(|mode| of(mode, 0x7f7f_ffff)), [0x7f80_0000, 0x7f7f_e000, 0x7f80_0000]);
+    assert_eq!(modes.map(|mode| tf32(mode, false, true, 0xff80_0000)), [0xff7f_e000; 3]);
+    assert_eq!(modes.map(|mode| of(mode, 0xff80_0000)), [0xff80_0000; 3]);
+    assert_eq!(modes.map(|mode| of(mode, 0xffc0_0001)), [0x7fff_e000; 3]);
+    assert_eq!(modes.map(|mode| tf32(mode, true, false, 0x8000_0000)), [0; 3]);
+    assert_eq!(modes.map(|mode| of(mode, 0x8000_0001)), [0x8000_0000; 3]);
+}

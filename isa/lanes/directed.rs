@@ -16,6 +16,7 @@ pub(super) fn mode(rounding: Rounding) -> Round {
         Rounding::Zero => Round::TowardZero,
         Rounding::Down => Round::TowardNegative,
         Rounding::Up => Round::TowardPositive,
+        Rounding::Away => Round::NearestTiesToAway,
     }
 }
 

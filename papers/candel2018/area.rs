@@ -72,7 +72,7 @@ impl FrcCost {
     }
 }
 
-fn find_added(technology: &Technology) -> Result<Vec<FrcCost>, Report> {
+fn estimate_frcs(technology: &Technology) -> Result<Vec<FrcCost>, Report> {
     let l2 = resolve_config(MACHINE, &["transient"], &[])?.config.l2;
     let single = bank(technology, "transient", &[])?;
     let twice = bank(technology, "transient", &[&format!("l2.sets={}", 2 * l2.sets)])?;
@@ -86,7 +86,7 @@ fn find_added(technology: &Technology) -> Result<Vec<FrcCost>, Report> {
 }
 
 pub(super) fn area() -> Result<Page, FigureError> {
-    let added = find_added(Technology::built_in().into_diagnostic()?)?;
+    let added = estimate_frcs(Technology::built_in().into_diagnostic()?)?;
     let lines = added.first().map_or(0, |added| added.lines);
     let mut page = Page::new("candel2018/area", false, "candel2018 section 5.1: the area of an FRC");
     page.text(&format!(

@@ -173,7 +173,7 @@ fn a_file_of_another_kind_is_named_as_what_it_is_in_one_message() {
 }
 
 #[test]
-fn an_output_that_is_a_folder_or_a_picture_of_another_form_is_refused_by_name() {
+fn an_output_that_is_a_folder_or_of_another_form_is_refused_by_name() {
     warpsieve(&["run", SMALL, "--stats", "."])
         .assert_refused(&["`--stats` is ., which is a folder, expected a file name"]);
     for (arguments, option) in [
@@ -183,6 +183,10 @@ fn an_output_that_is_a_folder_or_a_picture_of_another_form_is_refused_by_name() 
     ] {
         warpsieve(arguments).assert_refused(&[option, "expected a name that ends in .svg"]);
     }
+    warpsieve(&["run", SMALL, "--stats", "x.csv"])
+        .assert_refused(&["--stats <FILE.json>", "expected a name that ends in .json: JSON is written"]);
+    warpsieve(&["run", SMALL, "--series", "x.json"])
+        .assert_refused(&["--series <FILE.csv>", "expected a name that ends in .csv: CSV is written"]);
 }
 
 #[test]

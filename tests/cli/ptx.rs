@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::warpsieve;
+use super::{root, warpsieve};
 
 const HEAD: &str = ".version 7.0\n.target sm_52\n.address_size 64\n";
 
@@ -20,7 +20,7 @@ fn file(text: &str) -> (tempfile::TempDir, String) {
 #[test]
 fn every_kernel_of_the_suite_can_be_run() {
     let mut files = 0;
-    for kernel in fs::read_dir("../kernels").unwrap() {
+    for kernel in fs::read_dir(root().join("kernels")).unwrap() {
         let folder = kernel.unwrap().path();
         for entry in fs::read_dir(&folder).into_iter().flatten() {
             let path = entry.unwrap().path();
@@ -42,7 +42,7 @@ fn a_listing_tells_accesses_by_line_and_space() {
     let kernel = &found["kernels"][0];
     assert_eq!((&kernel["name"], &kernel["refused"]), (&"syrk".into(), &Value::Array(Vec::new())));
     let accesses = kernel["program"]["accesses"].as_array().unwrap();
-    let text = fs::read_to_string("../kernels/syrk/syrk.ptx").unwrap();
+    let text = fs::read_to_string(root().join("kernels/syrk/syrk.ptx")).unwrap();
     let expected: Vec<(u64, &str)> = (1..)
         .zip(text.lines())
         .filter(|(_, line)| line.contains("ld.global") || line.contains("st.global"))

@@ -7,7 +7,7 @@ use serde_json::Value;
 use trace::{Packer, Packing};
 use warpsieve::trace::synthetic::{Kind, Size, Synthetic};
 
-use super::warpsieve;
+use super::{root, warpsieve};
 
 /// Writes a trace to a folder and returns the path of its list.
 fn write_trace(folder: &Path) -> String {
@@ -53,7 +53,7 @@ fn a_folder_stands_for_its_list_and_a_kernel_for_itself() {
 #[test]
 fn addresses_that_need_more_bits_get_them_and_it_is_said() {
     let folder = tempfile::tempdir().unwrap();
-    fs::copy("../tests/corpus/traces/volta.traceg", folder.path().join("kernel-1.traceg")).unwrap();
+    fs::copy(root().join("tests/corpus/traces/volta.traceg"), folder.path().join("kernel-1.traceg")).unwrap();
     let list = folder.path().join("kernelslist.g");
     fs::write(&list, "kernel-1.traceg\n").unwrap();
     let ended = warpsieve(&["replay", &list.display().to_string(), "--check"]);
@@ -107,7 +107,7 @@ fn a_trace_whose_checksum_is_wrong_ends_the_run_and_leaves_nothing() {
 fn an_address_that_no_machine_has_is_refused_at_its_line() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("kernel-1.traceg");
-    let text = fs::read_to_string("../tests/corpus/traces/volta.traceg").unwrap();
+    let text = fs::read_to_string(root().join("tests/corpus/traces/volta.traceg")).unwrap();
     let wide = text.replacen("LDG.E.64.SYS 1 R4 8 1 0x00007f", "LDG.E.64.SYS 1 R4 8 1 0x00ff7f", 1);
     fs::write(&file, &wide).unwrap();
     let line = 1 + wide.lines().position(|line| line.contains("0x00ff7f")).unwrap();

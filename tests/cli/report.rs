@@ -280,8 +280,8 @@ fn a_report_takes_the_place_of_no_other_file_of_the_command() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("r.html");
     let path = path.to_str().unwrap();
-    warpsieve(&["run", SYRK, "--report", path, "--stats", path])
-        .assert_refused(&["`--report` is", "expected a file other than `--stats`"]);
+    warpsieve(&["run", SYRK, "--report", path, "--timeline", path])
+        .assert_refused(&["`--report` is", "expected a file other than `--timeline`"]);
     warpsieve(&["compare", SYRK, "--report", path, "--output", path])
         .assert_refused(&["`--report` is", "expected a file other than `--output`"]);
     warpsieve(&["reproduce", "suite", "--report", "kernels/vadd/small.toml"]).assert_refused(&[

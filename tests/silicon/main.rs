@@ -54,7 +54,7 @@ const APPROXIMATE: [(&str, &str, Bound); 17] = [
 
 /// Forms for which the GPU does what the PTX ISA does not state: the form, the number of such operands, and
 /// the difference.
-const OTHERWISE: [(&str, usize, &str); 13] = [
+const OTHERWISE: &[(&str, usize, &str)] = &[
     ("vadd.u32.u32.u32.sat.add", 29, SECOND),
     ("vadd.u32.u32.s32.sat.add", 2, SECOND),
     ("vsub.u32.u32.s32.sat.add", 6, SECOND),
@@ -68,9 +68,23 @@ const OTHERWISE: [(&str, usize, &str); 13] = [
     ("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32", 455, CUT),
     ("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 488, CUT),
     ("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 484, CUT),
+    ("mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32", 451, CUT),
+    ("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 467, CUT),
+    ("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", 271, CUT),
+    ("mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e5m2.f32", 333, CUT),
+    ("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32", 225, CUT),
+    ("mma.sync.aligned.m16n8k32.row.col.f16.e4m3.e4m3.f16", 349, CUT),
+    ("mma.sync.aligned.m16n8k32.row.col.f16.e5m2.e5m2.f16", 340, CUT),
+    ("mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e4m3.f32", 243, CUT),
+    ("mma.sync.aligned.m16n8k16.row.col.f32.e5m2.e5m2.f32", 222, CUT),
+    ("cvt.rna.tf32.f32", 16, PAYLOAD),
+    ("cvt.rna.satfinite.tf32.f32", 16, PAYLOAD),
 ];
+/// Forms that the interpreter refuses as not modeled.
+const NOT_MODELED: usize = 31;
 const SECOND: &str = "the second operation takes what the first left before it was saturated";
 const CUT: &str = "PTX leaves open how a row and a column are summed: the GPU aligns the products and cuts them off";
+const PAYLOAD: &str = "a NaN keeps its upper digits";
 const KEPT: &str = "subnormal operands are rounded up or down, not flushed first";
 
 /// Returns the width of a floating-point type and of its fraction, in bits.
@@ -175,6 +189,7 @@ fn single_instructions_give_what_an_h200_gives() {
         .filter_map(|line| Some((line["operands"].as_str()?, line["values"].as_array()?.iter().map(numbers).collect())))
         .collect();
     let forms: Vec<&Value> = lines.iter().filter(|line| line["results"].is_array()).collect();
+    let not_modeled = std::sync::atomic::AtomicUsize::new(0);
     let compare = |line: &Value| -> Option<String> {
         let name = line["form"].as_str().unwrap();
         let widen = &around["widen"][line["bits"].to_string()];
@@ -189,6 +204,10 @@ fn single_instructions_give_what_an_h200_gives() {
         let columns = [of(0), of(1), of(2)];
         let ours = match results(&text, columns) {
             Ok(ours) => ours,
+            Err(error) if error.contains("is not modeled") => {
+                not_modeled.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                return None;
+            }
             Err(error) => return Some(format!("{name}: {error}")),
         };
         let theirs = numbers(&line["results"]);
@@ -215,5 +234,5 @@ fn single_instructions_give_what_an_h200_gives() {
         parts.into_iter().flat_map(|part| part.join().unwrap()).collect()
     });
     assert!(wrong.is_empty(), "{} of {} forms:\n{}", wrong.len(), forms.len(), wrong.join("\n"));
-    assert_eq!(forms.len(), 2174);
+    assert_eq!((forms.len(), not_modeled.into_inner()), (2248, NOT_MODELED));
 }

@@ -237,6 +237,9 @@ impl<'a> Lowering<'_, 'a> {
         if is_packed(inst) {
             return self.cvt_packed(inst, mods);
         }
+        if mods.has("tf32") {
+            return self.cvt_to_tf32(inst, mods);
+        }
         let from = mods.ty(self, CONVERTED)?;
         let to = mods.ty(self, CONVERTED)?;
         let integral = mods.take_one(&[

@@ -10,7 +10,7 @@ use isa::lanes::{AluFn, AluOp, ConvertOp};
 use isa::program::{Dst, Guard, Inst, Op, Src};
 use isa::types::{Rounding, Type};
 
-use Type::{B16, B32, Bf16, Bf16x2, E4m3x2, E5m2x2, F16, F16x2, F32, S32, U32};
+use Type::{B16, B32, Bf16, Bf16x2, E4m3x2, E5m2x2, F16, F16x2, F32, S32, Tf32, U32};
 
 /// Values of the low and of the high half of a word.
 type Halves = [Src; 2];
@@ -55,6 +55,24 @@ impl<'a> Lowering<'_, 'a> {
         for (src, operand) in lowered.srcs.iter_mut().zip(&inst.operands[1..]) {
             *src = self.src(operand, from, Width::Exact)?;
         }
+        Ok(lowered)
+    }
+
+    /// Lowers `cvt.rna.tf32.f32 %r1, %f1;`.
+    pub(super) fn cvt_to_tf32(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
+        let from = mods.ty(self, &[F32])?;
+        let to = mods.ty(self, &[Tf32])?;
+        let roundings = [("rn", Rounding::Nearest), ("rz", Rounding::Zero), ("rna", Rounding::Away)];
+        let Some(rounding) = mods.take_one(&roundings) else {
+            let text = format!("`cvt` from `{from}` to `{to}` needs one of `.rn .rz .rna`");
+            return Err(self.error(inst.span, "this instruction", text));
+        };
+        let relu = rounding != Rounding::Away && mods.take("relu");
+        let finite = mods.take("satfinite");
+        self.operand_count(inst, 2..=2)?;
+        let mut lowered = Inst::new(Op::Convert(ConvertOp { rounding, relu, finite, ..ConvertOp::new(to, from) }));
+        lowered.dsts[0] = self.dst(&inst.operands[0], B32, Width::Exact)?;
+        lowered.srcs[0] = self.src(&inst.operands[1], from, Width::Exact)?;
         Ok(lowered)
     }
 
