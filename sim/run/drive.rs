@@ -433,7 +433,8 @@ impl<'o> Drive<'o> {
         is_broken: &dyn Fn() -> bool,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), StopReason> {
-        let is_looked_at = self.observers.look_at_edges();
+        // Most runs have no observers, and a call for each edge would cost them a hundredth of their time.
+        let (is_looked_at, is_recorded) = (self.observers.look_at_edges(), self.observers.look_before_edges());
         let end = self.options.max_cycles.map_or(u64::MAX, |cycles| cycles.saturating_mul(self.core_period()));
         let mut looks = self.every(Some(CYCLES_BETWEEN_LOOKS));
         let mut polls = self.every(Some(CYCLES_BETWEEN_POLLS));
@@ -443,7 +444,9 @@ impl<'o> Drive<'o> {
             && !self.observers.need_all_together()
             && self.machine.has_islands();
         loop {
-            self.observers.look_before(&self.sim, &self.machine, end)?;
+            if is_recorded {
+                self.observers.look_before(&self.sim, &self.machine, end)?;
+            }
             if may_part && !self.watches.circles.is_watching() && self.machine.outstanding_ctas() > 0 {
                 self.run_in_islands(end.min(looks.next).min(saves.next));
                 // The core at fault has missed its edges since.

@@ -68,7 +68,12 @@ impl Observers {
 
     /// True if any observer needs all blocks at the same tick, so that no island may run ahead.
     pub(super) fn need_all_together(&self) -> bool {
-        self.look_at_edges() || self.series.is_some() || self.history.is_some()
+        self.look_at_edges() || self.look_before_edges()
+    }
+
+    /// True if any observer records counts before an edge.
+    pub(super) fn look_before_edges(&self) -> bool {
+        self.series.is_some() || self.history.is_some()
     }
 
     /// Prepares the observers for the start of a kernel.
@@ -81,7 +86,7 @@ impl Observers {
 
     /// Called before an edge. Time series and history record all cycles before it, if it precedes tick `end`.
     pub(super) fn look_before(&mut self, sim: &Simulator, machine: &Machine, end: u64) -> Result<(), RunError> {
-        if self.series.is_none() && self.history.is_none() {
+        if !self.look_before_edges() {
             return Ok(());
         }
         let Some(tick) = sim.next_tick().filter(|tick| *tick < end) else { return Ok(()) };
