@@ -99,7 +99,7 @@ fn cacti_inputs(tree: &Block, node: Node, folder: &Path) -> Vec<(PathBuf, String
 }
 
 fn cacti_inputs_of(block: &FoldedScopes<'_>, above: &str, node: Node, inputs: &mut Vec<(String, String)>) {
-    let path = if above.is_empty() { block.one.block.clone() } else { format!("{above}.{}", block.one.block) };
+    let path = if above.is_empty() { block.one.block.to_string() } else { format!("{above}.{}", block.one.block) };
     for array in block.one.arrays.iter().filter(|array| array.memory.kind != Kind::Flops) {
         let name = format!("{path}.{}", array.name);
         inputs.push((name.clone(), cacti_input(&name, node, &array.memory)));

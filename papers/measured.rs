@@ -93,8 +93,9 @@ impl RunMeasurement {
         let technology = Technology::built_in().into_diagnostic()?;
         let mut measured = Self { report, mm2: 0.0, energy: Vec::new() };
         if let Some(activity) = Activity::of(&measured.report) {
-            measured.mm2 = Block::of(activity.structures, technology, NODE).um2 / 1e6;
-            let energy = Energy::of(&activity, technology, NODE, technology.hop_mm());
+            let costs = Block::of(activity.structures, technology, NODE);
+            measured.mm2 = costs.um2 / 1e6;
+            let energy = Energy::at_costs(&activity, &costs, technology, NODE, technology.hop_mm());
             measured.energy = BlockEnergy::all(&energy);
         }
         Ok(measured)
@@ -109,7 +110,7 @@ impl BlockEnergy {
         let &Energy { dynamic_pj, leakage_pj, .. } = energy;
         let mut parts = vec![Self { block: String::new(), dynamic_pj, leakage_pj }];
         for unit in &energy.blocks {
-            parts.push(Self::of(unit, unit.block.clone()));
+            parts.push(Self::of(unit, unit.block.to_string()));
             // Only kinds with several blocks are split, because they contain the caches.
             let inside = unit.children.iter().filter(|_| unit.units > 1);
             parts.extend(inside.map(|child| Self::of(child, format!("{}.{}", unit.block, child.block))));

@@ -187,7 +187,7 @@ fn units(f: &mut fmt::Formatter<'_>, (unit, depth): (&Unit, usize), whole_pj: f6
         return Ok(());
     }
     let name = match unit.units {
-        1 => unit.block.clone(),
+        1 => unit.block.to_string(),
         units => format!("{} x {units}", unit.block),
     };
     let label = format!("{:indent$}{name}", "", indent = 2 * depth);

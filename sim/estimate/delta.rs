@@ -28,7 +28,7 @@ impl Block {
 
     fn empty(name: &str) -> Self {
         Self {
-            block: name.to_owned(),
+            block: name.to_owned().into(),
             bits: 0,
             flops: 0,
             arrays: Vec::new(),

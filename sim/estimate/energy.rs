@@ -4,6 +4,8 @@
 //! Memories count the accesses at their ports. Channels, logic and flip-flops outside memories have only
 //! leakage, because their switching is not counted.
 
+use std::borrow::Cow;
+
 use area::{Kind, Node, Technology};
 use serde::{Deserialize, Serialize};
 
@@ -64,7 +66,7 @@ pub struct Energy {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Unit {
     /// Name of the blocks, without a number if a scope has several.
-    pub block: String,
+    pub block: Cow<'static, str>,
     /// Number of blocks.
     pub units: u64,
     /// Dynamic energy of all events, in pJ.
@@ -81,9 +83,9 @@ pub struct Unit {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Events {
     /// Name of the memory or other resource on which the events occur.
-    pub name: String,
+    pub name: Cow<'static, str>,
     /// Event type: `read`, `write`, `search` or `byte`.
-    pub event: String,
+    pub event: Cow<'static, str>,
     /// Number of events.
     pub count: u64,
     /// Energy of one event, in pJ; `None` if unknown.
@@ -102,12 +104,18 @@ impl Energy {
     /// Computes the energy of `activity`, with `hop_mm` as the length of a hop.
     #[must_use]
     pub fn of(activity: &Activity<'_>, technology: &Technology, node: Node, hop_mm: f64) -> Self {
+        Self::at_costs(activity, &Block::of(activity.structures, technology, node), technology, node, hop_mm)
+    }
+
+    /// Computes the energy of `activity` like [`Energy::of`], with the costs of its structures.
+    #[must_use]
+    pub fn at_costs(activity: &Activity<'_>, costs: &Block, technology: &Technology, node: Node, hop_mm: f64) -> Self {
         let &Activity { structures, seconds, crossed: [requests, replies], dram_bytes } = activity;
-        let whole = Unit::of(structures, &Block::of(structures, technology, node), seconds);
+        let whole = Unit::of(structures, costs, seconds);
         let published = technology.table43();
-        let bytes = |name: &str, count: u64, each: f64| Events {
-            name: name.to_owned(),
-            event: "byte".to_owned(),
+        let bytes = |name: &'static str, count: u64, each: f64| Events {
+            name: name.into(),
+            event: "byte".into(),
             count,
             pj_each: Some(each),
         };
@@ -130,9 +138,9 @@ impl Energy {
 
 impl Unit {
     /// Creates a unit for energy consumed outside the structures.
-    fn leaf(name: &str, events: Vec<Events>) -> Self {
+    fn leaf(name: &'static str, events: Vec<Events>) -> Self {
         let dynamic_pj = sum(events.iter().map(Events::pj));
-        Self { block: name.to_owned(), units: 1, dynamic_pj, leakage_pj: 0.0, events, children: Vec::new() }
+        Self { block: name.into(), units: 1, dynamic_pj, leakage_pj: 0.0, events, children: Vec::new() }
     }
 
     /// Computes the energy of a scope, with costs from `block`.
@@ -144,7 +152,7 @@ impl Unit {
             let mut unit = Self::of(inner, priced, seconds);
             let is_alike = |other: &&Counts| stem(&other.block) == stem(&inner.block);
             if counts.children.iter().filter(is_alike).nth(1).is_some() {
-                unit.block = stem(&inner.block).to_owned();
+                unit.block = stem(&inner.block).to_owned().into();
             }
             add_to(&mut children, unit);
         }
@@ -201,7 +209,7 @@ fn events(count: &ArrayCount, array: &Array) -> impl Iterator<Item = Events> {
     let both =
         [(reading, count.accesses.reads, array.cost.read_pj), ("write", count.accesses.writes, array.cost.write_pj)];
     let happened = both.into_iter().filter(|&(_, count, _)| count > 0);
-    happened.map(|(event, count, pj_each)| Events { name: array.name.clone(), event: event.to_owned(), count, pj_each })
+    happened.map(|(event, count, pj_each)| Events { name: array.name.into(), event: event.into(), count, pj_each })
 }
 
 #[cfg(test)]
@@ -276,8 +284,7 @@ mod tests {
         let sms = find_unit(&energy.blocks, "sm");
         let l1 = find_unit(&sms.children, "l1");
         assert_eq!((sms.units, l1.units), (15, 15));
-        let fills =
-            l1.events.iter().find(|events| (events.name.as_str(), events.event.as_str()) == ("data", "write")).unwrap();
+        let fills = l1.events.iter().find(|events| (&*events.name, &*events.event) == ("data", "write")).unwrap();
         let misses: u64 = report.counters.totals().l1.misses;
         assert_eq!(fills.count, misses, "a line that nobody stores to is written once, by its fill");
     }

@@ -29,7 +29,7 @@ impl<'a> FoldedScopes<'a> {
                 _ => children.push(Self::of(child)),
             }
         }
-        Self { name: block.block.clone(), count: 1, one: block, children }
+        Self { name: block.block.to_string(), count: 1, one: block, children }
     }
 }
 

@@ -17,6 +17,8 @@ mod price;
 pub use energy::{Activity, Energy, Events, Unit};
 pub use fold::FoldedScopes;
 
+use std::borrow::Cow;
+
 use area::{Memory, Node, Technology};
 use rtl::kernel::Logic;
 use serde::Serialize;
@@ -27,7 +29,7 @@ use crate::readers::Counts;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Block {
     /// Name inside the parent scope, such as `l1`.
-    pub block: String,
+    pub block: Cow<'static, str>,
     /// Storage of arrays, in bits.
     pub bits: u64,
     /// Number of flip-flops outside arrays.
@@ -51,7 +53,7 @@ pub struct Block {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Array {
     /// Name inside its scope; `beats` for a channel.
-    pub name: String,
+    pub name: &'static str,
     /// Type, dimensions and ports.
     #[serde(flatten)]
     pub memory: Memory,
@@ -66,7 +68,7 @@ pub struct Array {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Piece {
     /// Name inside its scope.
-    pub name: String,
+    pub name: &'static str,
     /// Type and size of the structure.
     #[serde(flatten)]
     pub logic: Logic,
@@ -134,7 +136,7 @@ impl Block {
     }
 
     fn walk_from<'a>(&'a self, above: &str, visit: &mut impl FnMut(&str, &'a Self)) {
-        let path = if above.is_empty() { self.block.clone() } else { format!("{above}.{}", self.block) };
+        let path = if above.is_empty() { self.block.to_string() } else { format!("{above}.{}", self.block) };
         visit(&path, self);
         self.children.iter().for_each(|child| child.walk_from(&path, visit));
     }

@@ -27,11 +27,11 @@ fn memory(array: &ArrayCount) -> Memory {
 
 /// Prices the memories of a scope, including its channels.
 pub(super) fn arrays(counts: &Counts, technology: &Technology, node: Node) -> Vec<Array> {
-    let memories = counts.arrays.iter().map(|array| (array.name.clone(), memory(array)));
+    let memories = counts.arrays.iter().map(|array| (array.name, memory(array)));
     let channels = counts.channels.iter().map(|channel| {
         let ports = Ports::READ_AND_WRITE;
         let (entries, width) = (channel.depth, channel.beat_bits);
-        (BEATS.to_owned(), Memory { kind: Kind::Sram, entries, width, ports, banks: 1 })
+        (BEATS, Memory { kind: Kind::Sram, entries, width, ports, banks: 1 })
     });
     let priced = memories.chain(channels).map(|(name, memory)| {
         let memory = Memory { kind: technology.implementation(&memory), ..memory };
@@ -44,7 +44,7 @@ pub(super) fn arrays(counts: &Counts, technology: &Technology, node: Node) -> Ve
 pub(super) fn logic(counts: &Counts, technology: &Technology, node: Node) -> Vec<Piece> {
     let priced = counts.logic.iter().map(|count| {
         let cost = technology.logic(node, count.logic);
-        Piece { name: count.name.clone(), logic: count.logic, um2: cost.um2, leakage_mw: cost.leakage_mw }
+        Piece { name: count.name, logic: count.logic, um2: cost.um2, leakage_mw: cost.leakage_mw }
     });
     priced.collect()
 }

@@ -162,7 +162,7 @@ fn an_frc_adds_the_bits_of_its_lines_and_keeps_the_rest_in_flip_flops() {
     let frc = fermi(&["frc"], &[&set]).against(&fermi(&["transient"], &[]));
     let bank = at(&frc, "partition3.l2");
     let data = &at(bank, "frc").arrays[0];
-    assert_eq!((data.name.as_str(), data.bits), ("data", lines * 128 * 8));
+    assert_eq!((data.name, data.bits), ("data", lines * 128 * 8));
     assert_eq!((bank.delta.unwrap().bits, frc.delta.unwrap().bits), (data.bits as i64, 6 * data.bits as i64));
     assert!(at(bank, "frc").flops > 0);
 }

@@ -2,6 +2,9 @@
 //! Counts flip-flops, memories, channels and logic of every scope. The widths are those that the simulation
 //! itself uses, so a wider field counts as wider without any other change.
 
+use std::borrow::Cow;
+use std::mem;
+
 use rtl::kernel::{Access, Accesses, ArrayView, Blocks, Describe, Field, Fields, Logic, Storage};
 use serde::Serialize;
 
@@ -11,7 +14,7 @@ use super::scopes::{Scopes, block_ids};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Name inside the parent scope, such as `l1`.
-    pub block: String,
+    pub block: Cow<'static, str>,
     /// Storage of this scope and all scopes inside: flip-flops, memories and channels, in bits.
     pub bits: u64,
     /// Number of flip-flops directly in this scope.
@@ -30,7 +33,7 @@ pub struct Counts {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ArrayCount {
     /// Name inside its scope.
-    pub name: String,
+    pub name: &'static str,
     /// Implementation: SRAM, register file, CAM or flip-flops.
     pub storage: Storage,
     /// Number of rows.
@@ -79,7 +82,7 @@ impl ChannelCount {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LogicCount {
     /// Name inside its scope.
-    pub name: String,
+    pub name: &'static str,
     /// Type and size of the structure.
     #[serde(flatten)]
     pub logic: Logic,
@@ -102,7 +105,7 @@ impl Counts {
             blocks.describe(block, &mut counter);
             counter.0.end_block();
         }
-        Self::of_scope(&counter.0, 0)
+        Self::of_scope(&mut counter.0, 0)
     }
 
     /// Storage of this scope without those inside, in bits.
@@ -113,11 +116,14 @@ impl Counts {
         self.flops + arrays + channels
     }
 
-    fn of_scope(scopes: &Scopes<ScopeCounts>, scope: usize) -> Self {
-        let node = &scopes.nodes[scope];
-        let ScopeCounts { flops, arrays, channels, logic } = node.own.clone();
-        let children: Vec<Self> = node.inside.iter().map(|&inner| Self::of_scope(scopes, inner)).collect();
-        let mut counts = Self { block: node.name().into_owned(), bits: 0, flops, arrays, channels, logic, children };
+    /// Takes the counts of a scope and of those inside it out of the tree.
+    fn of_scope(scopes: &mut Scopes<ScopeCounts>, scope: usize) -> Self {
+        let node = &mut scopes.nodes[scope];
+        let block = node.name();
+        let ScopeCounts { flops, arrays, channels, logic } = mem::take(&mut node.own);
+        let inside = mem::take(&mut node.inside);
+        let children = inside.into_iter().map(|inner| Self::of_scope(scopes, inner)).collect();
+        let mut counts = Self { block, bits: 0, flops, arrays, channels, logic, children };
         counts.bits = counts.own_bits() + counts.children.iter().map(|inner| inner.bits).sum::<u64>();
         counts
     }
@@ -156,7 +162,7 @@ impl Describe for Counter {
         let spec = array.spec();
         let (storage, rows, columns) = (spec.storage, spec.rows, spec.columns);
         let (reads, writes, cell_bits, access) = (spec.reads, spec.writes, array.cell_bits(), array.access());
-        let (name, accesses) = (name.to_owned(), array.accesses());
+        let accesses = array.accesses();
         let count = ArrayCount { name, storage, rows, columns, cell_bits, reads, writes, access, accesses };
         self.0.here().arrays.push(count);
     }
@@ -165,6 +171,6 @@ impl Describe for Counter {
         self.0.here().channels.push(ChannelCount { depth, beat_bits });
     }
     fn logic(&mut self, name: &'static str, logic: Logic) {
-        self.0.here().logic.push(LogicCount { name: name.to_owned(), logic });
+        self.0.here().logic.push(LogicCount { name, logic });
     }
 }

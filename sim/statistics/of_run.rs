@@ -34,9 +34,9 @@ pub fn of_run(resolved: &ResolvedMachine, report: &RunReport, energy: Option<&En
 /// Lists every key that the statistics of any machine may have.
 #[must_use]
 pub fn dictionary() -> Vec<Entry> {
-    let events = Events { name: String::new(), event: String::new(), count: 0, pj_each: None };
+    let events = Events { name: "".into(), event: "".into(), count: 0, pj_each: None };
     let mut unit = Unit {
-        block: String::new(),
+        block: "".into(),
         units: 1,
         dynamic_pj: 0.0,
         leakage_pj: 0.0,

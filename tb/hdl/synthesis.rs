@@ -219,7 +219,7 @@ pub(super) fn estimate(bench: &dyn Bench, technology: &Technology) -> (Gates, BT
             }
         }
         for piece in &block.logic {
-            let (number, um2) = pieces.entry(piece.name.clone()).or_insert((0, 0.0));
+            let (number, um2) = pieces.entry(piece.name.to_owned()).or_insert((0, 0.0));
             (*number, *um2) = (*number + 1, *um2 + piece.um2);
             estimated.logic_um2 += piece.um2;
         }
