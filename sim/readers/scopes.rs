@@ -64,7 +64,8 @@ impl<T: Default> Scopes<T> {
     /// Opens a scope inside the current one.
     pub(super) fn enter(&mut self, name: &'static str, index: Option<u32>) {
         let parent = self.current();
-        let same = |&&child: &&usize| self.nodes[child].name == name && self.nodes[child].index == index;
+        // Entries of a table have one name, so the numbers tell them apart sooner.
+        let same = |&&child: &&usize| self.nodes[child].index == index && self.nodes[child].name == name;
         let found = self.nodes[parent].inside.iter().find(same).copied();
         let child = found.unwrap_or_else(|| {
             let new = self.nodes.len();
