@@ -36,7 +36,7 @@ pub(super) fn errors() -> Result<Page, FigureError> {
     let holds = area.quantile(0.5) < MAX_ERRORS.0 && area.quantile(0.95) < MAX_ERRORS.1;
     let markdown = format!(
         "# Errors of the area model\n\n\
-         `cargo run --release -- reproduce area/errors` writes this page and the CSV file beside it.\n\n\
+         `cargo run --release -- reproduce area/errors` writes this page and its CSV file.\n\n\
          *Left out*: every point of CACTI's grid is taken out in turn and estimated from the points beside it, which are twice as\n\
          far from it as those of any estimate; corners of the grid have none and are not counted. *Between points*: memories that\n\
          are no powers of two, which CACTI computed for this and no estimate uses. *CAMs*: by the forms fitted to these very\n\

@@ -92,7 +92,7 @@ pub(super) fn markdown(rows: &[Row<'_>], quick: bool) -> String {
     let command = if quick { "reproduce suite --quick" } else { "reproduce suite" };
     let mut text = format!(
         "# The suite\n\n\
-         `cargo run --release -- {command}` writes this page and the CSV file beside it.\n\n\
+         `cargo run --release -- {command}` writes this page and its CSV file.\n\n\
          ## On the machine\n\
          Every kernel on `fermi`. L1 %: loads that found their line there or on its way. L2 %: loads and stores alike.\n\
          Of all scheduler cycles, how many issued an instruction, and the {REASONS} commonest reasons for the others.\n\n"

@@ -86,7 +86,7 @@ fn page(name: &str, text: &str, checks: &[Check], none: &str) -> Result<Page, Fi
 
 const FIG4: &str = "# xie2013, figure 4: the heuristic at work
 
-`cargo run --release -- reproduce xie2013/fig4` writes this page and the CSV file beside it.
+`cargo run --release -- reproduce xie2013/fig4` writes this page and its CSV file.
 
 Section 5.3 states the weight of V3 (1), its edges (-5, -5, -4), that V3 goes first and is bypassed, and that V4
 goes next and is cached. The other weights are in the picture only; those used here are our own and agree with all
@@ -120,7 +120,7 @@ pub(super) fn fig4() -> Result<Page, FigureError> {
 
 const LISTINGS: &str = "# xie2013, listings 1 and 2: operators put into a text
 
-`cargo run --release -- reproduce xie2013/listings` writes this page and the CSV file beside it.
+`cargo run --release -- reproduce xie2013/listings` writes this page and its CSV file.
 
 Two loads of global memory with a store and a source line mark between them, as in listing 1 with our own registers:
 the first is bypassed, the second cached. Every line of the text must come out as listing 2 has it, all others unchanged.

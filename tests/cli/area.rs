@@ -101,8 +101,11 @@ fn figures_about_area_pass_and_are_written() {
     let errors = read("area/errors.md");
     assert!(errors.contains("in the 95th percentile, which holds."), "{errors}");
     let schemes = read("area/schemes.md");
-    assert!(schemes.contains("0 of 0 rows hold. No evidence: 5.") && schemes.contains("| decoupled "), "{schemes}");
+    assert!(
+        schemes.contains("0 of 0 rows hold. Not counted as evidence: 5.") && schemes.contains("| decoupled "),
+        "{schemes}"
+    );
     let frc = read("candel2018/area.md");
-    assert!(frc.contains("0 of 2 rows hold. No evidence: 2."), "{frc}");
+    assert!(frc.contains("0 of 2 rows hold. Not counted as evidence: 2."), "{frc}");
     assert_eq!(read("candel2018/area.csv").lines().count(), 1 + 8);
 }
