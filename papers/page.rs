@@ -82,7 +82,7 @@ impl Page {
     pub fn new(figure: &str, is_quick: bool, title: &str) -> Self {
         let option = if is_quick { " --quick" } else { "" };
         let markdown = format!(
-            "# {title}\n\n`cargo run --release -- reproduce {figure}{option}` writes this page and the files beside it.\n"
+            "# {title}\n\n`cargo run --release -- reproduce {figure}{option}` writes this page and its data files.\n"
         );
         Self { name: Self::name(figure, is_quick), markdown, ..Self::default() }
     }
@@ -125,9 +125,9 @@ impl Page {
         let (all, passed) = (evidence().count(), evidence().filter(|row| row.passed).count());
         let others = match rows.len() - all {
             0 => String::new(),
-            others => format!(" No evidence: {others}."),
+            others => format!(" Not counted as evidence: {others}."),
         };
-        self.text(&format!("## Held to the paper\n{passed} of {all} rows hold.{others}"));
+        self.text(&format!("## Comparison with the paper\n{passed} of {all} rows hold.{others}"));
         let verdict = |row: &ComparisonRow| match (row.is_evidence, row.passed) {
             (false, _) => "no evidence",
             (true, true) => "holds",
@@ -273,7 +273,7 @@ mod tests {
         let row = |what, passed| ComparisonRow::claim(Class::Sign, what, "1", "3", passed);
         let mut page = Page::new("p/fig1", false, "Title");
         page.add_rows(vec![row("a", true), row("b", false), row("c", true).mark_no_evidence("it repeats a")]);
-        assert!(page.markdown.contains("1 of 2 rows hold. No evidence: 1."), "{}", page.markdown);
+        assert!(page.markdown.contains("1 of 2 rows hold. Not counted as evidence: 1."), "{}", page.markdown);
         assert!(page.markdown.contains("| no evidence ") && page.markdown.contains("- c: it repeats a"));
         let folder = tempfile::tempdir().unwrap();
         page.write(folder.path(), None).unwrap();

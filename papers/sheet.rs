@@ -13,7 +13,7 @@ use crate::page::{Page, comma_separated};
 /// Selects the lower or the upper end of the range that a mean covers when one of its values is left out.
 type End = fn((f64, f64)) -> f64;
 const WITHOUT_ONE: [(&str, End); 2] =
-    [("least without one", |(least, _)| least), ("most without one", |(_, most)| most)];
+    [("leave-one-out minimum", |(least, _)| least), ("leave-one-out maximum", |(_, most)| most)];
 
 /// Table of named rows and numeric columns, with rows of means below.
 #[derive(Clone, Debug)]
@@ -139,7 +139,7 @@ impl Table {
         }
         page.table(&head, shown, self.heads.len());
         if self.below.iter().any(|(_, means)| means.iter().any(|mean| mean.without_one.is_some())) {
-            page.text("In brackets: the least and the highest that a mean is if one of its rows is left out.");
+            page.text("In parentheses: the lowest and highest value of the mean when one row is left out.");
         }
         comma_separated(&head, &numbers)
     }
@@ -213,7 +213,7 @@ mod tests {
         let sheet = sheet.below(["mean"], |row| row < 3, |values| mean(values).unwrap_or(f64::NAN));
         sheet.table(&mut page, "## Numbers").unwrap();
         assert!(page.markdown.contains("| mean | 3.0 (1.5 to 4.0) |"), "{}", page.markdown);
-        let below = "mean,3.0\n\"mean, least without one\",1.5\n\"mean, most without one\",4.0\n";
+        let below = "mean,3.0\n\"mean, leave-one-out minimum\",1.5\n\"mean, leave-one-out maximum\",4.0\n";
         assert!(page.csv.ends_with(below), "{}", page.csv);
     }
 

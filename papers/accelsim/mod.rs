@@ -64,8 +64,10 @@ const PERFECT: usize = 2;
 /// A kernel is listed if its cycles differ by more than this fraction.
 const FAR: f64 = 0.2;
 
-const ABOUT: &str = "Both replay the same traces, which `trace export` wrote of the small launch files. The designs `gtx480` and `icache` are
-what Accel-Sim's configuration of a GTX 480 states and `fermi`, which is the papers', does not: no field is chosen for these numbers. Accel-Sim's were measured once, with its instruction cache (*stock*) and with every instruction in it (*perfect*).";
+const ABOUT: &str = "Both simulators replay the same traces, which `trace export` wrote for the small launch files. The designs `gtx480` and
+`icache` add what Accel-Sim's configuration of a GTX 480 states and `fermi`, the machine of the papers, lacks. No field was
+tuned to match these numbers. Accel-Sim's cycles were measured once, with its instruction cache (*stock*) and with an
+instruction cache that always hits (*perfect*).";
 
 fn cycles(desk: &Session) -> Result<Page, FigureError> {
     let launches = KERNELS.iter().map(|kernel| desk.kernels.join(kernel.name).join("small.toml"));
@@ -89,9 +91,9 @@ fn export_and_replay(launch: &Path, resolved: &ResolvedMachine) -> Result<u64, R
 }
 
 fn draw(is_quick: bool, rows: &[[u64; OURS.len()]]) -> Result<Page, FigureError> {
-    let mut page = Page::new("accelsim/cycles", is_quick, "Cycles beside Accel-Sim's");
+    let mut page = Page::new("accelsim/cycles", is_quick, "Cycles compared with Accel-Sim");
     page.text(ABOUT);
-    page.text("## How far apart");
+    page.text("## Deviation");
     let stock = |kernel: &Kernel| kernel.stock;
     let perfect = |kernel: &Kernel| kernel.perfect;
     let summary = [(STOCK, "stock", stock as fn(&Kernel) -> u64), (PERFECT, "perfect", perfect), (0, "stock", stock)];
@@ -101,9 +103,10 @@ fn draw(is_quick: bool, rows: &[[u64; OURS.len()]]) -> Result<Page, FigureError>
         Deviation::of(&pairs).map(|apart| apart.cells(OURS[ours].0, theirs))
     });
     let summary = summary.into_iter().collect::<Option<Vec<_>>>().ok_or_else(|| miette!("no kernel took a cycle"))?;
-    page.table(&["ours", "theirs", "ratio, geometric mean", "mean error, %", "rank correlation"], summary, 2);
+    page.table(&["ours", "Accel-Sim", "ratio, geometric mean", "mean error, %", "rank correlation"], summary, 2);
     page.text("## Kernels");
-    let head = [&["kernel", "stock", "perfect"][..], &OURS.map(|(name, _)| name), &["to stock", "to perfect"]];
+    let head =
+        [&["kernel", "stock", "perfect"][..], &OURS.map(|(name, _)| name), &["ratio to stock", "ratio to perfect"]];
     let cells = rows.iter().zip(&KERNELS).map(|(row, kernel)| {
         let cycles = [kernel.stock, kernel.perfect].into_iter().chain(*row).map(format_thousands);
         let ratios = [(STOCK, kernel.stock), (PERFECT, kernel.perfect)];
@@ -123,8 +126,8 @@ fn far(rows: &[[u64; OURS.len()]]) -> String {
         far.map(|(row, kernel)| format!("{} ({:+.0} %)", kernel.name, 100.0 * off(row, kernel))).collect();
     let limit = 100.0 * FAR;
     if far.is_empty() {
-        format!("No kernel is more than {limit} % off the stock cycles.")
+        format!("No kernel deviates from the stock cycles by more than {limit} %.")
     } else {
-        format!("More than {limit} % off the stock cycles: {}.", far.join(", "))
+        format!("Kernels that deviate from the stock cycles by more than {limit} %: {}.", far.join(", "))
     }
 }

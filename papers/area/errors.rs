@@ -7,7 +7,7 @@ use crate::FigureError;
 use crate::judge::{Class, ComparisonRow};
 use crate::page::{Page, comma_separated, table};
 
-const HEAD: [&str; 6] = ["what", "figure", "memories", "median %", "95th percentile %", "worst %"];
+const HEAD: [&str; 6] = ["estimate", "metric", "memories", "median %", "95th percentile %", "worst %"];
 
 /// Upper bounds for the relative area error: median and 95th percentile.
 const MAX_ERRORS: (f64, f64) = (0.04, 0.12);
@@ -21,9 +21,13 @@ pub(super) fn errors() -> Result<Page, FigureError> {
         rows.push(cells.into_iter().chain([0.5, 0.95, 1.0].map(percent)).collect::<Vec<_>>());
     };
     for metric in Metric::ALL {
-        add("left out, all nodes", metric, &technology.leave_one_out_errors(metric, None));
+        add("leave-one-out, all nodes", metric, &technology.leave_one_out_errors(metric, None));
         for node in Node::ALL {
-            add(&format!("left out, {} nm", node.nm()), metric, &technology.leave_one_out_errors(metric, Some(node)));
+            add(
+                &format!("leave-one-out, {} nm", node.nm()),
+                metric,
+                &technology.leave_one_out_errors(metric, Some(node)),
+            );
         }
     }
     for metric in Metric::ALL {
@@ -36,19 +40,19 @@ pub(super) fn errors() -> Result<Page, FigureError> {
     let holds = area.quantile(0.5) < MAX_ERRORS.0 && area.quantile(0.95) < MAX_ERRORS.1;
     let markdown = format!(
         "# Errors of the area model\n\n\
-         `cargo run --release -- reproduce area/errors` writes this page and the CSV file beside it.\n\n\
-         *Left out*: every point of CACTI's grid is taken out in turn and estimated from the points beside it, which are twice as\n\
-         far from it as those of any estimate; corners of the grid have none and are not counted. *Between points*: memories that\n\
-         are no powers of two, which CACTI computed for this and no estimate uses. *CAMs*: by the forms fitted to these very\n\
-         points; their read energy is that of a search.\n\n\
+         `cargo run --release -- reproduce area/errors` writes this page and its CSV file.\n\n\
+         *Leave-one-out*: each point of CACTI's grid is removed in turn and interpolated between its neighbors, which are twice as\n\
+         far apart as in any other estimate. Corners of the grid have no such neighbors and are not counted. *Between points*:\n\
+         memories whose sizes are not powers of two. CACTI computed them only for this comparison, and no estimate uses them.\n\
+         *CAMs*: estimates by the closed forms that were fitted to these same points; the read energy is the energy of a search.\n\n\
          {}\n\
-         Asked for area: below {:.0} % in the median and {:.0} % in the 95th percentile, which {}.\n",
+         Required for area: a median below {:.0} % and a 95th percentile below {:.0} %. This requirement {}.\n",
         table(&HEAD, rows.clone(), 2),
         100.0 * MAX_ERRORS.0,
         100.0 * MAX_ERRORS.1,
         if holds { "holds" } else { "DOES NOT HOLD" },
     );
-    let head = ["what", "figure", "memories", "median_percent", "p95_percent", "worst_percent"];
+    let head = ["estimate", "metric", "memories", "median_percent", "p95_percent", "worst_percent"];
     let (median, high) = (area.quantile(0.5), area.quantile(0.95));
     let row = ComparisonRow::claim(
         Class::Factor,
@@ -57,7 +61,7 @@ pub(super) fn errors() -> Result<Page, FigureError> {
         &format!("below {:.0} %, {:.0} %", 100.0 * MAX_ERRORS.0, 100.0 * MAX_ERRORS.1),
         holds,
     );
-    let row = row.mark_no_evidence("CACTI's numbers and a bound of ours: no paper states it");
+    let row = row.mark_no_evidence("the numbers are CACTI's and the bound is ours; no paper states it");
     let csv = comma_separated(&head, &rows)?;
     Ok(Page { name: "area/errors".to_owned(), markdown, csv, rows: vec![row], ..Page::default() })
 }

@@ -31,7 +31,7 @@ const SCHEMES: [(&str, &str); 14] = [
 const FERMI: &str = "fermi";
 
 const HEAD: [&str; 8] =
-    ["design", "beside", "bits", "flip-flops", "mm2", "leakage mW", "% of all L1s", "% of the chip"];
+    ["design", "against", "bits", "flip-flops", "mm2", "leakage mW", "% of all L1s", "% of the chip"];
 
 pub(super) fn schemes() -> Result<Page, FigureError> {
     let technology = Technology::built_in().into_diagnostic()?;
@@ -52,18 +52,19 @@ pub(super) fn schemes() -> Result<Page, FigureError> {
             format!("{:+.4}", 100.0 * um2 / 1e6 / chip.mm2),
         ]);
     }
-    let mut page = Page::new("area/schemes", false, "What the schemes add");
+    let mut page = Page::new("area/schemes", false, "Area that each scheme adds");
     page.text(&format!(
-        "The structures of `fermi` with a design less those without, at {} nm: bits of arrays, flip-flops apart, over all 15 SMs and 6\n\
-         partitions. The chip is a {} of {:.0} mm2. `warpsieve area --design NAME --against NAME` shows where each stands.",
+        "The structures of `fermi` with a design minus those without it, at {} nm: bits of arrays, and flip-flops outside arrays, summed\n\
+         over all 15 SMs and 6 partitions. The chip is a {} of {:.0} mm2. `warpsieve area --design NAME --against NAME` shows the blocks\n\
+         that hold them.",
         Node::N45.nm(),
         chip.name,
         chip.mm2,
     ));
     page.table(&HEAD, rows.clone(), 2);
     page.text(
-        "Queues are of flip-flops here. The bytes of stores that wait in the 48 queues of 32 requests of `mrpb` lie in one memory of an L1, with a\n\
-         read and a write a cycle.",
+        "Queues consist of flip-flops here. `mrpb` has 48 queues of 32 requests. The bytes of the stores that wait in them are in one memory\n\
+         per L1, with one read and one write per cycle.",
     );
     page.add_rows(compare_published(technology)?);
     let names = ["design", "against", "bits", "flops", "mm2", "leakage_mw", "l1_percent", "chip_percent"];
@@ -96,8 +97,8 @@ fn compare_published(technology: &Technology) -> Result<Vec<ComparisonRow>, Repo
         (0..8).map(|bank| Ok(scope(&machine, &format!("partition{bank}.tracker.table[0]"))?.bits)).sum()
     };
     let masks = tables("tracker")? - tables("tracker-last")?;
-    let same = "the page of its paper has the same number, and counts it";
-    let echo = "the product of sizes that the configuration has from the paper";
+    let same = "the page of this paper has the same number and counts it as evidence";
+    let echo = "it is the product of sizes that the configuration takes from the paper";
     Ok(vec![
         ComparisonRow::exact("bits that decoupled tags add to an SM (li2015 section 6.5)", tags, 5984)
             .mark_no_evidence(same),

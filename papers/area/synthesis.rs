@@ -11,8 +11,16 @@ use crate::judge::{Class, ComparisonRow};
 use crate::page::{Page, comma_separated};
 use crate::runs::resolve_config;
 
-const HEAD: [&str; 8] =
-    ["part", "flip-flops", "described", "gates", "um2 of all", "of logic", "um2 estimated", "estimated / synthesised"];
+const HEAD: [&str; 8] = [
+    "component",
+    "flip-flops",
+    "bits described",
+    "gates",
+    "um2",
+    "logic um2",
+    "um2 estimated",
+    "estimated / synthesized",
+];
 
 /// Largest estimated area, in um2, of a module that Yosys maps within minutes.
 const MAX_UM2: f64 = 150_000.0;
@@ -26,12 +34,12 @@ pub(super) fn synthesis() -> Result<Page, FigureError> {
     let (large, all): (Vec<_>, Vec<_>) = blocks().into_iter().partition(|block| is_large(block));
     let synthesised = all.par_iter().map(|block| block.synthesise(Size::Synthesised, technology));
     let synthesised: Vec<_> = synthesised.collect::<Result<_, _>>()?;
-    let mut page = Page::new("area/synthesis", false, "Parts as gates");
+    let mut page = Page::new("area/synthesis", false, "Components as gates");
     page.text(&format!(
-        "Each part of `hdl`, mapped by Yosys and ABC to the cells that `area` counts with ({} nm), beside the estimate from what the\n\
-         part lists of itself. Parts with sets have one of them: in a machine a memory holds the others. *Gates* are all cells but\n\
-         flip-flops. The estimate has the multiplexer by which a register keeps its value in its flip-flops, the gates have it in the\n\
-         logic. `warpsieve hdl synth PART` shows cells and pieces of one part.",
+        "Each component of `hdl`, mapped by Yosys and ABC to the cells that `area` uses ({} nm), compared with the estimate from the\n\
+         structures that the component lists. Components with sets are synthesized with one set: in a machine, a memory holds the\n\
+         others. *Gates* are all cells except flip-flops. The multiplexer that holds the value of a register is part of the flip-flop\n\
+         in the estimate, and part of the logic in the gates. `warpsieve hdl synth BLOCK` shows cells and pieces of one component.",
         Node::N45.nm(),
     ));
     let rows: Vec<_> = all.iter().zip(&synthesised).map(|(block, parts)| row(block, parts)).collect();
@@ -39,23 +47,23 @@ pub(super) fn synthesis() -> Result<Page, FigureError> {
     if !large.is_empty() {
         let large: Vec<_> = large.iter().map(|block| format!("`{}`", block.path())).collect();
         page.text(&format!(
-            "Left out, because their estimate is above {MAX_UM2:.0} um2, of which Yosys takes too long: {}.",
+            "Left out, because Yosys takes too long for an estimate above {MAX_UM2:.0} um2: {}.",
             large.join(", ")
         ));
     }
-    page.text("Parameters are those of [the list](../../hdl.md), but for these:");
+    page.text("Parameters are those of [the list](../../hdl.md), except for these:");
     let parameters = all.iter().zip(&synthesised).filter_map(|(block, synthesis)| {
         let (listed, _) = block.shape(Size::Fermi);
         let others = synthesis.parameters.iter().filter(|parameter| !listed.contains(parameter));
         let others: Vec<_> = others.map(|(name, value)| format!("{name}={value}")).collect();
         (!others.is_empty()).then(|| vec![block.path(), others.join(" ")])
     });
-    page.table(&["part", "parameters"], parameters.collect(), 2);
+    page.table(&["component", "parameters"], parameters.collect(), 2);
     let mut judged = vec![flip_flops(&all, &synthesised)];
     judged.extend(all.iter().zip(&synthesised).map(|(block, synthesis)| near(block, synthesis)));
     judged.extend(compare_published(technology)?);
     page.add_rows(judged);
-    let names = ["part", "flip_flops", "described", "gates", "um2", "logic_um2", "estimated_um2", "ratio"];
+    let names = ["component", "flip_flops", "described", "gates", "um2", "logic_um2", "estimated_um2", "ratio"];
     page.csv = comma_separated(&names, &rows)?;
     Ok(page)
 }
@@ -87,11 +95,17 @@ fn flip_flops(all: &[&Block], synthesised: &[Synthesis]) -> ComparisonRow {
         .collect();
     let same = all.len() - others.len();
     let ours = format!("{same} of {}", all.len());
-    ComparisonRow::claim(Class::Exact, "parts with a flip-flop for each bit described", &ours, "all", others.is_empty())
-        .mark_no_evidence(&format!(
-            "gates of ours and an estimate of ours; bits that never change with these parameters are no flip-flops: {}",
-            others.join(", ")
-        ))
+    ComparisonRow::claim(
+        Class::Exact,
+        "components with one flip-flop per described bit",
+        &ours,
+        "all",
+        others.is_empty(),
+    )
+    .mark_no_evidence(&format!(
+        "both numbers are ours; synthesis removes the flip-flops of bits that never change with these parameters: {}",
+        others.join(", ")
+    ))
 }
 
 /// Checks that the area estimate is close to the synthesized area.
@@ -99,14 +113,14 @@ fn near(block: &Block, synthesis: &Synthesis) -> ComparisonRow {
     let ratio = synthesis.estimated.um2() / synthesis.synthesised.um2();
     let row = ComparisonRow::claim(
         Class::Factor,
-        &format!("{}: um2 estimated by um2 synthesised", block.path()),
+        &format!("{}: um2 estimated / um2 synthesized", block.path()),
         &format!("{ratio:.2}"),
         &format!("{:.1} to {:.1}", 1.0 - NEAR, 1.0 + NEAR),
         (ratio - 1.0).abs() <= NEAR,
     );
     row.mark_no_evidence(match block.path().starts_with("index/") {
-        true => "trees of several bits share gates, which are listed for each",
-        false => "gates of ours and an estimate of ours: no paper states it",
+        true => "the trees of several index bits share gates, which the estimate counts for each tree",
+        false => "both numbers are ours; no paper states them",
     })
 }
 
@@ -114,7 +128,7 @@ fn near(block: &Block, synthesis: &Synthesis) -> ComparisonRow {
 fn compare_published(technology: &Technology) -> Result<Vec<ComparisonRow>, Report> {
     let named = |path: &str| {
         let found = blocks().into_iter().find(|block| block.path() == path);
-        found.ok_or_else(|| miette!("there is no part {path}"))
+        found.ok_or_else(|| miette!("there is no component {path}"))
     };
     let flip_flops = |path: &str, parameters: &[(&str, u32)]| named(path)?.flip_flops(parameters, technology);
     // Synthesize a single set: in the machine a memory holds all sets.

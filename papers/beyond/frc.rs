@@ -102,25 +102,25 @@ pub(super) fn frc(desk: &Session) -> Result<Page, FigureError> {
 }
 
 fn draw(is_quick: bool, measured: &[SettingResults]) -> Result<Page, FigureError> {
-    let mut page = Page::new("beyond/frc", is_quick, "What an FRC gains, and where");
+    let mut page = Page::new("beyond/frc", is_quick, "Gain of an FRC");
     let which = if is_quick {
-        "their `small.toml`, whose data stay in the L2, so that an FRC has nothing to do: the page of the usual\nsizes is the one to believe"
+        "their `small.toml`, whose data stay in the L2, so that an FRC has no effect. Only the page\nof the usual sizes shows gains"
     } else {
-        "the sizes of the pages of candel2018, several times\nthe L2"
+        "the sizes of the pages of candel2018, whose data are\nseveral times as large as the L2"
     };
     page.text(&format!(
-        "Operations a cycle of `{MACHINE}` with an FRC of 64 lines a bank (candel2018) over those without, both with the same L1s and the same\n\
-         DRAM: {} applications of candel2018 with {which}.\n\
-         *MSHRs*: entries of that of an L1, for which Multi2Sim has 16. *Eviction*: whether the way of a line that is written back is free when the\n\
-         memory has acknowledged it, as in Multi2Sim, or once its bytes are handed over. *Bus*: bits of that of each DRAM channel, those of the\n\
-         machine and twice as many; rows keep their bytes.",
+        "Operations per cycle (OPC) of `{MACHINE}` with an FRC of 64 lines per bank (candel2018), relative to the machine without an FRC and\n\
+         with the same L1s and the same DRAM, for {} applications of candel2018 with {which}.\n\
+         *MSHRs*: MSHR entries per L1; Multi2Sim has 16. *Eviction*: the way of a line that is written back becomes free when the memory has\n\
+         acknowledged the write, as in Multi2Sim (*acknowledged*), or when the memory accepts the data (*handed over*). *Bus*: bits of the bus of\n\
+         each DRAM channel, as many as in the machine and twice as many; rows keep their size in bytes.",
         APPS.len()
     ));
     page.text(&format!(
         "## By setting\n\
-         The geometric mean of the applications, behind it the lowest and the highest with one of them left out; how many gain {0:.0} %, and lose it.\n\
-         Of the machine without an FRC, the mean of the applications: how much of the time in which DRAM channels have requests their buses are\n\
-         busy. Last, cycles for which a miss is held up in the L2.",
+         *Gain*: geometric mean of the applications, then the lowest and the highest mean with one of them left out, and the number of applications\n\
+         that gain or lose {0:.0} % or more. *Bus busy*: share of the time with pending DRAM requests in which the buses are busy, without an FRC, as a\n\
+         mean of the applications. *Delay*: mean cycles for which a miss is delayed in the L2, without and with the FRC.",
         100.0 * NOTED
     ));
     let head = [
@@ -128,7 +128,7 @@ fn draw(is_quick: bool, measured: &[SettingResults]) -> Result<Page, FigureError
         "eviction",
         "bus",
         "gain",
-        "without one",
+        "leave-one-out",
         "gain 5 %",
         "lose 5 %",
         "bus busy %",
@@ -148,7 +148,7 @@ fn draw(is_quick: bool, measured: &[SettingResults]) -> Result<Page, FigureError
     let sheet = sheet.columns(3, measured.iter().map(|one| (one.setting.name(), one.gains.clone())));
     let sheet = sheet.below(["geometric mean"], |_| true, geometric);
     sheet.table(&mut page, "## By application")?;
-    page.text(&format!("## What follows\n{}", findings(measured)));
+    page.text(&format!("## Conclusions\n{}", findings(measured)));
     Ok(page)
 }
 
@@ -160,7 +160,7 @@ fn chart(page: &mut Page, measured: &[SettingResults]) {
         Series::new(&format!("{entries} MSHRs"), groups.clone().map(|group| geometric(&group[at].gains)))
     });
     let series = series.collect();
-    let chart = Chart::relative("64 lines of an FRC", "OPC, relative to no FRC");
+    let chart = Chart::relative("FRC of 64 lines per bank", "OPC, relative to no FRC");
     page.chart("", &Chart { groups: groups.map(name).collect(), series, ..chart });
 }
 
@@ -193,20 +193,20 @@ fn findings(measured: &[SettingResults]) -> String {
         values.join(", ")
     });
     let mut text =
-        format!("In the mean over the other settings an FRC makes {}.\n", shown.collect::<Vec<_>>().join("; "));
+        format!("Averaged over the other settings, the gain of an FRC is {}.\n", shown.collect::<Vec<_>>().join("; "));
     if let Some((what, values)) = decides.filter(|(_, values)| spread(values) >= PAYS) {
-        text.push_str(&format!("What moves it most is {what}, by {:.1} points.\n", 100.0 * spread(values)));
+        text.push_str(&format!("It depends most on {what}, by {:.1} percentage points.\n", 100.0 * spread(values)));
     }
     let gain = |one: &SettingResults| geometric(&one.gains);
     let best = measured.iter().max_by(|one, other| gain(one).total_cmp(&gain(other)));
     match best.filter(|best| gain(best) >= 1.0 + PAYS) {
-        None => text.push_str(&format!("Under no setting does it gain {:.0} %.", 100.0 * PAYS)),
+        None => text.push_str(&format!("An FRC gains {:.0} % or more under no setting.", 100.0 * PAYS)),
         Some(best) => {
             let most: Vec<_> = APPS.iter().zip(&best.gains).filter(|(_, gain)| **gain >= 1.0 + NOTED).collect();
             let most: Vec<_> = most.into_iter().map(|((name, ..), _)| *name).collect();
             let Setting { entries, bus_bits, .. } = best.setting;
             text.push_str(&format!(
-                "It gains most with {entries} MSHRs, evictions {} and {bus_bits} bits, {}; there by {:.0} % or more: {}.",
+                "It is highest with {entries} MSHRs, evictions {} and {bus_bits} bits: {}. With this setting, these applications gain {:.0} % or more: {}.",
                 best.setting.eviction(),
                 in_words(&best.gains),
                 100.0 * NOTED,
@@ -248,9 +248,9 @@ mod tests {
         for text in [
             "1.150 with 8 MSHRs, 1.095 with 16 MSHRs, 1.095 with 64 MSHRs",
             "1.220 with acknowledged evictions, 1.016 with evictions handed over",
-            "What moves it most is how an eviction ends, by 20.3 points.",
-            "8 MSHRs, evictions acknowledged and 64 bits, 1.260 (1.000 to 1.285)",
-            "there by 5 % or more: `BinomialOption`.",
+            "It depends most on how an eviction ends, by 20.3 percentage points.",
+            "8 MSHRs, evictions acknowledged and 64 bits: 1.260 (1.000 to 1.285)",
+            "these applications gain 5 % or more: `BinomialOption`.",
         ] {
             assert!(findings.contains(text), "no {text}: {findings}");
         }

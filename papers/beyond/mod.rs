@@ -56,7 +56,8 @@ const PAYS: f64 = 0.01;
 /// A kernel counts from this relative gain or loss on.
 const NOTED: f64 = 0.05;
 
-const MEANS: &str = "Means of ratios are geometric; behind each are the lowest and the highest that it is with one of the kernels left out.";
+const MEANS: &str =
+    "Means of ratios are geometric, each followed by the lowest and the highest mean with one kernel left out.";
 
 /// Returns the name that pages use for a combination of designs.
 fn name(parts: &[&str]) -> String {

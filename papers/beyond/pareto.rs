@@ -91,11 +91,12 @@ fn as_shown(value: f64, places: i32) -> f64 {
 fn draw(is_quick: bool, kernels: usize, rated: &[RatedDesign]) -> Page {
     let mut page = Page::new("beyond/pareto", is_quick, "Speed, energy and area of the papers' designs");
     page.text(&format!(
-        "Designs of the papers, and several together that act in different places, over {}.\n\
-         Speed-up and energy are in parts of the machine as it is. {MEANS}\n\
-         Energy and area are at {} nm ([how](../../area.md#energy-of-a-run)): total energy has the leakage of all that is modelled, which a shorter\n\
-         run has less of; dynamic energy has the events alone. Area is that of the structures of the whole machine. A design is on a *front* if no\n\
-         other is as fast and takes as little, and is better in one of the two, to the places that the table shows.",
+        "Designs of the papers, and combinations of designs that act in different places, over {}.\n\
+         Speed-up and energy are relative to the baseline, the machine without a design.\n\
+         {MEANS}\n\
+         Energy and area are at {} nm ([method](../../area.md#energy-of-a-run)). Total energy includes the leakage of everything that is modeled,\n\
+         which is lower in a shorter run; dynamic energy includes only the events. Area is that of the structures of the whole machine. A design is\n\
+         on a *front* unless another design is at least as good in both metrics and better in one, to the decimal places that the table shows.",
         kernels_shown(is_quick, kernels),
         NODE.nm()
     ));
@@ -107,11 +108,11 @@ fn draw(is_quick: bool, kernels: usize, rated: &[RatedDesign]) -> Page {
     let head = [
         "design",
         "speed-up",
-        "without one",
+        "leave-one-out",
         "energy",
-        "without one",
+        "leave-one-out",
         "dynamic energy",
-        "without one",
+        "leave-one-out",
         "mm2",
         "on the front of",
     ];
@@ -127,7 +128,7 @@ fn draw(is_quick: bool, kernels: usize, rated: &[RatedDesign]) -> Page {
         (
             "",
             "energy",
-            "total energy, parts of the machine as it is",
+            "total energy, relative to the baseline",
             &by_energy,
             RatedDesign::energy as fn(&RatedDesign) -> f64,
         ),
@@ -135,7 +136,7 @@ fn draw(is_quick: bool, kernels: usize, rated: &[RatedDesign]) -> Page {
     ] {
         drawing(&mut page, rated, (suffix, what, up), is_on, of);
     }
-    page.text(&format!("## What follows\n{}", findings(rated, &by_energy, &by_area)));
+    page.text(&format!("## Conclusions\n{}", findings(rated, &by_energy, &by_area)));
     page
 }
 
@@ -162,7 +163,7 @@ fn drawing(
     if !far.is_empty() {
         let far: Vec<_> = far.into_iter().map(|(one, _)| name(one.parts)).collect();
         page.text(&format!(
-            "Not drawn, because it takes over {:.0} % more {what}: {}.",
+            "Not drawn, at over {:.0} % more {what} than the baseline: {}.",
             100.0 * (FAR - 1.0),
             join_names(&far)
         ));
@@ -175,13 +176,13 @@ fn findings(rated: &[RatedDesign], by_energy: &[bool], by_area: &[bool]) -> Stri
         join_names(&names.collect::<Vec<_>>())
     };
     let mut text = format!(
-        "On the front of speed-up and energy: {}. On that of speed-up and area: {}.\n",
+        "On the front of speed-up and energy: {}. On the front of speed-up and area: {}.\n",
         on(by_energy),
         on(by_area)
     );
     if let Some(fastest) = rated.iter().max_by(|one, other| one.speedup().total_cmp(&other.speedup())) {
         text.push_str(&format!(
-            "The fastest is `{}` with {}, at {} of the energy.\n",
+            "The fastest is `{}` with a speed-up of {}, at {} of the energy of the baseline.\n",
             name(fastest.parts),
             in_words(&fastest.speedups),
             in_words(&fastest.energy)
@@ -193,11 +194,11 @@ fn findings(rated: &[RatedDesign], by_energy: &[bool], by_area: &[bool]) -> Stri
     let hanging: Vec<_> = pays.iter().filter(hangs).map(|one| name(one.parts)).collect();
     let percent = 100.0 * PAYS;
     text.push_str(&match (pays.len(), hanging.len()) {
-        (0, _) => format!("None gains {percent:.0} % or more.\n"),
-        (pays, 0) => format!("All {pays} that gain {percent:.0} % or more do so whichever kernel is left out.\n"),
+        (0, _) => format!("No design gains {percent:.0} % or more.\n"),
+        (pays, 0) => format!("All {pays} designs that gain {percent:.0} % or more do so whichever kernel is left out.\n"),
         (pays, count) => {
             format!(
-                "Of {pays} that gain {percent:.0} % or more, {count} would not without a single kernel: {}.\n",
+                "{pays} designs gain {percent:.0} % or more; without one certain kernel, {count} of them would not: {}.\n",
                 join_names(&hanging)
             )
         }
@@ -209,7 +210,7 @@ fn findings(rated: &[RatedDesign], by_energy: &[bool], by_area: &[bool]) -> Stri
     let is_better = |one: &&&RatedDesign| one.speedup() >= (1.0 + PAYS) * best_part(one);
     let better: Vec<_> = together.iter().filter(is_better).map(|one| name(one.parts)).collect();
     text.push_str(&format!(
-        "Of {} made of several designs, those faster by {percent:.0} % or more than each of them alone: {}.",
+        "Of {} combinations, these are faster by {percent:.0} % or more than each of their designs alone: {}.",
         together.len(),
         join_names(&better)
     ));
@@ -258,14 +259,14 @@ mod tests {
         let page = draw(false, 3, &all);
         for text in [
             "On the front of speed-up and energy: `pric` and `pric + decoupled-dueling`.",
-            "On that of speed-up and area: `pric` and `pric + decoupled-dueling`.",
-            "The fastest is `pric + decoupled-dueling` with 3.000 (1.000 to 5.196), at 0.600 (0.600 to 0.600) of the energy.",
-            "Of 3 that gain 1 % or more, 2 would not without a single kernel: `pric` and `pric + decoupled-dueling`.",
-            "Of 1 made of several designs, those faster by 1 % or more than each of them alone: `pric + decoupled-dueling`.",
+            "On the front of speed-up and area: `pric` and `pric + decoupled-dueling`.",
+            "The fastest is `pric + decoupled-dueling` with a speed-up of 3.000 (1.000 to 5.196), at 0.600 (0.600 to 0.600) of the energy of the baseline.",
+            "3 designs gain 1 % or more; without one certain kernel, 2 of them would not: `pric` and `pric + decoupled-dueling`.",
+            "Of 1 combinations, these are faster by 1 % or more than each of their designs alone: `pric + decoupled-dueling`.",
         ] {
             assert!(page.markdown.contains(text), "no {text}: {}", page.markdown);
         }
         assert_eq!(page.charts.len(), 2);
-        assert!(page.markdown.contains("Not drawn, because it takes over 10 % more energy: `tracker`."));
+        assert!(page.markdown.contains("Not drawn, at over 10 % more energy than the baseline: `tracker`."));
     }
 }

@@ -48,25 +48,25 @@ pub(super) fn sectors(desk: &Session) -> Result<Page, FigureError> {
 }
 
 fn draw(is_quick: bool, found: &SectorResults) -> Result<Page, Report> {
-    let mut page = Page::new("beyond/sectors", is_quick, "Sectors against whole lines");
+    let mut page = Page::new("beyond/sectors", is_quick, "Sectors compared with whole lines");
     page.text(&format!(
-        "Caches that fetch only the sectors of 32 bytes that are asked for, against those that fetch whole lines of 128: of the L1 (`l1-sectored`),\n\
-         of the L2 (`l2-sectored`, which writes back only what was written), and of both, over\n\
+        "Caches that fetch only the requested sectors of 32 bytes, compared with caches that fetch whole lines of 128 bytes: in the L1\n\
+         (`l1-sectored`), in the L2 (`l2-sectored`, which also writes back only the bursts that were written), and in both, over\n\
          {}.\n\
-         Speed-ups and bytes over the DRAM's buses are in parts of the machine with whole lines. L1 %: loads that find what they ask for in the L1\n\
-         or on its way there. {MEANS}",
+         Speed-ups and bytes on the DRAM's buses are relative to the machine with whole lines. L1 %: loads whose data are in the L1 or in flight\n\
+         to it. {MEANS}",
         kernels_shown(is_quick, found.kernels.len())
     ));
     let head = [
         "sectors",
         "speed-up",
-        "without one",
+        "leave-one-out",
         "gain 5 %",
         "lose 5 %",
         "DRAM bytes",
-        "without one",
+        "leave-one-out",
         "L1 %",
-        "without one",
+        "leave-one-out",
     ];
     let rows = DESIGNS.iter().enumerate().map(|(at, design)| {
         let (speedups, bytes) = (found.speedups(at), found.bytes(at));
@@ -82,13 +82,13 @@ fn draw(is_quick: bool, found: &SectorResults) -> Result<Page, Report> {
     let sheet = Table::new(["kernel"], names).columns(3, columns);
     let chart = Chart::relative("Sectors instead of whole lines", "speed-up");
     sheet.chart(&mut page, "", chart.logarithmic(), sheet.all());
-    page.text(&format!("## What follows\n{}", findings(found)));
+    page.text(&format!("## Conclusions\n{}", findings(found)));
     page.csv = numbers(&DESIGNS, &found.kernels, &found.runs)?;
     Ok(page)
 }
 
 fn by_kernel(page: &mut Page, found: &SectorResults) {
-    page.text("## By kernel\nCycles with whole lines; for sectors of the L1, of the L2 and of both the speed-up, the bytes, and the hits.");
+    page.text("## By kernel\nCycles with whole lines; speed-up and bytes with sectors in the L1, in the L2 and in both; L1 hit rates of all four.");
     let head = [
         "kernel",
         "cycles",
@@ -120,7 +120,7 @@ fn findings(found: &SectorResults) -> String {
     for (at, of) in [(L1, "the L1"), (L2, "the L2"), (BOTH, "both")] {
         let speedups = found.speedups(at);
         text.push_str(&format!(
-            "With sectors in {of} the DRAM carries {} of the bytes, and kernels run {} times as fast",
+            "With sectors in {of}, the DRAM transfers {} of the bytes, and the mean speed-up is {}",
             in_words(&found.bytes(at)),
             in_words(&speedups)
         ));
@@ -134,7 +134,8 @@ fn findings(found: &SectorResults) -> String {
     let fewer: Vec<_> = speedups.iter().zip(bytes).filter(|(_, bytes)| *bytes <= 1.0 - NOTED).collect();
     let faster = fewer.iter().filter(|(speedup, _)| **speedup >= 1.0 + NOTED).count();
     text.push_str(&format!(
-        "Sectors take the hits of the L1 from {:.1} to {:.1} %. Of {} kernels that move {:.0} % fewer bytes with both, {faster} are as much faster.",
+        "Sectors change the mean hit rate of the L1 from {:.1} to {:.1} %. With sectors in both, {} kernels move at least {:.0} % fewer bytes; {faster} of\n\
+         them are faster by at least as much.",
         hits[0],
         hits[1],
         fewer.len(),
@@ -164,9 +165,12 @@ mod tests {
         let runs = vec![lines.clone(), lines.clone(), lines, sectored];
         let page = draw(false, &SectorResults { kernels, runs }).unwrap();
         let text = &page.markdown;
-        assert!(text.contains("Of 2 kernels that move 5 % fewer bytes with both, 1 are as much faster."), "{text}");
+        assert!(
+            text.contains("2 kernels move at least 5 % fewer bytes; 1 of\nthem are faster by at least as much."),
+            "{text}"
+        );
         assert!(text.contains("from 1.00 in `urng` to 2.00 in `vadd`"), "{text}");
-        assert!(text.contains("Sectors take the hits of the L1 from 50.0 to 50.0 %."), "{text}");
+        assert!(text.contains("Sectors change the mean hit rate of the L1 from 50.0 to 50.0 %."), "{text}");
         assert_eq!(page.csv.lines().count(), 1 + 4 * 2);
     }
 }

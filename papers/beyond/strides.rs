@@ -98,37 +98,37 @@ fn threads(path: &Path) -> Result<u64, Report> {
 }
 
 fn draw(is_quick: bool, found: &StrideResults) -> Result<Page, Report> {
-    let mut page = Page::new("beyond/strides", is_quick, "Padded rows against schemes");
+    let mut page = Page::new("beyond/strides", is_quick, "Padded rows compared with schemes");
     let which = if is_quick {
         format!(
-            "the {} with the fewest threads of the kernels that have both files, which have no smaller ones",
+            "the {} kernels with the fewest threads among those that have both files, because there are no smaller files",
             found.kernels.len()
         )
     } else {
         format!("all {} kernels that have both files", found.kernels.len())
     };
     page.text(&format!(
-        "A kernel whose rows are a power of two of lines apart finds them in few sets of the L1. `padded.toml` beside its `launch.toml` does the same\n\
-         work with rows an odd number of lines apart. On `{MACHINE}`,\n\
+        "If matrix rows are a power-of-two number of lines apart, they map to few sets of the L1. The `padded.toml` of a kernel does the same\n\
+         work as its `launch.toml` with rows an odd number of lines apart. This page measures on `{MACHINE}`, for\n\
          {which}:\n\
-         what a scheme gains on the rows as they are, what padding gains without any, and what the scheme still gains on padded rows. These kernels\n\
-         have a padded file because of their rows: of others it says nothing. Padding moves lines in the L2 and in the DRAM too, which none of the\n\
-         schemes does.\n\
+         the gain of a scheme on unpadded rows, the gain of padding without a scheme, and the gain of the scheme on padded rows. These kernels have\n\
+         a padded file because their rows conflict, so the page says nothing about other kernels. Padding also moves lines in the L2 and in the\n\
+         DRAM, which none of the schemes does.\n\
          {MEANS}\n\
-         *By padding* is the part of a scheme's gain that padding alone has, in percent: gains multiply, so that of a gain of four one of two is\n\
-         half. Of a gain below {:.0} % there is no part.",
+         *By padding* is the share of a scheme's gain that padding alone achieves, in percent. Gains multiply, so shares are computed from\n\
+         logarithms: a gain of two is half of a gain of four. A gain below {:.0} % has no share.",
         100.0 * NOTED
     ));
     let head = [
         "scheme",
         "gain",
-        "without one",
+        "leave-one-out",
         "gain 5 %",
         "lose 5 %",
         "by padding %",
-        "without one",
+        "leave-one-out",
         "on padded rows",
-        "without one",
+        "leave-one-out",
         "gain 5 %",
     ];
     let rows = (1..DESIGNS.len()).map(|at| {
@@ -144,7 +144,7 @@ fn draw(is_quick: bool, found: &StrideResults) -> Result<Page, Report> {
     let alone = row("padding alone", alone.chain(vec!["-".to_owned(); 5]));
     page.table(&head, rows.chain([alone]).collect(), 1);
     by_kernel(&mut page, found);
-    page.text(&format!("## What follows\n{}", findings(found)));
+    page.text(&format!("## Conclusions\n{}", findings(found)));
     let of_files = [(FILES[0], &found.plain), (FILES[1], &found.padded)];
     let kernels = of_files.map(|(file, _)| {
         let named = found.kernels.iter().map(|(kernel, path)| (format!("{kernel}/{file}"), path.clone()));
@@ -168,16 +168,16 @@ fn by_kernel(page: &mut Page, found: &StrideResults) {
     };
     let shown = |value: f64| format!("{value:.3}");
     let gains: Vec<_> = schemes.iter().map(|at| found.gains(*at)).collect();
-    table(page, "## Gains on rows as they are", &head, &|at| {
+    table(page, "## Gains on unpadded rows", &head, &|at| {
         [padding[at]].into_iter().chain(gains.iter().map(|of| of[at])).map(shown).collect()
     });
     let series = [Series::new("padding", padding.iter().copied())].into_iter();
     let series = series.chain(names.iter().zip(&gains).map(|(name, of)| Series::new(name, of.iter().copied())));
     let groups = found.kernels.iter().map(|(kernel, _)| kernel.clone()).collect();
-    let chart = Chart::relative("Padding and schemes, on rows as they are", "speed-up").logarithmic();
+    let chart = Chart::relative("Padding and schemes, on unpadded rows", "speed-up").logarithmic();
     page.chart("", &Chart { groups, series: series.collect(), ..chart });
     let head: Vec<_> = ["kernel"].into_iter().chain(names.iter().map(String::as_str)).collect();
-    table(page, "## Of these by padding alone, in percent", &head, &|at| {
+    table(page, "## Share of these gains that padding alone achieves, in percent", &head, &|at| {
         let part = |of: &Vec<f64>| share(&[(padding[at], of[at])]).map_or("-".to_owned(), |part| format!("{part:.0}"));
         gains.iter().map(part).collect()
     });
@@ -187,12 +187,12 @@ fn by_kernel(page: &mut Page, found: &StrideResults) {
 
 fn findings(found: &StrideResults) -> String {
     let mut text =
-        format!("Padding alone makes the kernels {} times as fast, with no hardware.\n", in_words(&found.padding()));
+        format!("Padding alone gives a mean speed-up of {}, without any hardware.\n", in_words(&found.padding()));
     let mean = |at: &usize| geometric(&found.gains(*at));
     if let Some(best) = (1..DESIGNS.len()).max_by(|one, other| mean(one).total_cmp(&mean(other))) {
         let part = share(&found.pairs(best)).map_or("no part".to_owned(), |part| format!("{part:.0} %"));
         text.push_str(&format!(
-            "The best scheme, `{}`, makes them {} times as fast, {part} of which padding has too; on padded rows {}.\n",
+            "The best scheme, `{}`, gives {} on unpadded rows; padding alone achieves {part} of this gain. On padded rows, the scheme gives {}.\n",
             name(DESIGNS[best]),
             in_words(&found.gains(best)),
             in_words(&found.gains_padded(best))
@@ -202,7 +202,7 @@ fn findings(found: &StrideResults) -> String {
     let parts: Vec<_> = all.filter_map(|pair| share(&[pair])).collect();
     let most = parts.iter().filter(|part| **part >= 50.0).count();
     text.push_str(&format!(
-        "Of {} gains of {:.0} % or more, a kernel with a scheme each, padding alone has half or more in {most}.",
+        "Of {} gains of {:.0} % or more, each of one kernel with one scheme, padding alone achieves at least half in {most} cases.",
         parts.len(),
         100.0 * NOTED
     ));
@@ -257,17 +257,17 @@ mod tests {
         let kernels = ["syrk", "vadd"].map(|name| (name.to_owned(), PathBuf::new())).into();
         let page = draw(false, &StrideResults { kernels, plain, padded }).unwrap();
         let text = &page.markdown;
-        assert!(text.contains("Padding alone makes the kernels 1.414 (1.000 to 2.000) times as fast"), "{text}");
+        assert!(text.contains("Padding alone gives a mean speed-up of 1.414 (1.000 to 2.000)"), "{text}");
         assert!(
             text.contains(
-                "The best scheme, `pric`, makes them 2.000 (1.000 to 4.000) times as fast, 50 % of which padding has"
+                "The best scheme, `pric`, gives 2.000 (1.000 to 4.000) on unpadded rows; padding alone achieves 50 % of this gain."
             ),
             "{text}"
         );
-        assert!(text.contains("on padded rows 1.414 (1.000 to 2.000)."), "{text}");
+        assert!(text.contains("On padded rows, the scheme gives 1.414 (1.000 to 2.000)."), "{text}");
         assert!(
             text.contains(
-                "Of 1 gains of 5 % or more, a kernel with a scheme each, padding alone has half or more in 1."
+                "Of 1 gains of 5 % or more, each of one kernel with one scheme, padding alone achieves at least half in 1 cases."
             )
         );
         assert_eq!(page.csv.lines().count(), 1 + 7 * 2 * 2);

@@ -29,9 +29,10 @@ const FAR: f64 = 0.2;
 /// on the GPU.
 const QUICK: usize = 6;
 
-const ABOUT: &str = "The same launch files, from cold caches, on an H100 SXM (`machines/silicon/data/h100-sxm`, measured by
-`machines/silicon/run.sh`) and on the machine `hopper`. No field of the machine is chosen for these numbers. Cycles of the GPU are the shortest of ten
-runs by the driver's activity records, less those of an empty kernel, at the clock that the same run measured; counters are Nsight Compute's.";
+const ABOUT: &str = "The same launch files run from cold caches on an H100 SXM (`machines/silicon/data/h100-sxm`, measured by
+`machines/silicon/run.sh`) and on the machine `hopper`. No field of the machine was tuned to match these numbers. The cycles of the
+GPU are those of the shortest of ten runs in the driver's activity records, minus those of an empty kernel, at the clock that the
+same run measured. Its counters are Nsight Compute's.";
 
 /// Results of a launch file on the GPU and on our machine.
 struct Pair {
@@ -86,20 +87,20 @@ pub(super) fn draw(desk: &Session) -> Result<Page, FigureError> {
 }
 
 fn page(is_quick: bool, pairs: &[Pair]) -> Result<Page, FigureError> {
-    let mut page = Page::new("silicon/kernels", is_quick, "Kernels beside an H100");
+    let mut page = Page::new("silicon/kernels", is_quick, "Kernels compared with an H100");
     page.text(ABOUT);
-    page.text("## How far apart");
+    page.text("## Deviation");
     let apart = |least: f64, which: &str| -> Option<Vec<String>> {
         let of: Vec<_> = pairs.iter().filter(|pair| pair.gpu.cycles >= least).collect();
         let cycles: Vec<_> = of.iter().map(|pair| [pair.ours.cycles, pair.gpu.cycles]).collect();
         let count = of.len().to_string();
         Some(Deviation::of(&cycles)?.cells(which, &count))
     };
-    let rows: Vec<_> = [(0.0, "all"), (LONG, "of ten microseconds or more")]
+    let rows: Vec<_> = [(0.0, "all"), (LONG, "ten microseconds or longer")]
         .into_iter()
         .filter_map(|(least, which)| apart(least, which))
         .collect();
-    let head = ["kernels", "how many", "ratio of cycles, geometric mean", "mean error, %", "rank correlation"];
+    let head = ["kernels", "count", "ratio of cycles, geometric mean", "mean error, %", "rank correlation"];
     page.table(&head, rows, 1);
     page.text(&hits(pairs).ok_or_else(|| miette!("no kernel has counters of the profiler"))?);
     page.text("## Kernels");
@@ -120,10 +121,10 @@ fn page(is_quick: bool, pairs: &[Pair]) -> Result<Page, FigureError> {
     page.numbers(&head, pairs.iter().map(cells).collect(), 1)?;
     page.text(&far(pairs));
     page.text(
-        "Ours executes PTX as it stands; the GPU what `ptxas` makes of it. A ratio of instructions well above 1 is a loop that `ptxas` unrolled or
-code that it merged, and its loads wait for each other less. Loads whose lanes lie in many lines take the L1 of `hopper` up to four times as long:
-the GPU looks up four lines a cycle as long as their words lie in different ones of 32 banks, `hopper` if their sectors lie in different ones of four
-(`machines/silicon/README.md`: lanes 36 and 132 bytes apart).",
+        "Our machine executes the PTX itself; the GPU executes the output of `ptxas`. Where the ratio of instructions is well above 1, `ptxas`
+unrolled a loop or merged code, and loads wait for each other less. The L1 of `hopper` takes as many cycles for a load as measured
+on an H200: the lines in the fullest of four tag banks or the words in the fullest of 32 data banks, whichever is more
+(`machines/silicon/README.md`).",
     );
     let dots = pairs.iter().map(|pair| Dot {
         name: pair.name.clone(),
@@ -131,9 +132,9 @@ the GPU looks up four lines a cycle as long as their words lie in different ones
         is_on_line: false,
     });
     let scatter = Scatter {
-        title: "Cycles beside an H100".to_owned(),
+        title: "Cycles compared with an H100".to_owned(),
         across: "cycles of the H100, power of ten".to_owned(),
-        up: "cycles of ours, power of ten".to_owned(),
+        up: "our cycles, power of ten".to_owned(),
         dots: dots.collect(),
     };
     page.drawing("", Drawing::Scatter(scatter));
@@ -168,8 +169,8 @@ fn hits(pairs: &[Pair]) -> Option<String> {
     };
     let (l1, l2) = (off(|counted| counted.l1)?, off(|counted| counted.l2)?);
     Some(format!(
-        "Hit rates are {l1:.1} points apart in the L1 and {l2:.1} in the L2, in the mean of the kernels that have any. The GPU's are of sectors,
-those of the L2 of loads alone; ours count an access that waits for what is in flight as a hit."
+        "Hit rates differ by {l1:.1} percentage points in the L1 and {l2:.1} in the L2, on average over the kernels that have hit rates. The GPU
+counts sectors, in the L2 only those of loads. Our machine counts a pending hit, an access that waits for data in flight, as a hit."
     ))
 }
 
@@ -179,5 +180,9 @@ fn far(pairs: &[Pair]) -> String {
     let mut far: Vec<_> = off.filter(|(_, off)| off.abs() > FAR).collect();
     far.sort_by(|(_, one), (_, other)| other.abs().total_cmp(&one.abs()));
     let far: Vec<_> = far.iter().map(|(pair, off)| format!("{} ({:+.0} %)", pair.name, 100.0 * off)).collect();
-    format!("More than {} % off: {}.", 100.0 * FAR, if far.is_empty() { "none".to_owned() } else { far.join(", ") })
+    format!(
+        "Kernels whose cycles deviate by more than {} %: {}.",
+        100.0 * FAR,
+        if far.is_empty() { "none".to_owned() } else { far.join(", ") }
+    )
 }

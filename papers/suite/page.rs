@@ -38,8 +38,8 @@ impl Row<'_> {
                 theirs.and_then(|t| t.warp_instructions).map(|n| n as f64),
                 true,
             ),
-            pair("lines a load", average, theirs.and_then(|t| t.average), true),
-            pair("most lines", Some(untimed.most as f64), theirs.and_then(|t| t.most).map(|n| n as f64), true),
+            pair("lines per load", average, theirs.and_then(|t| t.average), true),
+            pair("maximum lines", Some(untimed.most as f64), theirs.and_then(|t| t.most).map(|n| n as f64), true),
             pair("L1 %", part(untimed.l1_hits, untimed.lines), theirs.and_then(|t| t.l1), false),
             pair("L2 %", part(untimed.l2_hits, untimed.l2_accesses), theirs.and_then(|t| t.l2), false),
         ]
@@ -86,23 +86,23 @@ impl Row<'_> {
     }
 }
 
-const UNTIMED: [&str; 8] = ["warp instr.", "theirs", "lines a load", "theirs", "L1 %", "theirs", "L2 %", "theirs"];
+const UNTIMED: [&str; 8] = ["warp instr.", "theirs", "lines per load", "theirs", "L1 %", "theirs", "L2 %", "theirs"];
 
 pub(super) fn markdown(rows: &[Row<'_>], quick: bool) -> String {
     let command = if quick { "reproduce suite --quick" } else { "reproduce suite" };
     let mut text = format!(
         "# The suite\n\n\
-         `cargo run --release -- {command}` writes this page and the CSV file beside it.\n\n\
-         ## On the machine\n\
-         Every kernel on `fermi`. L1 %: loads that found their line there or on its way. L2 %: loads and stores alike.\n\
-         Of all scheduler cycles, how many issued an instruction, and the {REASONS} commonest reasons for the others.\n\n"
+         `cargo run --release -- {command}` writes this page and its CSV file.\n\n\
+         ## On the clocked machine\n\
+         Every kernel on `fermi`. L1 %: loads whose line was in the L1 or in flight. L2 %: the same for loads, stores and atomics.\n\
+         Issued %: scheduler cycles that issued an instruction. Stalls %: the {REASONS} most frequent reasons for the other cycles.\n\n"
     );
     text.push_str(&clocked_table(rows));
     text.push_str(
-        "\n## Without time\n\
-         What warps ask of memory, and what they find in caches where each line is there at once ([how](../checks.md#caches-without-time)).\n\
-         *Theirs* are reference figures of other sources of the same algorithms, with their origin in `kernels/suite.csv`: a guide, not a\n\
-         target. Lines a load: average and most of a warp instruction.\n\n",
+        "\n## On untimed caches\n\
+         Lines that warps request, and hits in caches where a line is present as soon as it is requested ([method](../checks.md#caches-without-time)).\n\
+         *Theirs* are reference figures of other sources of the same algorithms; `kernels/suite.csv` states their origin. They are a guide,\n\
+         not a target. Lines per load: average and maximum over the warp instructions that load.\n\n",
     );
     let head: Vec<_> = ["kernel", "size"].into_iter().chain(UNTIMED).collect();
     let cells = rows.iter().map(|row| [vec![row.kernel.clone(), row.size().to_owned()], row.untimed_cells()].concat());
@@ -141,13 +141,13 @@ fn clocked_table(rows: &[Row<'_>]) -> String {
 
 fn differences(rows: &[Row<'_>]) -> String {
     let mut text = format!(
-        "\n## Where they differ\n\
-         Instructions and lines by more than a factor of {FACTOR}, hit rates by more than {POINTS} points:\n\n"
+        "\n## Differences from the reference figures\n\
+         Instructions and lines that differ by more than a factor of {FACTOR}, and hit rates that differ by more than {POINTS} percentage points:\n\n"
     );
     for row in rows {
         let found = row.differences();
         if let (Some(reference), false) = (row.reference, found.is_empty()) {
-            let why = if reference.why.is_empty() { "not explained yet" } else { &reference.why };
+            let why = if reference.why.is_empty() { "Not explained yet." } else { &reference.why };
             let (kernel, size) = (&row.kernel, row.size());
             text.push_str(&format!("- `{kernel}`, {size} (theirs: {}): {}. {why}\n", reference.size, found.join(", ")));
         }
@@ -160,8 +160,8 @@ fn differences(rows: &[Row<'_>]) -> String {
     if !parted.is_empty() {
         let kernels = parted.join(", ");
         text.push_str(&format!(
-            "\nThe machine runs another number of warp instructions than the model without time for {kernels}: what their\n\
-             warps do depends on which of them comes first.\n"
+            "\nThe clocked machine executes a different number of warp instructions than the untimed model for {kernels}: the work of\n\
+             their warps depends on the order in which the warps run.\n"
         ));
     }
     text

@@ -100,9 +100,9 @@ pub(super) fn draw(is_quick: bool, found: &PageResults) -> Result<Page, FigureEr
     page.text(&about(is_quick, found));
     evidence(&mut page, found);
     if found.kernels(true).next().is_some() {
-        page.text(&format!("## The answer\n{}", answer(found)));
+        page.text(&format!("## Designs that pay\n{}", answer(found)));
         answers(&mut page, found);
-        page.text(&format!("## Where something gains\n{}", gains(found)));
+        page.text(&format!("## Kernels that gain\n{}", gains(found)));
         kernels(&mut page, found);
         memory(&mut page, found);
     }
@@ -115,7 +115,9 @@ pub(super) fn draw(is_quick: bool, found: &PageResults) -> Result<Page, FigureEr
 fn about(is_quick: bool, found: &PageResults) -> String {
     let PageResults { kernels, left_out, runs } = found;
     let which = if is_quick {
-        format!("They run their small files, which fit the caches of `{VOLTA}`: this page shows that everything runs.")
+        format!(
+            "They run their small files, which fit into the caches of `{VOLTA}`: this page only shows that everything runs."
+        )
     } else {
         let others = match left_out.len() {
             1 => "kernel has".to_owned(),
@@ -123,13 +125,14 @@ fn about(is_quick: bool, found: &PageResults) -> String {
         };
         format!(
             "Their data are at least four times as large as the L2 of `{VOLTA}` and twice as large as all its L1s together.\n\
-             [kernels/README.md](../../kernels/README.md#data-that-exceed-the-caches-of-a-v100) says why the other {others} no such file."
+             [kernels/README.md](../../kernels/README.md#data-that-exceed-the-caches-of-a-v100) explains why the other {others} no such file."
         )
     };
     format!(
-        "`{VOLTA}` is a V100 as Accel-Sim's QV100 configuration has it, `{FERMI}` the GTX 480 of li2015 and khairy2015. Both run {} kernels with\n\
-         a `{SIZE}.toml`, each with {} designs, and compare the results with those of the references. {which}\n\
-         Ratios are to the machine without a design; means of ratios are geometric.",
+        "`{VOLTA}` is a V100 as in Accel-Sim's QV100 configuration; `{FERMI}` is the GTX 480 of li2015 and khairy2015. Both run {} kernels with\n\
+         a `{SIZE}.toml`, each with {} designs, and compare the results with those of the references.\n\
+         {which}\n\
+         Ratios are relative to the baseline, the machine without a design. Means of ratios are geometric.",
         kernels.len(),
         runs.len() - 1
     )
@@ -141,8 +144,8 @@ fn evidence(page: &mut Page, found: &PageResults) {
     let (counted, others) = (named(true), named(false));
     page.text(&format!(
         "## Evidence\n\
-         A cache that evicts nothing keeps every line whatever its design. So a kernel counts if both machines evict lines from L1s and L2 without\n\
-         a design: {} of {}. No evidence, and in no mean below: {}.",
+         A cache that evicts nothing keeps every line under any design. A kernel therefore counts only if both machines evict lines from L1s and L2\n\
+         in the baseline: {} of {}. Not counted as evidence, and in no mean below: {}.",
         counted.len(),
         found.kernels.len(),
         join_names(&others)
@@ -172,7 +175,8 @@ fn answer(found: &PageResults) -> String {
     let ideas = || found.runs.iter().filter(|runs| !runs.design.paper.is_empty());
     let percent = 100.0 * PAYS;
     let mut text = format!(
-        "A design pays where its mean speed-up is {percent:.0} % or more. It survives with {:.0} % of its gain on `{FERMI}` or more, and shrinks with less.\n",
+        "A design pays on a machine if its mean gain is {percent:.0} % or more. Its gain survives if `{VOLTA}` keeps at least {:.0} % of the gain on `{FERMI}`,\n\
+         and shrinks if `{VOLTA}` keeps less.\n",
         100.0 * KEPT
     );
     let paying = ideas().filter(|runs| found.speedup(runs, Fermi) >= 1.0 + PAYS).count();
@@ -188,16 +192,16 @@ fn answer(found: &PageResults) -> String {
             text.push_str(&format!("- {}: {}\n", verdict.name(), shown.collect::<Vec<_>>().join(", ")));
         }
     }
-    text.push_str("\nIn brackets the speed-ups on the one and the other.\n");
+    text.push_str("\nIn parentheses: the mean speed-ups on `fermi` and on `volta`.\n");
     let [old, new] = [Fermi, Volta].map(|on| found.hits(&found.runs[0], on));
     text.push_str(&format!(
-        "Without a design the L1s of `{FERMI}` answer {old:.1} % of the loads of a kernel, those of `{VOLTA}` {new:.1} %.\n"
+        "In the baseline, {old:.1} % of the loads of a kernel hit in the L1s of `{FERMI}` on average, and {new:.1} % in those of `{VOLTA}`.\n"
     ));
     if let (Some(frc), Some(transient)) = (found.find_runs(FRC), found.find_runs(TRANSIENT)) {
         let over = |on| geometric(&counted::speedups(&found.evidence(frc.on(on)), &found.evidence(transient.on(on))));
         text.push_str(&format!(
-            "candel2018 compares its `{FRC}` with an L2 whose lines leave from their ways (`{TRANSIENT}`): {:.3} on `{FERMI}`, {:.3} on `{VOLTA}`. Neither of the\n\
-             two has sectors: a miss fetches its whole line.\n",
+            "candel2018 compares its `{FRC}` with an L2 that evicts the victim from its way before the fetch. Speed-up over that L2\n\
+             (`{TRANSIENT}`): {:.3} on `{FERMI}`, {:.3} on `{VOLTA}`. Neither of the two has sectors: a miss fetches the whole line.\n",
             over(Fermi),
             over(Volta)
         ));
@@ -209,7 +213,7 @@ fn answer(found: &PageResults) -> String {
     };
     if let (Some((all, most)), Some((one, single))) = (best(&together), best(&ideas().collect::<Vec<_>>())) {
         text.push_str(&format!(
-            "The best of several together on `{VOLTA}` is `{all}` ({most:.3}), the best of a single paper `{one}` ({single:.3}).\n"
+            "The best combination on `{VOLTA}` is `{all}` ({most:.3}); the best design of a single paper is `{one}` ({single:.3}).\n"
         ));
     }
     text
@@ -247,7 +251,7 @@ fn answers(page: &mut Page, found: &PageResults) {
         settings.map(|runs| format!("`{}` with `{}`", runs.design.name, runs.design.on_volta.join(" "))).collect();
     if !settings.is_empty() {
         page.text(&format!(
-            "Kernels that gain or lose 5 % are counted. So that tags are twice as many as lines, `{VOLTA}` runs {}.",
+            "The columns *gain* and *lose* count the kernels that gain or lose 5 % or more. To have twice as many tags as lines, `{VOLTA}` runs {}.",
             settings.join(", ")
         ));
     }
@@ -258,7 +262,7 @@ fn answers(page: &mut Page, found: &PageResults) {
     );
     if let (Some(one), false) = (found.find_runs(ONE_LOOKUP), single.is_empty()) {
         page.text(&format!(
-            "The L1 of `{VOLTA}` serves up to {most} lines of a load in a cycle. {} take one (`l1.lookups = 1`), which alone makes {:.3} of the speed.",
+            "The L1 of `{VOLTA}` looks up at most {most} lines of a load per cycle. {} look up one (`l1.lookups = 1`); this restriction alone gives a speed-up of {:.3}.",
             join_names(&single),
             found.speedup(one, Volta)
         ));
@@ -298,7 +302,7 @@ fn gains(found: &PageResults) -> String {
     };
     let percent = 100.0 * (NOTED - 1.0);
     format!(
-        "Kernels of which some design gains {percent:.0} % or more, with the best for each:\n\n{}{}{}",
+        "Kernels that gain {percent:.0} % or more with some design, each with its best design:\n\n{}{}{}",
         line("on both", both),
         line(&format!("on `{FERMI}` only"), fermi),
         line(&format!("on `{VOLTA}` only"), volta)
@@ -307,7 +311,7 @@ fn gains(found: &PageResults) -> String {
 
 /// Adds the table and the chart of each kernel's speedups on the V100.
 fn kernels(page: &mut Page, found: &PageResults) {
-    page.text(&format!("## Kernels\nHits of the L1 without a design, then speed-ups on `{VOLTA}`."));
+    page.text(&format!("## Kernels\nL1 hit rates in the baseline, then speed-ups on `{VOLTA}`."));
     let compared = &found.runs[1..];
     let speedups: Vec<_> = compared.iter().map(|runs| found.speedups(runs, Volta)).collect();
     let head = ["kernel", "L1 %, `fermi`", "L1 %, `volta`"];
@@ -331,8 +335,8 @@ fn kernels(page: &mut Page, found: &PageResults) {
 fn memory(page: &mut Page, found: &PageResults) {
     page.text(&format!(
         "## Hits, traffic, energy\n\
-         Mean hit rate of the L1s, pending hits included. Bytes over the DRAM's buses and energy at {} nm\n\
-         ([how](../area.md#energy-of-a-run)): relative to the baseline.",
+         Mean hit rate of the L1s, including pending hits. DRAM traffic in bytes, and energy at {} nm\n\
+         ([method](../area.md#energy-of-a-run)), relative to the baseline.",
         NODE.nm()
     ));
     let dram = |runs: &Runs, on| geometric(&found.ratios(runs, on, |one| one.dram_bytes as f64));
@@ -355,7 +359,7 @@ fn memory(page: &mut Page, found: &PageResults) {
 fn area(page: &mut Page, found: &PageResults) -> Result<(), Report> {
     let technology = Technology::built_in().into_diagnostic()?;
     page.text(&format!(
-        "## Area\nWhat a machine with the design has more than one without, at {} nm, and relative to all L1s.",
+        "## Area\nArea that each design adds to a machine, at {} nm, in mm2 and relative to all L1s.",
         NODE.nm()
     ));
     let mut rows: Vec<Vec<String>> = found.runs[1..].iter().map(|runs| vec![runs.design.name.to_owned()]).collect();
@@ -374,15 +378,13 @@ fn area(page: &mut Page, found: &PageResults) -> Result<(), Report> {
 /// Lists the designs that the machine refuses.
 fn refusals(page: &mut Page) {
     let refused = find_refused();
-    page.text("## What it refuses");
+    page.text(&format!("## Designs that `{VOLTA}` refuses"));
     if refused.is_empty() {
-        page.text(&format!("`{VOLTA}` takes every design there is."));
+        page.text(&format!("`{VOLTA}` accepts every design."));
         return;
     }
-    page.text(&format!(
-        "Of all designs that there are, and of those above that are several together, `{VOLTA}` refuses:"
-    ));
-    page.table(&["design", "why"], refused.into_iter().map(|(name, why)| vec![name, why]).collect(), 2);
+    page.text(&format!("Of all designs, and of the combinations above, `{VOLTA}` refuses:"));
+    page.table(&["design", "reason"], refused.into_iter().map(|(name, why)| vec![name, why]).collect(), 2);
 }
 
 /// Formats all measurements as CSV.
@@ -450,8 +452,11 @@ mod tests {
         assert!(answer.contains("- is gone: `streaming` (1.414, 1.000)\n"), "{answer}");
         assert!(answer.contains("- pays on neither: `frc` (1.000, 1.000)\n"), "{answer}");
         assert!(answer.contains("(`transient`): 1.000 on `fermi`, 2.000 on `volta`"), "{answer}");
-        assert!(answer.contains("`dwt-pric + frc` (1.111), the best of a single paper `pric` (1.414)"), "{answer}");
-        assert!(answer.contains("answer 40.0 % of the loads"), "{answer}");
+        assert!(
+            answer.contains("`dwt-pric + frc` (1.111); the best design of a single paper is `pric` (1.414)"),
+            "{answer}"
+        );
+        assert!(answer.contains("40.0 % of the loads of a kernel hit"), "{answer}");
         let gains = gains(&found);
         assert!(gains.contains("- on both, 1: syrk (`pric` 4.00, `pric` 2.00)\n"), "{gains}");
         assert!(gains.contains("- on `volta` only, 0: none\n"), "{gains}");
@@ -461,7 +466,7 @@ mod tests {
     fn a_page_has_its_rule_its_charts_and_all_numbers() {
         let found = found(&[(BASELINE, [100, 100], [100, 100]), ("pric", [100, 25], [100, 50])]);
         let page = draw(false, &found).unwrap();
-        assert!(page.markdown.contains("says why the other kernel has no such file"), "{}", page.markdown);
+        assert!(page.markdown.contains("explains why the other kernel has no such file"), "{}", page.markdown);
         assert_eq!(page.csv.lines().count(), 1 + 2 * 2 * 2);
         let suffixes: Vec<_> = page.charts.iter().map(|(suffix, _)| suffix.as_str()).collect();
         assert_eq!(suffixes, ["", "-kernels", "-hits", "-dram", "-energy"]);
@@ -476,12 +481,12 @@ mod tests {
         found.runs[0].fermi[0].l2_evictions = 0;
         assert_eq!(speedup(&found), 1.0);
         let page = draw(false, &found).unwrap();
-        let named = "a design: 1 of 2. No evidence, and in no mean below: `vadd`.";
+        let named = "in the baseline: 1 of 2. Not counted as evidence, and in no mean below: `vadd`.";
         assert!(page.markdown.contains(named), "{}", page.markdown);
         assert_eq!(page.csv.lines().count(), 1 + 2 * 2 * 2);
         found.runs[0].volta[1].l1_evictions = 0;
         let page = draw(false, &found).unwrap();
-        assert!(page.markdown.contains("a design: 0 of 2."), "{}", page.markdown);
-        assert!(!page.markdown.contains("## The answer") && page.charts.is_empty(), "{}", page.markdown);
+        assert!(page.markdown.contains("in the baseline: 0 of 2."), "{}", page.markdown);
+        assert!(!page.markdown.contains("## Designs that pay") && page.charts.is_empty(), "{}", page.markdown);
     }
 }

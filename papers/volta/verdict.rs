@@ -42,7 +42,7 @@ impl Verdict {
             Self::Shrinks => "shrinks",
             Self::Gone => "is gone",
             Self::Costs => "costs now",
-            Self::Comes => "pays here only",
+            Self::Comes => "pays on volta only",
             Self::Never => "pays on neither",
         }
     }
@@ -55,8 +55,8 @@ mod tests {
     #[test]
     fn a_design_is_judged_by_what_it_gains_on_both_machines() {
         let names = |new| [1.1, 1.0].map(|old| Verdict::of(old, new).name());
-        assert_eq!(names(1.06), ["survives", "pays here only"]);
-        assert_eq!(names(1.04), ["shrinks", "pays here only"]);
+        assert_eq!(names(1.06), ["survives", "pays on volta only"]);
+        assert_eq!(names(1.04), ["shrinks", "pays on volta only"]);
         assert_eq!(names(1.005), ["is gone", "pays on neither"]);
         assert_eq!(names(0.98), ["costs now", "pays on neither"]);
     }

@@ -23,9 +23,9 @@ const FEW: u64 = 60;
 const STEPS: [u64; 7] = [1, 2, 5, 10, 20, 30, FEW];
 
 const TEXT: &str = "Seconds to optimize each benchmark for `kepler` with an L1 of 16 KB: one run of the launch file on the functional
-interpreter, the profile of every load and every pair of loads on caches without time, the graph, all three solvers, and the
-text. They are processor seconds of all threads together: one core alone takes no longer, whatever else the host does, and
-two cores less. They depend on the host and are rounded up to 1, 2, 5, 10, 20, 30 or 60.";
+interpreter, the profile of every load and every pair of loads on untimed caches, the graph, all three solvers, and the
+rewritten PTX. These are processor seconds, summed over all threads: a single core takes no longer, whatever else the host
+does, and two cores take less. They depend on the host and are rounded up to 1, 2, 5, 10, 20, 30 or 60.";
 
 /// Optimization result of one benchmark.
 struct OptimizationResult {
@@ -84,11 +84,7 @@ fn draw(quick: bool, found: &[OptimizationResult]) -> Result<Page, FigureError> 
         let Benchmark { theirs, kernel, .. } = found.benchmark;
         vec![format!("{kernel} ({theirs})"), found.loads.to_string(), found.runs.to_string(), told(found.seconds)]
     };
-    page.table(
-        &["kernel", "loads", "runs of the caches", "processor seconds, at most"],
-        found.iter().map(cells).collect(),
-        1,
-    );
+    page.table(&["kernel", "loads", "cache runs", "processor seconds, at most"], found.iter().map(cells).collect(), 1);
     let numbers = |found: &OptimizationResult| {
         vec![found.benchmark.theirs.to_owned(), found.loads.to_string(), told(found.seconds)]
     };

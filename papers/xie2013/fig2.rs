@@ -20,10 +20,10 @@ use warpsieve::text::format_thousands;
 /// Number of candidate loads: each of their subsets is bypassed in one run. All other loads are cached.
 const LOADS: usize = 6;
 
-const TEXT: &str = "Cycles of `kepler` with an L1 of 16 KB, and the bytes that all loads ask of its L2 on caches without time: a line of 128
-bytes for each miss, a sector of 32 bytes for each part of a line that a bypassed load touches. The launch is that of table
-2, 2 CTAs of 512 threads. The six loads that ask for most lines are chosen from, all others are cached, as in section 2.2.
-The paper's kernel has 14 loads; ours are three kernels with the same steps.";
+const TEXT: &str = "Cycles of `kepler` with an L1 of 16 KB, and the bytes that all loads request from its L2 on untimed caches: a line of 128
+bytes per miss, and 32 bytes per sector that a bypassed load touches. The launch is that of table 2: 2 CTAs of 512 threads.
+The candidates are the six loads that request the most lines; all other loads are cached, as in section 2.2. The paper's
+kernel has 14 loads; ours are three kernels with the same steps.";
 
 /// Results of all subsets of bypassed loads.
 #[derive(Clone, Serialize, Deserialize)]
@@ -109,8 +109,8 @@ fn draw(quick: bool, found: &SubsetResults) -> Result<Page, FigureError> {
             format_thousands(set.l2_bytes),
         ]
     };
-    page.text("## All sets");
-    let head = ["bypassed", "cycles", "over bypassing all six, %", "L2 bytes"];
+    page.text("## All subsets");
+    let head = ["bypassed", "cycles", "speedup over bypassing all six, %", "L2 bytes"];
     page.table(&head, sets.iter().map(row).collect(), 1);
     let numbers = |set: &Set| vec![names(set), set.cycles.to_string(), set.l2_bytes.to_string()];
     page.csv = comma_separated(&["bypassed", "cycles", "l2_bytes"], &sets.iter().map(numbers).collect::<Vec<_>>())?;

@@ -19,15 +19,15 @@ use warpsieve::optimize::{Clocked, Optimization, Subject};
 use warpsieve::run::{RunError, open, ratio};
 use warpsieve::text::format_thousands;
 
-const TEXT: &str = "`mriq_global` on `kepler`, 4 CTAs of 32 threads as in table 2. Every lane reads the same sample, word by word, from
-global memory: four loads in turn find the same line, and eight turns of the loop do. The suite's `mriq` has its samples in
-constant memory, as Parboil's source does; bypassed or cached, its loads of global memory are the same to it.
+const TEXT: &str = "`mriq_global` runs on `kepler` with 4 CTAs of 32 threads, as in table 2. Every lane reads the same sample, word by word,
+from global memory: four successive loads access the same line, and so do eight iterations of the loop. The suite's `mriq`
+has its samples in constant memory, like Parboil's source, so bypassing its loads of global memory makes no difference.
 
-The rule of Jia et al. takes it, by sections 6 and 7 of the paper, that no load finds what another, or an earlier turn of a
-loop, has brought; only warps of a CTA may share what one load brings. With one warp a CTA, there is none: a load that is
-cached moves a line for each line asked, and one that is bypassed its sectors. The rule is computed here from the same
-counts as the heuristic's choice, and its choice is run. Ours gains more than the paper's kernel: its one warp an SM has
-nobody to hide behind while each word comes from the L2.";
+According to sections 6 and 7 of the paper, the rule of Jia et al. assumes that no load hits a line that another load or an
+earlier iteration fetched; only warps of one CTA may share the line that a load fetches. With one warp per CTA, nothing is
+shared: a cached load moves one line per requested line, and a bypassed load moves its sectors. The rule is computed here
+from the same counts as the heuristic's choice, and the choice of the rule is run. Our kernel gains more than the paper's:
+each SM has a single warp, so no other warp hides the latency of each word from the L2.";
 
 /// Results at one L1 size.
 #[derive(Clone, Serialize, Deserialize)]
@@ -53,8 +53,16 @@ struct Load {
 const WARP: u32 = 32;
 
 /// Column headings of the table of loads.
-const LOADS: [&str; 8] =
-    ["line", "load", "lines asked", "hits alone", "Jia et al.: bytes cached", "bytes bypassed", "choice", "heuristic"];
+const LOADS: [&str; 8] = [
+    "line",
+    "load",
+    "lines requested",
+    "hits alone",
+    "Jia et al.: bytes cached",
+    "bytes bypassed",
+    "choice",
+    "heuristic",
+];
 
 pub(in super::super) fn mrq(desk: &Session) -> Result<Page, FigureError> {
     let subject = benchmark("MRQ").ok_or_else(|| miette!("table 2 has no MRQ"))?;
@@ -70,8 +78,8 @@ fn waits(found: &SizeResults, warps: u64) -> String {
     let lines = cached.map(|load| load.accesses).sum::<u64>() / warps;
     let [bypassed, _, _, cached] = found.cycles.map(|cycles| ratio(cycles, lines));
     format!(
-        "a warp asks for {} words one after the other, alone on its SM: {bypassed:.0} cycles for each from the L2 and {cached:.0} from the L1. Nothing else \
-         is issued meanwhile",
+        "the only warp of an SM loads {} words one after another; each takes {bypassed:.0} cycles from the L2 and \
+         {cached:.0} from the L1, and nothing else is issued meanwhile",
         format_thousands(lines)
     )
 }
@@ -128,7 +136,7 @@ fn draw(quick: bool, found: &[SizeResults], warps: u64) -> Result<Page, FigureEr
             found.iter().all(|found| found.loads.iter().all(|load| !load.is_cached_by_rule)),
         ),
     ];
-    let title = "xie2013, section 6: MRQ beside the rule of Jia et al.";
+    let title = "xie2013, section 6: MRQ and the rule of Jia et al.";
     let mut page = Page::with_comparison("xie2013/mrq", quick, title, TEXT, rows);
     let row = |(size, found): (&Size, &SizeResults)| {
         let kilobytes = format!("{} KB", size.kilobytes);
@@ -136,7 +144,7 @@ fn draw(quick: bool, found: &[SizeResults], warps: u64) -> Result<Page, FigureEr
         vec![kilobytes, format_thousands(found.cycles[0]), rule, cache_all, heuristic, percent(size.mrq)]
     };
     page.text("## Speedup");
-    let head = ["L1", "cycles, bypass all", "Jia et al., %", "cache all, %", "heuristic, %", "in the paper, %"];
+    let head = ["L1", "cycles, bypass all", "Jia et al., %", "cache all, %", "heuristic, %", "paper, %"];
     page.table(&head, SIZES.iter().zip(found).map(row).collect(), 1);
     page.text(&format!("## Loads at {} KB", SIZES[0].kilobytes));
     let decision = |is_cached| if is_cached { "cached" } else { "bypassed" }.to_owned();

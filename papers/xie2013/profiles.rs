@@ -27,11 +27,12 @@ const SUBJECTS: [(&str, &str); 6] = [
     ("srad1_sums", "launch"),
 ];
 
-const TEXT: &str = "`kepler` with an L1 of 16 KB. For each load and each pair of loads, hits with these alone cached: counted by the golden L1,
-which runs CTA after CTA of an SM and fills a line at once, and by the clocked machine, where warps run beside each other
-and a load that finds its line on the way counts as a hit, for it asks the L2 for nothing. The hits here are those of each
-load alone, added up. Each profile goes through the heuristic; both choices run on the clocked machine. The paper profiles
-on hardware; by default, `warpsieve optimize` does so without time, which takes a run in all instead of one for each pair.";
+const TEXT: &str = "`kepler` with an L1 of 16 KB. A profile counts hits for each load and each pair of loads, with only these loads cached. The
+untimed profile is taken on the golden L1, which runs the CTAs of an SM one after another and fills a line at once. On the
+clocked machine, warps run concurrently, and a load whose line is in flight (a pending hit) counts as a hit, because it
+sends no request to the L2. The hits here are those of each load alone, summed over all loads. The heuristic chooses loads
+from each profile, and both choices run on the clocked machine. The paper profiles on hardware. By default,
+`warpsieve optimize` profiles on untimed caches, which takes one run in all instead of one per pair.";
 
 /// Results of one kernel with both profiles.
 #[derive(Clone, Serialize, Deserialize)]
@@ -78,16 +79,16 @@ const HEAD: [&str; 9] = [
     "kernel",
     "loads",
     "runs",
-    "lines asked",
-    "hits without time",
-    "hits clocked",
-    "choices that differ",
-    "over bypass all, without time, %",
+    "lines requested",
+    "untimed hits",
+    "clocked hits",
+    "loads chosen differently",
+    "speedup over bypass all, untimed, %",
     "clocked, %",
 ];
 
 fn draw(quick: bool, found: &[KernelResults]) -> Result<Page, FigureError> {
-    let mut page = Page::new("xie2013/profiles", quick, "xie2013, section 4.3: profiles with and without time");
+    let mut page = Page::new("xie2013/profiles", quick, "xie2013, section 4.3: untimed and clocked profiles");
     page.text(TEXT);
     let row = |((kernel, _), found): (&(&str, &str), &KernelResults)| {
         let KernelResults { loads, runs, accesses, hits, differ, cycles: [bypass_all, chosen @ ..] } = found;
