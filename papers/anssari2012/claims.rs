@@ -117,7 +117,7 @@ impl<O: SystemResults> Claims<'_, O> {
             let parts = STRUCTURES.iter().zip(one.energy(costs, system));
             parts.map(|(name, nj)| format!("{name} {:.1}", nj / 1000.0)).collect::<Vec<_>>().join(", ")
         };
-        let why = |one: &O| format!("in uJ {}; against {}", in_uj(one, systems.0), in_uj(one, systems.1));
+        let why = |one: &O| format!("energy in uJ: {}; compared with {}", in_uj(one, systems.0), in_uj(one, systems.1));
         self.each(what, published, names, |one| one.energy_of(costs, systems), holds, why);
     }
 
@@ -162,7 +162,7 @@ fn of_the_tracker(claims: &mut Claims<'_, impl SystemResults>) {
     claims.of_mean(ComparisonRow::factor(what, means[0], 0.91, 1.0), |one| one.dram_of(tracker_systems(0)));
     let names = SIZES.map(|kb| format!("{kb} KB"));
     let saved: Vec<_> = names.iter().zip(&means).map(|(name, mean)| (name.as_str(), 1.0 - mean)).collect();
-    let row = ComparisonRow::ordering("4.1: what a tracker saves of the mean, by size of the L2", &saved);
+    let row = ComparisonRow::ordering("4.1: mean reduction by a tracker, by L2 size", &saved);
     claims.of_mean(row, |one| one.dram_of(tracker_systems(0)));
     comparable(claims);
     let farthest = |one: &dyn Fn(usize) -> f64| {
@@ -170,14 +170,14 @@ fn of_the_tracker(claims: &mut Claims<'_, impl SystemResults>) {
         (0..SIZES.len()).max_by(|one, two| far(one).total_cmp(&far(two))).unwrap_or(LARGEST)
     };
     claims.each(
-        "4.1: LBM, tracker alone, at the size where it changes most",
+        "4.1: LBM, tracker alone, L2 size with the largest change",
         "minimal benefits, here within 2 %",
         LBM,
         |one| one.dram_of(tracker_systems(farthest(&|size| one.dram_of(tracker_systems(size))))),
         is_same,
         |one| {
             let size = farthest(&|size| one.dram_of(tracker_systems(size)));
-            format!("with {} KB {}", SIZES[size], one.describe_differences(TRACKER + size, BASELINE + size))
+            format!("with {} KB, {}", SIZES[size], one.describe_differences(TRACKER + size, BASELINE + size))
         },
     );
 }
@@ -189,12 +189,13 @@ fn comparable(claims: &mut Claims<'_, impl SystemResults>) {
     let is_telling =
         |name: &&str| claims.all.iter().filter(|one| one.name() == *name).any(|one| !is_same(one.dram_of(doubled)));
     let (telling, others): (Vec<_>, Vec<_>) = SMALL.iter().copied().partition(is_telling);
-    let published = "comparable, here 5 % more at most";
-    claims.dram("4.1: a tracker with 128 KB against 256 KB without", published, &telling, systems, |part| {
+    let published = "comparable, here at most +5 %";
+    claims.dram("4.1: tracker with 128 KB compared with 256 KB without", published, &telling, systems, |part| {
         part <= 1.0 + COMPARABLE
     });
     if let (Some(row), false) = (claims.rows.last_mut(), others.is_empty()) {
-        let left_out = format!("256 KB save less than 2 % of {}, which say nothing here", others.join(", "));
+        let left_out =
+            format!("no evidence from {}, because 256 KB save less than 2 % of their DRAM data", others.join(", "));
         let reasons: Vec<_> = [row.why.as_str(), &left_out].into_iter().filter(|why| !why.is_empty()).collect();
         row.why = reasons.join("; ");
         row.is_evidence = !telling.is_empty();
@@ -207,20 +208,24 @@ fn of_the_policy(claims: &mut Claims<'_, impl SystemResults>) {
     claims.check_effect("4.1: DRAM data with tracker and policy, 1 MB, mean", 0.78, |one| one.dram_of(large));
     let quarter = (BOTH + 1, BASELINE + LARGEST);
     let ours = claims.mean(|one| one.dram_of(quarter));
-    let what = "abstract: tracker and policy with 256 KB against 1 MB without, mean";
+    let what = "abstract: tracker and policy with 256 KB compared with 1 MB without, mean";
     let row =
-        ComparisonRow::claim(Class::Sign, what, &change(ours), "on par, here +10 % at most", ours <= 1.0 + ON_PAR);
+        ComparisonRow::claim(Class::Sign, what, &change(ours), "on par, here at most +10 %", ours <= 1.0 + ON_PAR);
     claims.of_mean(row, |one| one.dram_of(quarter));
-    claims.dram("4.1: LBM AoS by the policy", "significant, here -10 % or less", &["LBM AoS"], added, |part| {
-        part <= 1.0 - SIGNIFICANT
-    });
-    claims.dram("4.1: regular accesses by the policy", "no change, here within 2 %", REGULAR, added, is_same);
+    claims.dram(
+        "4.1: LBM AoS, effect of the policy",
+        "significant, here at least 10 % less",
+        &["LBM AoS"],
+        added,
+        |part| part <= 1.0 - SIGNIFICANT,
+    );
+    claims.dram("4.1: regular accesses, effect of the policy", "no change, here within 2 %", REGULAR, added, is_same);
     let misses = |one: &dyn SystemResults| one.miss_rate(added.0) - one.miss_rate(added.1);
     let named: Vec<_> = claims.all.iter().filter(|one| SENSITIVE.contains(&one.name())).collect();
     let ours: Vec<_> = named.iter().map(|one| format!("{} {:+.1} points", one.name(), 100.0 * misses(*one))).collect();
     let failed: Vec<_> = named.iter().filter(|one| !(0.0..SMALL_INCREASE).contains(&misses(**one))).collect();
     let published = "small increase, here 0 to 15 points";
-    let what = "4.2: miss rate of the L1s by the policy";
+    let what = "4.2: L1 miss rate, effect of the policy";
     let row = ComparisonRow::claim(Class::Sign, what, &ours.join(", "), published, failed.is_empty());
     let why = failed.iter().map(|one| format!("{}: {}", one.name(), one.describe_differences(added.0, added.1)));
     let row = row.with_reason(&why.collect::<Vec<_>>().join("; "));
@@ -230,10 +235,10 @@ fn of_the_policy(claims: &mut Claims<'_, impl SystemResults>) {
 /// Checks the statements about the second element of the policy, the L2 bypass.
 fn past_the_l2(claims: &mut Claims<'_, impl SystemResults>) {
     let past = (BYPASS_L2, BOTH + LARGEST);
-    let what = "4.3: loads that do not contend pass the L2 by: helped";
-    claims.dram(what, "less, here by 2 % at least", HELPED, past, is_less);
-    let what = "4.3: the same: hurt by write misses";
-    claims.dram(what, "more, here by 2 % at least", HURT, past, is_more);
+    let what = "4.3: L2 bypass by loads that do not contend: helped";
+    claims.dram(what, "less, here by at least 2 %", HELPED, past, is_less);
+    let what = "4.3: L2 bypass by loads that do not contend: hurt by write misses";
+    claims.dram(what, "more, here by at least 2 %", HURT, past, is_more);
 }
 
 fn of_other_trackers(claims: &mut Claims<'_, impl SystemResults>) {
@@ -244,25 +249,56 @@ fn of_other_trackers(claims: &mut Claims<'_, impl SystemResults>) {
     let (not_of_many, not_of_all) = (but(OF_MANY), but(OF_ALL));
     let what = "4.4: one sharer instead of sixteen";
     claims.dram(what, "the same, here within 2 %", &not_of_many, (LAST_SHARER, both), is_same);
-    claims.dram("4.4: the exception", "more, here by 2 % at least", OF_MANY, (LAST_SHARER, both), is_more);
+    claims.dram(
+        "4.4: one sharer instead of sixteen, the exception",
+        "more, here by at least 2 %",
+        OF_MANY,
+        (LAST_SHARER, both),
+        is_more,
+    );
     let what = "4.5: four isolated trackers instead of one";
     claims.dram(what, "the same, here within 2 %", &not_of_all, (FOUR, both), is_same);
-    claims.dram("4.5: two", "the same, here within 2 %", &not_of_all, (TWO, both), is_same);
+    claims.dram(
+        "4.5: two isolated trackers instead of one",
+        "the same, here within 2 %",
+        &not_of_all,
+        (TWO, both),
+        is_same,
+    );
     if let Some(row) = claims.rows.pop() {
-        let why = format!("the thesis says it of four in the same breath; {}", row.why);
+        let why = format!("the thesis says this together with the statement about four trackers; {}", row.why);
         claims.rows.push(row.mark_no_evidence(why.trim_end_matches("; ")));
     }
-    claims.dram("4.5: the exceptions, four", "more, here by 2 % at least", OF_ALL, (FOUR, both), is_more);
+    claims.dram(
+        "4.5: four isolated trackers instead of one, the exceptions",
+        "more, here by at least 2 %",
+        OF_ALL,
+        (FOUR, both),
+        is_more,
+    );
 }
 
 fn of_energy(costs: &Table43, claims: &mut Claims<'_, impl SystemResults>) {
     let with = tracker_systems(LARGEST);
-    let less = "less, here by 2 % at least";
-    claims.energy(costs, "4.6: energy with a tracker, 1 MB, with less DRAM data", less, LESS_DRAM, with, is_less);
-    claims.energy(costs, "4.6: the same, where the L2 has less to do", less, LESS_L2, with, is_less);
-    claims.energy(costs, "4.6: the same, elsewhere", "virtually the same, here within 2 %", UNCHANGED, with, is_same);
+    let less = "less, here by at least 2 %";
+    claims.energy(costs, "4.6: energy with a tracker, 1 MB, less DRAM data", less, LESS_DRAM, with, is_less);
+    claims.energy(costs, "4.6: energy with a tracker, 1 MB, less L2 activity", less, LESS_L2, with, is_less);
+    claims.energy(
+        costs,
+        "4.6: energy with a tracker, 1 MB, others",
+        "virtually the same, here within 2 %",
+        UNCHANGED,
+        with,
+        is_same,
+    );
     let small = claims.mean(|one| one.energy_of(costs, tracker_systems(0)));
-    let row = ComparisonRow::claim(Class::Sign, "4.6: the same, 128 KB, mean", &change(small), less, is_less(small));
+    let row = ComparisonRow::claim(
+        Class::Sign,
+        "4.6: energy with a tracker, 128 KB, mean",
+        &change(small),
+        less,
+        is_less(small),
+    );
     claims.of_mean(row, |one| one.energy_of(costs, tracker_systems(0)));
     let large = (BOTH + LARGEST, BASELINE + LARGEST);
     claims.check_effect("4.6: energy with tracker and policy, 1 MB, mean", 0.72, |one| one.energy_of(costs, large));
@@ -279,7 +315,13 @@ fn check_dominant(costs: &Table43, all: &[impl SystemResults]) -> ComparisonRow 
     let dominated = all.iter().filter(|one| part(*one) > 0.5).count();
     let ours = format!("more than half of the energy in {dominated} of {}", all.len());
     let published = "dominant in almost every benchmark, here 8 of 10";
-    let row = ComparisonRow::claim(Class::Sign, "4.6: DRAM and L1", &ours, published, dominated * 10 >= all.len() * 8);
+    let row = ComparisonRow::claim(
+        Class::Sign,
+        "4.6: energy of DRAM and L1s",
+        &ours,
+        published,
+        dominated * 10 >= all.len() * 8,
+    );
     row.explain_failure(|| {
         let others = all.iter().filter(|one| part(*one) <= 0.5);
         others.map(|one| format!("{} {:.0} %", one.name(), 100.0 * part(one))).collect::<Vec<_>>().join(", ")

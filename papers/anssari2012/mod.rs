@@ -150,8 +150,9 @@ impl SystemResults for Row {
         let supplied = |counts: &Counts| 100.0 * ratio(counts.remote_hits, counts.loads - counts.l1_hits);
         let found = |counts: &Counts| 100.0 * ratio(counts.l2_hits, counts.l2_accesses);
         format!(
-            "other L1s supply {:.1} % of the misses (against {:.1} %), and {} times no longer have the line ({}); of {} lines asked of \
-             the L2 ({}) it has {:.1} % ({:.1} %); DRAM reads {} ({}) and writes {} ({}), and {} ({}) stay dirty",
+            "other L1s supply {:.1} % of the misses (compared with {:.1} %); {} forwards find the line evicted ({}); \
+             of {} L2 accesses ({}), {:.1} % hit ({:.1} %); the L2 reads {} sectors from DRAM ({}) and writes {} ({}), \
+             and {} dirty sectors ({}) remain in it",
             supplied(ours),
             supplied(theirs),
             ours.nacks,
@@ -313,17 +314,19 @@ fn change(value: f64) -> String {
 fn page(quick: bool, rows: &[Row]) -> Result<Page, FigureError> {
     let technology = Technology::built_in().into_diagnostic()?;
     let costs = technology.table43();
-    let title = "anssari2012, figures 4.1 to 4.6: sharing tracker and bypass policy without time";
+    let title = "anssari2012, figures 4.1 to 4.6: sharing tracker and bypass policy, untimed";
     let mut page = Page::with_comparison("anssari2012/fig4", quick, title, TEXT, claims::claims(costs, rows));
     let sheet = |heads| Table::new([heads], rows.iter().map(|row| [row.name]));
     let each = |of: &dyn Fn(&Row) -> f64| rows.iter().map(of).collect::<Vec<_>>();
     let systems = ["L2", "tracker", "both"].iter().flat_map(|what| SIZES.map(|kb| format!("{what} {kb}")));
     let dram = systems.enumerate().map(|(system, name)| (name, each(&|row| row.of_baseline(system))));
     let dram = sheet("benchmark").columns(3, dram);
-    dram.below(["mean"], |_| true, average).table(&mut page, "## Figure 4.1: DRAM data, of the baseline with 1 MB")?;
+    dram.below(["mean"], |_| true, average)
+        .table(&mut page, "## Figure 4.1: DRAM data, relative to the baseline with 1 MB")?;
     let in_the_end = mean(rows, |row| row.of_baseline_in_the_end(BOTH + 1));
     page.text(&format!(
-        "With what the L2s hold dirty in the end, tracker and policy with 256 KB move {} against the baseline with 1 MB, mean.",
+        "With the data that are dirty in the L2s at the end, tracker and policy with 256 KB change the mean DRAM data\n\
+         by {} relative to the baseline with 1 MB.",
         change(in_the_end)
     ));
     let misses = [("miss % tracker", TRACKER), ("miss % both", BOTH)];
@@ -341,7 +344,8 @@ fn page(quick: bool, rows: &[Row]) -> Result<Page, FigureError> {
         .map(|mm| format!("{} at {mm} mm", change(mean(rows, |row| relative_energy(costs, row, BOTH + LARGEST, mm)))));
     let heading = format!(
         "## Figures 4.2 to 4.6, L2 of 1 MB\n\n\
-         Miss rates of the L1, DRAM data as above, energy of that of the baseline with a hop of {HOP_MM} mm ({}).",
+         Miss rates of the L1s, DRAM data as above, and energy relative to the baseline. A hop is {HOP_MM} mm long.\n\
+         Tracker and policy change the mean energy by {}.",
         hops.join(", ")
     );
     others.table(&mut page, &heading)?;
@@ -364,25 +368,30 @@ fn relative_energy(costs: &Table43, row: &Row, system: usize, hop_mm: f64) -> f6
     total(costs, row, system, hop_mm) / total(costs, row, BASELINE + LARGEST, hop_mm)
 }
 
-const TEXT: &str = "The caches of Table 4.1 answer at once; compute units take turns, one warp instruction each, as in section 4.1. DRAM
-data are what the L2 reads and writes in sectors of 32 bytes; what it still holds at the end is not counted. A write that misses fetches its sector, even
-if all of it is written: the thesis's simulator does not know which bytes are dirty, and pulls what is completely overwritten as well. Energy is
-that of accesses, by Table 4.3 as published, without leakage, for there is no time. A message has a header of 8 bytes.
-LBM counts twice in means, once for each layout. Where the thesis names a direction and no number, 2 % are the least that counts.
+const TEXT: &str = "The caches of Table 4.1 answer immediately. Compute units execute one warp instruction each in
+round robin, as in section 4.1. DRAM data are the data that the L2 reads and writes in sectors of 32 bytes. Dirty data
+that are still in the L2 at the end are not counted. A write miss fetches its sector even if it overwrites the whole
+sector: the simulator of the thesis does not know which bytes are dirty, and also fetches data that are completely
+overwritten. Energy is the energy of all accesses with the published values of Table 4.3. Leakage is not included,
+because there is no time. A message has a header of 8 bytes. LBM counts twice in means, once per data layout. Where
+the thesis states a direction without a number, changes of at least 2 % count.
 ";
 
 const INPUTS: &str = "## Inputs
-The thesis does not say which of Parboil's inputs it has. Ours (`thesis.toml`) are shorter, but what is used again is together larger than an L2 of
-1 MB in all of them. Facts of Parboil's sources that ours follow: BFS lowers levels and changes colors, a word each, by atomics, and appends
-to a queue; LBM has planes of 120 x 120 cells, Stencil of 512 x 512; each launch of MRIQ reads its result and adds to it. Parboil reads the graph through
-textures and the samples as constants, which a trace of global memory does not have; ours lie in global memory.
+The thesis does not state which inputs of Parboil it uses. Our runs (`thesis.toml`) are shorter, but the data that
+they reuse exceed an L2 of 1 MB in all benchmarks except CutCP. Our kernels follow the sources of Parboil as follows:
+BFS lowers levels and changes colors with one atomic per word, and appends to a queue. LBM has planes of 120 x 120
+cells, and Stencil has planes of 512 x 512. Each launch of MRIQ reads its result and adds to it. Parboil reads the
+graph through textures and the samples as constants, which a trace of global memory does not contain. Our kernels keep
+both in global memory.
 
-Every row of CTAs of SGEMM walks through a matrix of 4 MB, and every row of SPMV gathers from a vector of 2 MB, in no order. The exception is
-CutCP: its potentials, 3 MB, are written once, and its atoms come to 192 KB. More of them mean more CTAs in proportion, of 24,000 warp
-instructions each.
+Every row of CTAs of SGEMM reads a matrix of 4 MB, and every row of SPMV gathers from a vector of 2 MB in irregular
+order. CutCP is the exception: it writes its potentials (3 MB) once, and its atoms take 192 KB. More atoms would need
+proportionally more CTAs of 24,000 warp instructions each.
 
-The thesis looks at programs in a form that leaves shared memory alone. Ours do so but for CutCP, whose CTAs fetch a bin of atoms once, for the counts
-of Histo, and for the queue that a CTA of BFS fills before it appends it.
+The thesis evaluates versions of the programs that do not use shared memory. Our kernels do not use it either, with
+three exceptions: a CTA of CutCP fetches a bin of atoms once, Histo keeps its counts there, and a CTA of BFS fills a
+queue there before it appends the queue.
 ";
 
 /// Formats all counts of all systems as CSV.

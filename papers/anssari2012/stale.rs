@@ -58,9 +58,9 @@ const PLACES: [(&str, &str); 10] = [
 fn place(path: &str) -> String {
     let found = PLACES.iter().find(|(start, name)| path.starts_with(start) && !name.is_empty());
     let of_partition = || match path.rsplit_once('.') {
-        Some((_, "from_bank")) => "tracker, reply of the L2 passes".to_owned(),
-        Some((bank, _)) if bank.ends_with("tracker") => "tracker, looked up".to_owned(),
-        Some((bank, _)) if bank.ends_with("l2") => "L2, asked".to_owned(),
+        Some((_, "from_bank")) => "tracker, reply of the L2".to_owned(),
+        Some((bank, _)) if bank.ends_with("tracker") => "tracker, lookup".to_owned(),
+        Some((bank, _)) if bank.ends_with("l2") => "L2, request".to_owned(),
         _ => path.to_owned(),
     };
     found.map_or_else(of_partition, |(_, name)| (*name).to_owned())
@@ -107,8 +107,8 @@ pub(super) fn stale(desk: &Session) -> Result<Page, FigureError> {
     let seen = desk.runner.measure("stale", &points, &measure)?;
     let value = |at: usize| seen[at].values[2];
     let rows = vec![
-        ComparisonRow::exact("3.2: what Q reads again, where stores do not concern the tracker", value(0), 0),
-        ComparisonRow::exact("3.2: the same, where they invalidate its entry", value(1), WRITTEN),
+        ComparisonRow::exact("3.2: value that Q reads again, tracker ignores stores", value(0), 0),
+        ComparisonRow::exact("3.2: value that Q reads again, stores invalidate the entry", value(1), WRITTEN),
     ];
     let mut page =
         Page::with_comparison("anssari2012/stale", false, "anssari2012, section 3.2: a stale read", TEXT, rows);
@@ -137,20 +137,23 @@ fn folder() -> Result<Scratch, Report> {
     Ok(folder)
 }
 
-const TEXT: &str = "Compute units P and Q share a line. Q writes to it and then evicts it, while the tracker goes on to name P, whose copy is as
-it was. When Q asks again, it is sent to P and reads what was before its own store: what no GPU's rules allow, for a block sees its own
-writes. The thesis finds this in the sharing tracker of its predecessor (design `tracker-naive`) and has every store invalidate the entry
-(design `tracker`). Here it happens on the clocked machine `hybrid` with two compute units, a thread each.
+const TEXT: &str = "Compute units P and Q share a line. Q writes the line and then evicts it, while the tracker still
+lists P, whose copy has the old value. When Q requests the line again, its load is forwarded to P and returns the
+value from before Q's own store. No GPU memory model allows this, because a block sees its own writes. The thesis
+finds this error in the sharing tracker of its predecessor (design `tracker-naive`) and lets every store invalidate
+the tracker entry (design `tracker`). Here, the error occurs on the clocked machine `hybrid` with two compute units of
+one thread each.
 ";
 
-const MEANING: &str = "## Who sends what
-All that is about the line, in core cycles: when something came to the head of a port or queue, how long it was there, where, and what it
-is. *Tags* are a load (MISS, HIT) or a store (STORE_HIT) of the unit itself. The
-loads of eight other lines of the same set, which push this one out of Q's L1, are left out; the READ between the store and the last load
-is the notice that it has gone, which takes Q from the tracker's list.
+const MEANING: &str = "## Events of the line
+The tables show all events of the line in core cycles: when a message came to the head of a port or queue, how long it
+stayed there, where, and what it was. *Tags* are a load (MISS, HIT) or a store (STORE_HIT) of the unit itself. The
+tables omit the loads of eight other lines of the same set, which evict this line from Q's L1. The READ between the
+store and the last load is the eviction notice, which removes Q from the tracker's list.
 
-Up to that notice both are the same, to the cycle. Then the last load of Q comes to the tracker: the one knows P as a sharer, forwards the load
-and P supplies its copy; the other has forgotten P with the store, and the load goes to the L2, which has what Q wrote.
+Up to that notice, both runs are identical to the cycle. Then the last load of Q comes to the tracker. The naive
+tracker lists P as a sharer and forwards the load, and P supplies its copy. The other tracker has removed P at the
+store, and the load goes to the L2, which has the value that Q wrote.
 
 ![The naive tracker forwards the last load](../../waves/stale-supplied.png)
 

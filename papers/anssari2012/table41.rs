@@ -51,17 +51,17 @@ fn found(machine: &MachineConfig) -> Result<[(&'static str, String, &'static str
     Ok([
         ("compute units", num_sms.to_string(), "16"),
         ("warp size", sm.warp_lanes.to_string(), "32"),
-        ("most warps of a compute unit", sm.warps.to_string(), "64"),
+        ("maximum warps of a compute unit", sm.warps.to_string(), "64"),
         ("registers", format!("{}K", u64::from(sm.registers) / KB), "64K"),
         ("L1: KB", (bytes(l1.sets, l1.ways, l1.line_bytes) / KB).to_string(), "64"),
-        ("L1: bytes of a line", l1.line_bytes.to_string(), "128"),
+        ("L1: bytes per line", l1.line_bytes.to_string(), "128"),
         ("L1: ways", l1.ways.to_string(), "4"),
         ("tracker: sets", (tracker.sets * num_partitions).to_string(), "1024"),
         ("tracker: ways", tracker.ways.to_string(), "8"),
         ("tracker: banks", banks.clone(), "8"),
-        ("tracker: sharers of a line", format!("{}, {}", sharers(&last), sharers(machine)), "1, 16"),
+        ("tracker: sharers per line", format!("{}, {}", sharers(&last), sharers(machine)), "1, 16"),
         ("L2: KB", l2_sizes(machine)?, "128, 256, 512, 1024"),
-        ("L2: bytes of a line", l2.line_bytes.to_string(), "32"),
+        ("L2: bytes per line", l2.line_bytes.to_string(), "32"),
         ("L2: ways", l2.ways.to_string(), "8"),
         ("L2: banks", banks, "8"),
     ])
@@ -71,11 +71,12 @@ pub(in super::super) fn table41() -> Result<Page, FigureError> {
     let machine = machine("tracker", &[])?;
     let found = found(&machine)?;
     let about = format!(
-        "Read from the configuration of `hybrid` with the design `tracker`, with `tracker-last` for one sharer, and with\n\
-         `--set l2.sets=N` for each size of the L2. An L1 has one bank: its tags are looked up once a cycle.\n\n\
-         What this says is configured, so that nothing is judged; a test holds it to the thesis.\n\n\
-         One field is not that of the thesis: a compute unit of `hybrid` has {} KB of shared memory, not 16, because not every kernel of\n\
-         the suite fits into 16; so has the machine without time. Shared memory is beside the caches in both.",
+        "Values from the configuration of `hybrid` with the design `tracker`, with `tracker-last` for one sharer, and\n\
+         with `--set l2.sets=N` for each L2 size. An L1 has one bank: its tags are looked up once per cycle.\n\n\
+         These values are configured, so that nothing is judged. A test compares them with the thesis.\n\n\
+         One field differs from the thesis: a compute unit of `hybrid` has {} KB of shared memory instead of 16 KB,\n\
+         because some kernels of the suite do not fit into 16 KB. The untimed machine has the same size. In both,\n\
+         shared memory is separate from the caches.",
         u64::from(machine.sm.shared.bytes) / KB
     );
     let mut page = Page::new("anssari2012/table4.1", false, "anssari2012, Table 4.1: the simulated system");

@@ -35,17 +35,19 @@ const COUNTS: f64 = 0.01;
 const ELSEWISE: [(&str, &str); 4] = [
     (
         "Gridding",
-        "all our kernels, from samples to cells, are judged together; which ones the thesis calls `many` it does not say",
+        "all our kernels, from samples to cells, are judged together, because the thesis does \
+         not say which of them it calls `many`",
     ),
-    ("Histo prescan", "nothing is shared but the two words that the atomics go to"),
+    ("Histo prescan", "only the two words that the atomics update are shared"),
     (
         "Histo main",
-        "CTAs read the whole image once for each slice of the bins that is used; our CTAs count in shared memory \
-         and touch the counts of all with a few atomics at the end",
+        "CTAs read the whole image once for each slice of the bins that is used; our CTAs count in shared memory and \
+         update the global counts with a few atomics at the end",
     ),
     (
         "SPMV",
-        "each result goes to the row that was read for it and is nobody else's: its address is data, but nothing is shared",
+        "each result goes to the row that was loaded for it, which no other result uses: the address \
+         is data, but nothing is shared",
     ),
 ];
 
@@ -104,10 +106,11 @@ fn classes(kernels: &[&KernelSharing]) -> [Texts; 2] {
                 Access::Atomic => "atomic",
             };
             let why = format!(
-                "{} line {} ({doing}{}): {:.2} % of the kernel's data, {:.1} CTAs a word, {:.1} lines an access, {:.1} at least",
+                "{} line {} ({doing}{}): {:.2} % of the kernel's data, {:.1} CTAs per word, {:.1} lines \
+                 per access, at least {:.1} needed",
                 kernel.name,
                 one.line,
-                if one.is_dependent { ", address read" } else { "" },
+                if one.is_dependent { ", loaded address" } else { "" },
                 100.0 * ratio(one.words, all),
                 sharers(one),
                 ratio(one.touched, one.warps),
@@ -175,9 +178,9 @@ impl<'a> Profile<'a> {
     /// Explains the columns that only our classification or only the thesis has.
     fn reasons(&self) -> Vec<String> {
         let reason = |(at, (_, theirs)): (usize, (bool, bool))| match (&self.found[at], &self.small[at], theirs) {
-            (Some(why), _, false) => Some(format!("{} by {why}", CLASSES[at])),
+            (Some(why), _, false) => Some(format!("{} because of {why}", CLASSES[at])),
             (None, None, true) => Some(format!("no instruction is {}", CLASSES[at])),
-            (None, Some(why), true) => Some(format!("{} by less than counts, {why}", CLASSES[at])),
+            (None, Some(why), true) => Some(format!("{} only below the threshold of 1 %: {why}", CLASSES[at])),
             _ => None,
         };
         self.marks().enumerate().filter_map(reason).collect()
@@ -237,17 +240,18 @@ pub(in super::super) fn table42(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-const TEXT: &str = "Of the kernels and sizes that [fig4](fig4.md) has. The thesis gives no rule; its columns are classes of data, *shared* and *partitioned*
-(needed by one only, though others may touch the same line). Ours looks at every instruction that touches at least 1 % of the words of
-global memory and constants that the instructions of its kernel touch, and at the CTAs of the launch that touch the same words of 4 bytes,
-by whatever instruction:
+const TEXT: &str = "The kernels and sizes are those of [fig4](fig4.md). The thesis gives no rule for its columns,
+which are classes of data, *shared* and *partitioned* (needed by one CTA only, although others may touch the same
+line). Our rule considers every instruction that touches at least 1 % of the words of global memory and constants that
+the instructions of its kernel touch. It counts the CTAs of the launch that touch the same words of 4 bytes, with any
+instruction:
 
-* up to 1.25 CTAs a word, on average: *partitioned*, and *coalesced* if the lines of an access are at most one more than the least that
-  hold its bytes, on average, else *non-coalesced*;
-* more, and an address that depends on a value that was read: *dynamic*;
-* up to 8: *boundary*; more: *broadcast*;
+* at most 1.25 CTAs per word on average: *partitioned*. The data are *coalesced* if an access touches, on average, at
+  most one line more than the minimum that holds its bytes, and *non-coalesced* otherwise;
+* more, and an address that depends on a loaded value: *dynamic*;
+* at most 8: *boundary*; more: *broadcast*;
 * *atomic* if the kernel has any atomic on global memory.
 
-Whether an address depends on what was read follows registers, not what passes through shared memory or decides a branch. MRIQ's
-first kernel, computePhiMag, is none of ours: its result is an input.
+Dependences of addresses on loaded values are followed through registers, but not through shared memory or branches.
+MRIQ's first kernel, computePhiMag, is not among our kernels: its result is an input.
 ";

@@ -44,11 +44,14 @@ pub(super) fn table43() -> Result<Page, FigureError> {
     } = table;
     let mut page = Page::new("anssari2012/table4.3", false, source);
     page.text(&format!(
-        "Area and leakage are of the whole chip at {nm} nm, energies of one access of a line. For each figure: as published; by\n\
-         {setting}, with its difference in percent; and by the model that\n\
-         `warpsieve area` uses, from CACTI 7.0's RAMs of least area (data, tags, and the box around both).\n\n\
-         What is judged is the model: it was made without these figures, and each should be half to twice the published one. CACTI 6.5's are\n\
-         no evidence: that setting is the best of several hundred for the rows of L1 and L2.",
+        "Area and leakage are those of the whole chip at {nm} nm, and energies are those of one access to a line. For\n\
+         each value, the table shows the published one, the one of\n\
+         {setting}\n\
+         with its difference in percent, and the one of the model that `warpsieve area` uses (*grid*). The model\n\
+         takes the RAMs of minimum area from CACTI 7.0 (data, tags, and the bounding box of both).\n\n\
+         Only the model is judged. It was made without these values, and each should be half to twice the published\n\
+         one. The values of CACTI 6.5 are no evidence, because that setting is the best of several hundred for the\n\
+         rows of L1 and L2.",
         nm = node.nm(),
     ));
     let mut held: Vec<_> =
@@ -56,7 +59,7 @@ pub(super) fn table43() -> Result<Page, FigureError> {
     held.push(
         ComparisonRow::claim(
             Class::Exact,
-            "rows of L1 and L2 that CACTI 6.5 gives",
+            "rows of L1 and L2 that CACTI 6.5 reproduces",
             &ok.to_string(),
             &of.to_string(),
             ok == of,
@@ -66,12 +69,15 @@ pub(super) fn table43() -> Result<Page, FigureError> {
     page.add_rows(held);
     page.text(&format!(
         "{printed}\n\
-         Within 6 % in area and 10 % in the rest by CACTI 6.5: {ok} of the {of} rows of L1 and L2, a description of the fit and no proof of\n\
-         what the authors used. The rows of the sharing tracker are given as they come: no setting of CACTI was found that gives their\n\
-         energies, or two trackers smaller than one of twice their size.\n\n\
-         The grid's model is for the objective of least area, so it is smaller than the published caches: what CACTI is asked for\n\
-         matters more than how its points are interpolated; its ratio to the published figure stands beside it. Differences between designs, all by one setting, are what it is for.\n\n\
-         Other energies of the table: {dram_pj_per_access} pJ for {dram_bytes_per_access} bytes of GDDR5, {interconnect_pj_per_byte_mm} pJ a byte and millimetre of interconnect."
+         CACTI 6.5 reproduces {ok} of the {of} rows of L1 and L2 within 6 % in area and 10 % in the other values.\n\
+         This describes the fit and does not prove which setting the authors used. The rows of the sharing trackers\n\
+         are not fitted: we found no setting of CACTI that gives their energies, or two trackers that are smaller\n\
+         than one of twice their size.\n\n\
+         The grid is made for minimum area, so its caches are smaller than the published ones: the objective given to\n\
+         CACTI matters more than the interpolation between its points. The ratio to the published value is in\n\
+         parentheses. The grid is meant for differences between designs, all with one setting.\n\n\
+         Other energies of the table: {dram_pj_per_access} pJ for {dram_bytes_per_access} bytes of GDDR5, and\n\
+         {interconnect_pj_per_byte_mm} pJ per byte and millimeter of interconnect."
     ));
     let mut lines = Vec::new();
     for (row, model) in &rows {
@@ -100,7 +106,8 @@ fn row(rows: &[ModeledStructure<'_>], (kind, part): (&str, &str), at: usize) -> 
         let times = joined(&|one| ratio(one).map_or("none".to_owned(), |ratio| format!("{ratio:.2}")));
         let cacti = joined(&|(row, _)| format!("{:.2}", row.cacti[at] / row.published[at]));
         format!(
-            "{times} times the published figures; CACTI 6.5 with the setting that gives L1s and L2s gives {cacti} times"
+            "{times} times the published values; CACTI 6.5 with the setting that reproduces L1s and \
+             L2s gives {cacti} times"
         )
     })
 }

@@ -24,12 +24,12 @@ use PublishedCycle::{Follows, Stated};
 type ExpectedEvent = (&'static str, &'static str, PublishedCycle, fn(&Replacement) -> u64);
 
 const CONVENTIONAL: [ExpectedEvent; 7] = [
-    ("B", "attended to", Stated(10), |b| b.attended),
-    ("B", "A gone, readable until then", Stated(90), |b| b.gone),
+    ("B", "replacement starts", Stated(10), |b| b.attended),
+    ("B", "A evicted, readable until then", Stated(90), |b| b.gone),
     ("B", "complete", Follows(200), |b| b.complete),
-    ("C", "attended to", Stated(210), |c| c.attended),
+    ("C", "replacement starts", Stated(210), |c| c.attended),
     ("C", "complete", Stated(400), |c| c.complete),
-    ("D", "attended to", Follows(410), |d| d.attended),
+    ("D", "replacement starts", Follows(410), |d| d.attended),
     ("D", "complete", Follows(600), |d| d.complete),
 ];
 const WITH_FRC: [ExpectedEvent; 9] = [
@@ -115,14 +115,17 @@ pub(in super::super) fn fig2(desk: &Session) -> Result<Page, FigureError> {
     }
     let ours = measure(desk)?;
     let Times { look_up, evict, fetch } = ours;
-    for (what, cycles, published) in
-        [("an eviction alone, on the machine", evict, stated.evict), ("a fetch alone", fetch, stated.fetch)]
-    {
+    for (what, cycles, published) in [
+        ("latency of a single eviction, on our machine", evict, stated.evict),
+        ("latency of a single fetch, on our machine", fetch, stated.fetch),
+    ] {
         rows.push(ComparisonRow::factor(what, cycles as f64, published as f64, 0.0));
     }
-    let about = "One bank of the L2 alone, with a set of one way: B, C and D ask for it at 0, 90 and 240. The text states the cycles marked so; a look-up\n\
-         of 10 cycles, 80 to recall and evict a line, 110 to fetch one and swaps that take none are the only times that fit them, and the other\n\
-         cycles follow from these. The text lets the fetch of C start at 90, when C arrives and has not been looked up; here it starts at 100.";
+    let about = "A single L2 bank with one set of one way, which holds line A. Requests for the lines B, C and D\n\
+         arrive at cycles 0, 90 and 240. The column *how* marks the cycles that the text of the paper states. Only\n\
+         one set of latencies fits them: 10 cycles for a lookup, 80 to recall and evict a line, 110 to fetch a line,\n\
+         and none for a swap. The other cycles follow from these latencies. In the text, the fetch of C starts at 90,\n\
+         when C arrives and has not been looked up yet. Here it starts at 100.";
     let title = "candel2018, Figure 2: three replacements of one line";
     let mut page = Page::with_comparison("candel2018/fig2", desk.is_quick, title, about, rows);
     page.csv = comma_separated(&["request", "flow", "what", "cycle", "published", "how"], &cells)?;
@@ -130,9 +133,10 @@ pub(in super::super) fn fig2(desk: &Session) -> Result<Page, FigureError> {
     page.text(&format!("## Conventional\n```text\n{conventional_cycles}```"));
     page.text(&format!("## With an FRC of two lines\n```text\n{frc_cycles}```"));
     page.text(&format!(
-        "## With the times of our machine\n\
-         On `{MACHINE}`, with a set of one way and a thread that follows a chain of addresses, a look-up takes {look_up} cycles, an eviction\n\
-         {evict} (recalled from the L1, and acknowledged by the memory) and a fetch {fetch}. Three replacements by these:\n\
+        "## With the latencies of our machine\n\
+         On `{MACHINE}` with one set of one way, a thread follows a pointer chain. A lookup takes {look_up} cycles,\n\
+         an eviction {evict} (with the recall from the L1 and the acknowledgment from memory), and a fetch {fetch}.\n\
+         The three replacements with these latencies, first without and then with an FRC:\n\
          ```text\n{}\n{}```",
         play(0, ours)?.1,
         play(2, ours)?.1

@@ -37,12 +37,12 @@ pub(in super::super) fn fig5(desk: &Session) -> Result<Page, FigureError> {
     for name in ["BlackScholes", "DCT", "QuasiRandomSequence", "SobelFilter"] {
         let (mpko, gain) = (app(&apps, name).mpko[BASELINE], app(&apps, name).best_gain());
         let ours = list_numbers([("MPKO", mpko), ("OPC", 1.0 + gain)]);
-        claim(name, &ours, "below 1.5, and yet a gain in OPC", mpko < LOW && gain > SAME);
+        claim(name, &ours, "below 1.5, but OPC rises", mpko < LOW && gain > SAME);
     }
-    let chart = Chart::new("candel2018, Figure 5: L2 misses a thousand operations", "MPKO");
+    let chart = Chart::new("candel2018, Figure 5: L2 misses per thousand operations", "MPKO");
     let plot = Plot { figure: "candel2018/fig5", chart, l2s: compared_configs(), of: |app| app.mpko };
     let about = format!(
-        "Misses of loads, stores and atomics; an access to a line on its way is none. {} is the baseline.",
+        "Misses of loads, stores and atomics. An access to a line in flight is not a miss. {} is the baseline.",
         L2S[BASELINE].0
     );
     plot.page(desk, &apps, &about, rows)

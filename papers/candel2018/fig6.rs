@@ -20,9 +20,9 @@ pub(in super::super) fn fig6(desk: &Session) -> Result<Page, FigureError> {
         rows.push(ComparisonRow::claim(class, what, ours, published, passed));
     };
     let (count, is_most) = most(&apps, |app| app.delay[FRC_4] < (1.0 - MIN_CHANGE) * app.delay[BASELINE]);
-    claim(Class::Sign, "4 lines against the baseline", &count, "shorter for almost all", is_most);
+    claim(Class::Sign, "4 lines compared with the baseline", &count, "shorter for almost all", is_most);
     let (count, is_most) = most(&apps, |app| LARGER.iter().all(|&l2| app.delay[FRC_4] <= app.delay[l2]));
-    claim(Class::Ordering, "4 lines against larger L2s", &count, "much shorter", is_most);
+    claim(Class::Ordering, "4 lines compared with larger L2s", &count, "much shorter", is_most);
     let is_gone = |app: &App| app.delay[FRC_512] <= NONE.0.max(NONE.1 * app.delay[BASELINE]);
     let (count, is_most) = most(&apps, is_gone);
     claim(Class::Sign, "512 lines", &count, "near zero in most", is_most);
@@ -34,7 +34,7 @@ pub(in super::super) fn fig6(desk: &Session) -> Result<Page, FigureError> {
     }
     let chart = Chart::new("candel2018, Figure 6: miss delaying latency", "cycles");
     let plot = Plot { figure: "candel2018/fig6", chart, l2s: compared_configs(), of: |app| app.delay };
-    let about = "Cycles from the look-up that missed to the departure of the fetch, on average: the time in memory is no part of it.";
+    let about = "Average cycles from the lookup that misses to the departure of the fetch, without the time in memory.";
     let mut page = plot.page(desk, &apps, about, rows)?;
     let l2s = [BASELINE, FRC_4, FRC_64, LARGER[0]];
     let parts = ["way", "eviction", "channel"];
@@ -44,6 +44,11 @@ pub(in super::super) fn fig6(desk: &Session) -> Result<Page, FigureError> {
     });
     let columns = columns.map(|(name, (part, l2))| (name, apps.iter().map(|app| app.delays[l2][part]).collect()));
     let sheet = Table::new(["application"], apps.iter().map(|app| [app.name])).columns(1, columns);
-    sheet.show(&mut page, "## Parts of the delay\nCycles until there is a way or an entry of the FRC, until the line before has left it, and in the queue of the DRAM channel.")?;
+    sheet.show(
+        &mut page,
+        "## Components of the delay\n\
+         Cycles that a miss waits for a way or an FRC entry, for the eviction of the victim, and in the DRAM channel\n\
+         queue.",
+    )?;
     Ok(page)
 }

@@ -24,7 +24,7 @@ pub(in super::super) fn fig7(desk: &Session) -> Result<Page, FigureError> {
     let mut claim = |class, what: &str, ours: &str, published: &str, passed| {
         rows.push(ComparisonRow::claim(class, what, ours, published, passed));
     };
-    let ours = format!("{} % in the middle", number(median));
+    let ours = format!("median {} %", number(median));
     claim(Class::Factor, "64 lines", &ours, "about 75 % in most", (median - SERVED).abs() <= BAND);
     let (count, is_most) = most(&apps, |app| percent(app.share[FRC_64]) >= SERVED - BAND);
     claim(Class::Sign, "64 lines, 60 % or more", &count, "most", is_most);
@@ -34,11 +34,11 @@ pub(in super::super) fn fig7(desk: &Session) -> Result<Page, FigureError> {
     for name in ["Matrixtranspose", "BinomialOption"] {
         let share = app(&apps, name).share.map(percent);
         let ours = list_numbers([("8 lines", share[FRC_8]), ("512 lines", share[FRC_512])]);
-        claim(Class::Sign, name, &ours, "rises no more from few lines on", share[FRC_512] - share[FRC_8] <= SAME);
+        claim(Class::Sign, name, &ours, "does not rise beyond a few lines", share[FRC_512] - share[FRC_8] <= SAME);
     }
     let chart = Chart::new("candel2018, Figure 7: L2 misses that the FRC serves", "percent");
     let plot =
         Plot { figure: "candel2018/fig7", chart, l2s: FRCS.collect(), of: |app| app.share.map(|share| 100.0 * share) };
-    let about = "Misses whose line was fetched into the FRC at once, of all misses.";
+    let about = "Misses whose line is fetched into the FRC at once, as a percentage of all L2 misses.";
     plot.page(desk, &apps, about, rows)
 }

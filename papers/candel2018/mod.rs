@@ -128,12 +128,12 @@ impl App {
             let [way, eviction, channel] = self.delays[l2];
             let busy = 100.0 * self.busy[l2];
             format!(
-                "misses wait {way:.0} cycles for a way, {eviction:.0} for its eviction and {channel:.0} in the queue of the channel, whose bus is busy \
-                 for {busy:.0} % of the time in which it has requests"
+                "a miss waits {way:.0} cycles for a way, {eviction:.0} for the eviction of the victim and {channel:.0} \
+                 in the DRAM channel queue, and the DRAM bus is busy for {busy:.0} % of the time with pending requests"
             )
         };
         format!(
-            "without an FRC {}; with 64 lines {}, and {:.1} % of the misses are left",
+            "without an FRC, {}; with an FRC of 64 lines, {}, and {:.1} % of the misses remain",
             of(BASELINE),
             of(FRC_64),
             100.0 * self.misses_left()
@@ -176,10 +176,12 @@ fn compared_configs() -> Vec<usize> {
     [BASELINE].into_iter().chain(FRCS).chain(LARGER).collect()
 }
 
-const L2S_SHOWN: &str = "On `southern-islands`: *128 KB* are two banks of 128 KB and 16 ways, *+Ne* the same with an FRC of N lines a bank, *256 KB* and
-*512 KB* banks of 32 ways of that size. Kernels are our own sources of the same algorithms. The paper states no sizes: data here are 3 to
-8 MB (`candel.toml`; Matrixtranspose `launch.toml`), several times the 1 MB of the largest L2s, so that lines leave all of them; BinomialOption has next
-to no data. BlackScholes, DCT, FastWalshTransform and MatrixMultiplication do their work as the samples of the AMD APP SDK do.";
+const L2S_SHOWN: &str = "The machine is `southern-islands`. *128 KB* is an L2 of two banks of 128 KB with 16 ways.
+*+Ne* adds an FRC of N lines to each bank. *256 KB* and *512 KB* have banks of that size with 32 ways. The kernels are
+our own sources of the same algorithms. The paper states no input sizes. Our inputs are 3 to 8 MB in size
+(`candel.toml`; Matrixtranspose: `launch.toml`), several times the 1 MB of the largest L2, so that every L2 evicts
+lines; BinomialOption has almost no data. BlackScholes, DCT, FastWalshTransform and MatrixMultiplication work like the
+samples of the AMD APP SDK.";
 
 /// Plot of one metric for each application and L2 configuration.
 struct Plot<'a> {
@@ -225,13 +227,14 @@ fn why_most(apps: &[App]) -> String {
         let [way, eviction, channel] = [0, 1, 2].map(|part: usize| middle(&|app| app.delays[l2][part]));
         let busy = 100.0 * middle(&|app| app.busy[l2]);
         format!(
-            "{way:.0} cycles for a way, {eviction:.0} for its eviction, {channel:.0} in the queue of the channel, whose bus is busy for {busy:.0} %"
+            "{way:.0} cycles for a way, {eviction:.0} for the eviction of the victim and {channel:.0} in the DRAM \
+             channel queue, and the DRAM bus is busy for {busy:.0} %"
         )
     };
     let unchanged = apps.iter().filter(|app| app.misses_left() > 1.0 - RARE).count();
     format!(
-        "in the middle of all applications misses wait {} of the time in which it has requests; with 64 lines {}; {unchanged} of {} then have \
-         {} % of their misses or more",
+        "medians over all applications: without an FRC, a miss waits {} of the time with pending requests; with an FRC \
+         of 64 lines, it waits {}; {unchanged} of {} applications then still have more than {} % of their misses",
         of(BASELINE),
         of(FRC_64),
         apps.len(),

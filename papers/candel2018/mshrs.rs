@@ -21,11 +21,13 @@ pub(in super::super) fn mshrs(desk: &Session) -> Result<Page, FigureError> {
         Point::new(&desk.launch(kernel, size), MACHINE, L2S[l2].1, &[&set])
     })?;
     let figure = "candel2018/mshrs";
-    let mut page = Page::new(figure, desk.is_quick, "candel2018: an FRC by the MSHRs of the L1s");
+    let mut page = Page::new(figure, desk.is_quick, "candel2018: gain of an FRC by number of L1 MSHR entries");
     page.text(
-        "Operations a cycle over those of two banks of 128 KB, each with L1s of the same MSHR. The paper does not say how many misses an\n\
-         L1 may have on their way; Multi2Sim's caches have 16 where nothing is said, and so has `southern-islands`. With many, the memory is\n\
-         the bound and there is little to gain from an earlier fetch; with few, a shorter miss is worth its cycles.",
+        "Operations per cycle, relative to two banks of 128 KB without an FRC and L1s with the same number of MSHR\n\
+         entries: *+4e of 8* is an FRC of 4 lines per bank with 8 MSHR entries per L1. The paper does not state how\n\
+         many misses an L1 can have in flight. The caches of Multi2Sim have 16 MSHR entries by default, and so does\n\
+         `southern-islands`. With many entries, the memory is the bottleneck, and an earlier fetch gains little. With\n\
+         few entries, a shorter miss saves cycles.",
     );
     let column = |(at, &(entries, l2)): (usize, &(u32, usize))| {
         let base = at / (1 + OTHERS.len()) * (1 + OTHERS.len());
@@ -36,9 +38,9 @@ pub(in super::super) fn mshrs(desk: &Session) -> Result<Page, FigureError> {
     let sheet = Table::new(["application"], APPS.iter().map(|(name, ..)| [*name]));
     let sheet = sheet.columns(3, compared.map(column));
     let sheet = sheet.below(["geometric mean"], |_| true, |gains| geometric_mean(gains).unwrap_or(f64::NAN));
-    sheet.table(&mut page, "## Gain by L2, and by entries of the MSHR of an L1")?;
+    sheet.table(&mut page, "## Gain by L2 and by number of L1 MSHR entries")?;
     let of_64_lines = (0..ENTRIES.len()).map(|entries| entries * OTHERS.len() + 1);
-    let chart = Chart::relative("candel2018: 64 lines a bank, by MSHR entries of the L1s", "OPC, relative to no FRC");
+    let chart = Chart::relative("candel2018: 64 FRC lines per bank, by L1 MSHR entries", "OPC, relative to no FRC");
     sheet.chart(&mut page, "", chart, of_64_lines);
     Ok(page)
 }

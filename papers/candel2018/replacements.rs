@@ -103,7 +103,7 @@ impl fmt::Display for EventTable {
         const COLUMNS: [(Event, &str); 5] = [
             (Event::Request, "request"),
             (Event::Recall, "recall"),
-            (Event::Gone, "gone"),
+            (Event::Gone, "evicted"),
             (Event::Fetch, "fetch"),
             (Event::Served, "served"),
         ];

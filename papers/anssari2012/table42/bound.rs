@@ -132,13 +132,15 @@ impl Bounds {
 }
 
 const TEXT: &str = "## Performance bound
-The thesis says of each benchmark whether it is bound by compute throughput or memory bandwidth, and gives no rule: there is nothing to hold
-ours to, and it is not judged. It looks at the clocked
-`hybrid` with an L2 of 1 MB and neither tracker nor policy, at the sizes that [timed](timed.md) has. *At work* is the part of the
-schedulers' cycles in which an instruction issues, or waits for the result of a pipe or for a pipe; beside it are those in which it waits
-for data from memory, for room in the LSU, or for stores. Other cycles (no warp, fetch, barriers) count for neither. Two thirds or more at
-work: *compute*; less than two thirds and more than one: *balanced*; else *bandwidth* if the DRAMs' data buses or one of the networks
-between L1s and L2 is busy for at least half the time, or *latency*, for which the thesis has no word. Histo's four kernels run as one.
+The thesis states for each benchmark whether it is bound by compute throughput or by memory bandwidth, but gives no
+rule. Our rule therefore cannot be compared with the thesis, and is not judged. It considers the clocked machine
+`hybrid` with an L2 of 1 MB, without tracker and policy, at the sizes of [timed](timed.md). A scheduler cycle counts
+as compute if an instruction issues, or waits for the result of a pipe or for a pipe. It counts as memory if an
+instruction waits for data from memory, for room in the LSU, or for stores. Other cycles (no warp, fetch, barriers)
+count as neither. *At work* is the share of the compute cycles in the compute and memory cycles. At two thirds or
+more, the bound is *compute*; between one third and two thirds, it is *balanced*. Otherwise, it is *bandwidth* if the
+data buses of the DRAMs or one of the networks between the L1s and the L2 is busy for at least half of the time, and
+*latency* if not; the thesis has no such bound. The four kernels of Histo are measured as one run.
 ";
 
 #[cfg(test)]

@@ -39,8 +39,8 @@ impl SystemResults for BenchmarkRuns {
     fn describe_differences(&self, system: usize, other: usize) -> String {
         let [ours, theirs] = [system, other].map(|system| L2Traffic::of(&self.done[system].timed));
         format!(
-            "{}; the L2 fetches {} lines (against {}) and writes {} back ({}); of {} reads ({}) it has {:.0} % ({:.0} %), and {} writes \
-             miss ({})",
+            "{}; the L2 fetches {} lines (compared with {}) and writes back {} ({}); of {} reads ({}), {:.0} % hit \
+             ({:.0} %), and {} writes miss ({})",
             who(&self.done[system]),
             ours.fetched,
             theirs.fetched,
@@ -82,8 +82,9 @@ fn who(done: &SystemRun) -> String {
     let [found, supplied, gone, early] = forwards(&done.timed);
     let without = 100.0 * ratio(done.untimed.remote_hits, done.untimed.loads - done.untimed.l1_hits);
     format!(
-        "{found:.0} % of its misses are sent to another L1, of which {supplied:.0} % are supplied, {gone:.0} % find the line gone and \
-         {early:.0} % not yet there (without time {without:.0} % of the misses are supplied)"
+        "{found:.0} % of its misses are forwarded to another L1, of which {supplied:.0} % are supplied, {gone:.0} % \
+         find the line evicted and {early:.0} % find it still in flight (untimed: {without:.0} % of the misses are \
+         supplied)"
     )
 }
 
@@ -94,8 +95,9 @@ pub(super) fn claims(costs: &Table43, all: &[BenchmarkRuns]) -> Vec<ComparisonRo
     with_time(&mut claims);
     byte_masks(&mut claims);
     let again = claims::claims(costs, all).into_iter().map(|row| {
-        let verdict = if row.passed { "holds with time too" } else { "does not hold with time" };
-        let why = format!("judged without time; {verdict}; {}", row.why);
+        let verdict =
+            if row.passed { "also holds on the clocked machine" } else { "does not hold on the clocked machine" };
+        let why = format!("judged on the untimed caches; {verdict}; {}", row.why);
         row.mark_no_evidence(why.trim_end_matches("; "))
     });
     claims.rows.extend(again);
@@ -107,14 +109,14 @@ fn with_time(claims: &mut Claims<'_, BenchmarkRuns>) {
     let why = |size: usize| {
         move |one: &BenchmarkRuns| {
             let [with, without] = [TRACKER, BASELINE].map(|system| &one.done[system + size]);
-            format!("{} cycles against {}; {}", with.timed.cycles, without.timed.cycles, who(with))
+            format!("{} cycles, compared with {}; {}", with.timed.cycles, without.timed.cycles, who(with))
         }
     };
     let what = "4.3: cycles with a tracker, 1 MB, compute-bound";
-    let hidden = "hidden completely, here +2 % at most";
+    let hidden = "hidden completely, here at most +2 %";
     claims.each(what, hidden, COMPUTE_BOUND, |one| one.cycles(LARGEST), |part| part <= 1.0 + HIDDEN, why(LARGEST));
     let what = "4.3: cycles with a tracker, 128 KB, memory-bound";
-    let fewer = "fewer, here by 2 % at least";
+    let fewer = "fewer, here by at least 2 %";
     let is_fewer = |part| part <= 1.0 - Effect::RATIO.none;
     claims.each(what, fewer, MEMORY_BOUND, |one| one.cycles(0), is_fewer, why(0));
 }
@@ -136,20 +138,20 @@ fn byte_masks(claims: &mut Claims<'_, BenchmarkRuns>) {
     let percent = |part: f64| change(1.0 + part);
     let ours: Vec<_> = hurt
         .iter()
-        .map(|(one, (with, without))| format!("{} {} (of {})", one.name, percent(*with), percent(*without)))
+        .map(|(one, (with, without))| format!("{} {} (without masks {})", one.name, percent(*with), percent(*without)))
         .collect();
     let failed = hurt.iter().filter(|(_, (with, without))| *with > without - Effect::RATIO.none);
     let why = failed.filter_map(|(one, _)| {
         let [proposed, passing] = one.masked.as_ref()?.each_ref().map(L2Traffic::of);
         let without = one.describe_differences(BYPASS_L2, PROPOSED);
         Some(format!(
-            "{}: with masks the L2 fetches {} lines (against {}), without {without}",
+            "{}: with byte masks, the L2 fetches {} lines (compared with {}); without byte masks, {without}",
             one.name, passing.fetched, proposed.fetched
         ))
     });
     let why: Vec<_> = why.collect();
-    let what = "4.3: what passing the L2 adds, if it knows the bytes that were written";
+    let what = "4.3: DRAM data added by L2 bypass, with byte masks";
     let row =
-        ComparisonRow::claim(Class::Sign, what, &ours.join(", "), "less, here by 2 points at least", why.is_empty());
+        ComparisonRow::claim(Class::Sign, what, &ours.join(", "), "less, here by at least 2 points", why.is_empty());
     claims.rows.push(row.with_reason(&why.join("; ")));
 }

@@ -62,7 +62,10 @@ fn with_means(all: &[BenchmarkRuns], numbers: &dyn Fn(&BenchmarkRuns) -> Vec<[f6
 }
 
 fn dram_tables(page: &mut Page, all: &[BenchmarkRuns], shown: &[&str]) {
-    page.text("## Figure 4.1: DRAM data, of the baseline with 1 MB\nWith time, and without in brackets.");
+    page.text(
+        "## Figure 4.1: DRAM data, relative to the baseline with 1 MB\n\
+         Clocked machine, with untimed caches in parentheses.",
+    );
     for system in shown {
         let heads = SIZES.map(|kb| format!("{system} {kb} KB"));
         let numbers = |one: &BenchmarkRuns| (0..SIZES.len()).map(|size| one.of_baseline(system, size)).collect();
@@ -76,13 +79,16 @@ fn dram_tables(page: &mut Page, all: &[BenchmarkRuns], shown: &[&str]) {
             )
         })
     });
-    let chart = Chart::relative("DRAM data on the clocked machine", "of the baseline with 1 MB").logarithmic();
+    let chart = Chart::relative("DRAM data on the clocked machine", "relative to the baseline with 1 MB").logarithmic();
     let groups = all.iter().map(|one| one.name.to_owned()).collect();
     page.chart("", &Chart { groups, series: series.collect(), ..chart });
 }
 
 fn single_tables(page: &mut Page, all: &[BenchmarkRuns]) {
-    page.text("## Figures 4.2, 4.4 and 4.5, L2 of 1 MB\nMiss rates of the L1 with a tracker, and DRAM data in parts of that of one tracker with sixteen sharers.");
+    page.text(
+        "## Figures 4.2, 4.4 and 4.5, L2 of 1 MB\n\
+         L1 miss rates with a tracker, and DRAM data relative to one tracker with sixteen sharers.",
+    );
     let others = ["1 sharer", "2 trackers", "4 trackers"];
     let heads: Vec<&str> = once("miss rate").chain(others).collect();
     let numbers = |one: &BenchmarkRuns| {
@@ -123,7 +129,8 @@ fn passing_table(page: &mut Page, all: &[BenchmarkRuns]) {
 
 fn energy_tables(page: &mut Page, costs: &Table43, all: &[BenchmarkRuns], shown: &[&str]) {
     page.text(&format!(
-        "## Figure 4.6: energy\nOf the baseline with the same L2, with a hop of {HOP_MM} mm, with time and without in brackets."
+        "## Figure 4.6: energy\n\
+         Relative to the baseline with the same L2, with a hop of {HOP_MM} mm. Untimed caches are in parentheses."
     ));
     let systems: Vec<_> = shown[1..].iter().flat_map(|&system| [0, LARGEST].map(|size| (system, size))).collect();
     let heads: Vec<_> = systems.iter().map(|(system, size)| format!("{system} {} KB", SIZES[*size])).collect();
@@ -131,7 +138,7 @@ fn energy_tables(page: &mut Page, costs: &Table43, all: &[BenchmarkRuns], shown:
         systems.iter().map(|&(system, size)| energy(costs, one, (system, size), ("baseline", size))).collect()
     };
     table(page, "benchmark", &heads, with_means(all, &numbers));
-    page.text("The means for other lengths of a hop, which the thesis does not state:");
+    page.text("Means for other hop lengths, because the thesis does not state the length:");
     let rows = HOPS.map(|mm| {
         let means = systems.iter().map(|&(system, size)| {
             both(mean(all, |one| one.part((system, size), ("baseline", size), |done| done.energy(costs, mm))))
@@ -139,7 +146,7 @@ fn energy_tables(page: &mut Page, costs: &Table43, all: &[BenchmarkRuns], shown:
         [format!("{mm} mm")].into_iter().chain(means).collect()
     });
     table(page, "hop", &heads, rows.into());
-    page.text("By structure with 1 MB and time, in uJ:");
+    page.text("Energy by structure on the clocked machine with 1 MB, in uJ:");
     let heads: Vec<_> =
         STRUCTURES.iter().flat_map(|name| [format!("{name} baseline"), format!("{name} tracker")]).collect();
     let rows = all.iter().map(|one| {
@@ -152,7 +159,11 @@ fn energy_tables(page: &mut Page, costs: &Table43, all: &[BenchmarkRuns], shown:
 }
 
 fn time_table(page: &mut Page, all: &[BenchmarkRuns]) {
-    page.text("## Time\nCycles with a tracker in parts of those of the baseline with the same L2. The thesis has no time and expects what the rows above say.");
+    page.text(
+        "## Time\n\
+         Cycles with a tracker, relative to the baseline with the same L2. The thesis has no timing; its expectations\n\
+         are in the rows above.",
+    );
     let heads = SIZES.map(|kb| format!("{kb} KB"));
     let rows = all.iter().map(|one| {
         let parts = (0..SIZES.len()).map(|size| format!("{:.3}", one.cycles(size)));
@@ -163,7 +174,7 @@ fn time_table(page: &mut Page, all: &[BenchmarkRuns]) {
 
 fn refusals(page: &mut Page, all: &[BenchmarkRuns], others: &[Other]) {
     page.text(REFUSALS);
-    let heads = ["benchmark", "L1 misses looked up", "sent to an L1 %", "supplied %", "line gone %", "not yet there %"];
+    let heads = ["benchmark", "L1 misses looked up", "forwarded %", "supplied %", "line evicted %", "line in flight %"];
     let benchmarks = all.iter().map(|one| (one.name, &one.on("tracker", LARGEST).timed));
     let rows =
         benchmarks.chain(others.iter().map(|(name, counters)| (name.as_str(), counters))).map(|(name, counters)| {
@@ -175,7 +186,7 @@ fn refusals(page: &mut Page, all: &[BenchmarkRuns], others: &[Other]) {
 }
 
 fn sizes(page: &mut Page, all: &[BenchmarkRuns]) {
-    page.text("## Sizes\nOf the launch files that [fig4](fig4.md) names.");
+    page.text("## Sizes\nSizes of the launch files that [fig4](fig4.md) lists.");
     let rows = all.iter().map(|one| {
         let Counters { cycles, .. } = one.on("baseline", LARGEST).timed;
         let instructions = one.on("baseline", LARGEST).timed.warp_instructions();
@@ -184,22 +195,25 @@ fn sizes(page: &mut Page, all: &[BenchmarkRuns]) {
     page.table(&["benchmark", "warp instructions", "cycles, 1 MB"], rows.collect(), 1);
 }
 
-const PAST_THE_L2: &str = "## Figure 4.3: loads whose lines an L1 will keep pass the L2 by
-`tracker-exclusive` with `hybrid-policy`, in parts of `tracker` with `hybrid-policy`, both with 1 MB, as the thesis compares them.
-A write that misses fetches its line unless it is written as a whole. With byte masks, which the thesis's simulator does not have and which
-stand here for those that it finds hurt only, an L2 notes which bytes were written and fetches nothing for them.
-A write that misses costs its own fetch at most: the other lines that are fetched more are read again.
+const PAST_THE_L2: &str = "## Figure 4.3: loads whose lines an L1 will keep bypass the L2
+`tracker-exclusive` with `hybrid-policy`, relative to `tracker` with `hybrid-policy`, both with 1 MB, as in the
+thesis. A write miss fetches its line unless the whole line is written. With byte masks, an L2 records which bytes
+were written and fetches nothing for them. The simulator of the thesis has no byte masks. The last column shows them
+only for the benchmarks that the thesis reports as hurt. A write miss costs at most its own fetch: the other
+additional fetches are for lines that are read again.
 ";
 
-const REFUSALS: &str = "## What becomes of a forward
-With a tracker and 1 MB; the last rows are kernels of the suite at their main size that no figure has. Nothing but the line decides: a
-forward waits for the ports and queues that it needs, and is never refused for them. *Gone*: the L1 has dropped the line, and its notice
-has not reached the tracker. *Not yet there*: the line was listed as its reply passed the tracker, and is still on its way to that L1, which
-stays listed.
+const REFUSALS: &str = "## Outcomes of forwards
+The machine has a tracker and 1 MB. The last rows are kernels of the suite at their main size, which are in no figure.
+The outcome depends only on the line: a forward waits for the ports and queues that it needs, and is never refused for
+lack of them. *Line evicted*: the L1 has evicted the line, and its notice has not reached the tracker. *Line in
+flight*: the tracker listed the line when its reply passed, and the line is still in flight to that L1, which stays
+listed.
 
-In `syrk` the rows of a matrix meet in the same sets. A line is taken as soon as it has arrived, for all other ways wait for lines of their
-own, and the tracker hears of it a journey later: reply, notice and forward take longer than the line stays. With a request link of one
-cycle more of these forwards find their line, and with ways for the lines that meet most of them do: it is no queue and no port.
+In `syrk`, the rows of a matrix map to the same sets. A line is evicted as soon as it has arrived, because all other
+ways wait for lines of their own. The tracker learns this later: reply, notice and forward take longer than the line
+stays in the L1. With a request link of one cycle, more of these forwards find their line. With enough ways for the
+conflicting lines, most of them do. No queue or port is the cause.
 ";
 
 /// Formats all counts of all systems as CSV.
