@@ -126,9 +126,9 @@ pub(in super::super) fn cost(desk: &Session) -> Result<Page, FigureError> {
     let pairs = energies.as_chunks().0;
     let mut rows: Vec<ComparisonRow> = of_structures(&plain, &decoupled).into();
     rows.extend(SAVED.into_iter().zip(pairs).map(|(published, pair)| compare_saved(published, pair)));
-    let about = "Area, leakage and read energy are those of the tags and data of one L1 at 45 nm, estimated from the\n\
-    structures of the machine (`warpsieve area`); the paper uses CACTI 6.5. Energy savings refer to the whole\n\
-    machine, including its DRAM, over the whole run (`run --energy`).";
+    let about = "Area and leakage are those of the tags and data of one L1 at 45 nm, and the read energy is that of\n\
+    the tags of one set. They are estimated from the structures of the machine (`warpsieve area`); the paper uses\n\
+    CACTI 6.5. Energy savings refer to the whole machine, including its DRAM, over the whole run (`run --energy`).";
     let title = "li2015, section 6.5: cost and energy";
     let mut page = Page::with_comparison("li2015/cost", desk.is_quick, title, about, rows);
     let shown =
