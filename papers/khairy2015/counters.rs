@@ -50,9 +50,10 @@ pub(in super::super) fn counters() -> Result<Page, FigureError> {
     let technology = Technology::built_in().into_diagnostic()?;
     let (dwt, ccws) = (AddedStructures::new(technology, "dwt-cs")?, AddedStructures::new(technology, "ccws")?);
     let about = format!(
-        "The paper holds that DWT-CS needs negligible hardware to detect thrashing, two counters a core and a few registers for the best\n\
-         numbers of warps, where CCWS needs victim tag arrays of {VICTIMS} tags a core (Table 4). Here by structures: what `dwt-cs` and `ccws` add to `fermi`,\n\
-         the links to the coordinator included, at 45 nm."
+        "The paper states that DWT-CS needs negligible hardware to detect thrashing: two counters per core and a few\n\
+         registers for the best numbers of warps. CCWS needs victim tag arrays of {VICTIMS} tags per core (Table 4).\n\
+         The table shows the structures that `dwt-cs` and `ccws` add to `fermi`, including the links to the\n\
+         coordinator, at 45 nm."
     );
     let title = "khairy2015 section 4.2: two counters against victim tags";
     let mut page = Page::with_comparison("khairy2015/counters", false, title, &about, rows(&dwt, &ccws)?);
@@ -72,8 +73,8 @@ fn rows(dwt: &AddedStructures, ccws: &AddedStructures) -> Result<Vec<ComparisonR
     let published =
         format!("two counters and a few registers against victim tags, here at least {NEGLIGIBLE:.0} times");
     Ok(vec![
-        ComparisonRow::exact("victim tags a core", victims, VICTIMS)
-            .mark_no_evidence("Table 4 and the design `ccws` say the same"),
+        ComparisonRow::exact("victim tags per core", victims, VICTIMS)
+            .mark_no_evidence("Table 4 and the design `ccws` have the same number"),
         ComparisonRow::claim(Class::Sign, "state of CCWS over that of DWT-CS", &ours, &published, more >= NEGLIGIBLE),
     ])
 }

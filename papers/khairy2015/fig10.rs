@@ -21,7 +21,7 @@ const POINTS: f64 = 15.0;
 /// Configuration of DWT-CS, for the duration of its search.
 const DWT: DwtConfig = DwtConfig::KHAIRY2015;
 
-const TITLE: &str = "khairy2015, Figure 10: misses of the L1";
+const TITLE: &str = "khairy2015, Figure 10: L1 misses";
 
 pub(in super::super) fn fig10(desk: &Session) -> Result<Page, FigureError> {
     let apps = apps(&CONTENTION);
@@ -31,14 +31,16 @@ pub(in super::super) fn fig10(desk: &Session) -> Result<Page, FigureError> {
         misses[0].iter().zip(&misses[machine]).map(|(before, after)| cut(*before, *after)).collect()
     });
     let about = format!(
-        "Loads that the L1 sends on, in percent of all, and by how many percent DWT-PRIC (designs `dwt-pric` and `streaming-l2`) and caches without\n\
-         bounds (`unbounded`) cut that. Of the last rows the published number is ours of unbounded caches. {METHOD}"
+        "Loads that miss in the L1 or bypass it, in percent of all loads, and the percentage by which DWT-PRIC\n\
+         (designs `dwt-pric` and `streaming-l2`) and unbounded caches (`unbounded`) reduce them. In the last rows,\n\
+         the published number is our result with unbounded caches.\n\
+         {METHOD}"
     );
     let mut rows: Vec<ComparisonRow> =
         MOST_REDUCED.map(|name| most(name, cuts.each_ref().map(|cuts| cuts[index_of(&apps, name)]))).into();
     rows.extend(SOME.map(|name| {
         ComparisonRow::sign(
-            &format!("{name}, misses cut by percent"),
+            &format!("{name}, reduction of misses in percent"),
             cuts[0][index_of(&apps, name)],
             60.0,
             Effect::PERCENT,
@@ -56,10 +58,10 @@ pub(in super::super) fn fig10(desk: &Session) -> Result<Page, FigureError> {
 /// Checks that DWT-PRIC removes most misses of an application. A failure is explained by how many misses
 /// unbounded caches remove.
 fn most(name: &str, [ours, unbounded]: [f64; 2]) -> ComparisonRow {
-    ComparisonRow::factor(&format!("{name}, misses cut by percent"), ours, 80.0, 0.0).explain_failure(|| {
+    ComparisonRow::factor(&format!("{name}, reduction of misses in percent"), ours, 80.0, 0.0).explain_failure(|| {
         format!(
-            "caches without bounds cut no more than {unbounded:.1} %, as the other misses are an SM's first loads of their lines; DWT-PRIC\n  \
-             gets {:.0} % of what there is to get",
+            "unbounded caches avoid only {unbounded:.1} % of the misses, as the others are an SM's first loads of \
+             their\n  lines. DWT-PRIC reaches {:.0} % of this reduction",
             100.0 * ours / unbounded
         )
     })
@@ -73,7 +75,8 @@ fn near(name: &str, runs: &[RunResult]) -> ComparisonRow {
         let settled = u64::from(DWT.period * (DWT.above + DWT.sample));
         let cycles = runs[1].counters.cycles;
         format!(
-            "DWT-CS has found its limit ({}) after {settled} of {cycles} cycles ({:.0} %); until then the L1 thrashes in most of the SMs",
+            "DWT-CS has found its limit ({}) after {settled} of {cycles} cycles ({:.0} %); until then \
+             the L1 thrashes in most of the SMs",
             limits(&runs[1]),
             100.0 * ratio(settled, cycles)
         )

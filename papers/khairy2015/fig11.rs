@@ -16,7 +16,7 @@ const FALLING: [(&str, f64); 6] =
 /// Applications that keep many reservation fails, most of them for MSHR entries.
 const HIGH: [&str; 2] = ["SCLUSTER", "SRAD"];
 
-const TITLE: &str = "khairy2015, Figure 11: refusals of the L1";
+const TITLE: &str = "khairy2015, Figure 11: L1 reservation fails";
 
 pub(in super::super) fn fig11(desk: &Session) -> Result<Page, FigureError> {
     let apps = apps(&CONTENTION);
@@ -26,10 +26,11 @@ pub(in super::super) fn fig11(desk: &Session) -> Result<Page, FigureError> {
     let of_mshrs = each(&done, 1, |run| fails_per_kilocycle(run)[Fail::MshrEntry as usize]);
     let left = mean(&fails[1]).unwrap_or(f64::NAN);
     let average = mean(&cuts).unwrap_or(f64::NAN);
-    let mut rows = vec![ComparisonRow::sign("refusals cut by percent, mean", average, 20.0, Effect::PERCENT)];
+    let mut rows =
+        vec![ComparisonRow::sign("reduction of reservation fails in percent, mean", average, 20.0, Effect::PERCENT)];
     rows.extend(FALLING.map(|(name, published)| {
         ComparisonRow::sign(
-            &format!("{name}, refusals cut by percent"),
+            &format!("{name}, reduction of reservation fails in percent"),
             cuts[index_of(&apps, name)],
             published,
             Effect::PERCENT,
@@ -37,15 +38,17 @@ pub(in super::super) fn fig11(desk: &Session) -> Result<Page, FigureError> {
     }));
     rows.extend(HIGH.map(|name| high(name, fails_per_kilocycle(&done[index_of(&apps, name)][1]), left)));
     let about = format!(
-        "Cycles of a thousand in which an L1 refused the load at its head, mean of the SMs, on the baseline and with DWT-PRIC (designs `dwt-pric`\n\
-         and `streaming-l2`), and by how many percent DWT-PRIC cuts them. {METHOD}"
+        "Reservation fails: cycles per thousand in which the oldest load of an L1 stalled, averaged over the SMs, on\n\
+         the baseline and with DWT-PRIC (designs `dwt-pric` and `streaming-l2`), and the percentage by which DWT-PRIC\n\
+         reduces them.\n\
+         {METHOD}"
     );
     let mut page = Page::with_comparison("khairy2015/fig11", desk.is_quick, TITLE, &about, rows);
     let [before, after] = fails;
     let more = [("of them for MSHR entries", of_mshrs), ("cut, percent", cuts)];
     let sheet = sheet(&apps, 1, [("baseline", before), ("DWT-PRIC", after)].into_iter().chain(more));
     sheet.table(&mut page, "## Applications")?;
-    sheet.chart(&mut page, "", Chart::new(TITLE, "cycles of a thousand, and percent"), sheet.all());
+    sheet.chart(&mut page, "", Chart::new(TITLE, "cycles per thousand, and percent"), sheet.all());
     Ok(page)
 }
 
@@ -55,16 +58,16 @@ fn high(name: &str, left: [f64; NUM_FAILS], average: f64) -> ComparisonRow {
     let (all, mshrs) = (left.iter().sum::<f64>(), left[Fail::MshrEntry as usize]);
     let row = ComparisonRow::claim(
         Class::Sign,
-        &format!("{name}, refusals left a thousand cycles"),
+        &format!("{name}, remaining reservation fails per thousand cycles"),
         &format!("{all:.0}, {mshrs:.0} of them for MSHR entries; the mean is {average:.0}"),
-        "still many, of MSHR entries above all",
+        "still many, mostly of MSHR entries",
         all >= average && left.iter().all(|reason| *reason <= mshrs),
     );
     row.explain_failure(|| {
         let counts = REASONS.iter().zip(left).map(|(reason, count)| format!("{reason} {count:.0}"));
         format!(
-            "they are {}; MSHR_MIX_ENTRY counts loads of a line that as many warps as an MSHR entry\n  \
-             holds wait for already",
+            "they are {}. MSHR_MIX_ENTRY counts loads of a line whose MSHR entry\n  \
+             already has the maximum number of waiting warps",
             counts.collect::<Vec<_>>().join(", ")
         )
     })

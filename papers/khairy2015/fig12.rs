@@ -33,7 +33,8 @@ fn left_to_gain(apps: &[&App], gains: &[f64]) -> String {
     let ahead: Vec<_> = ahead.iter().map(|(app, gain)| format!("{} {gain:.2}", app.name)).collect();
     let others: Vec<f64> = others.iter().map(|(_, gain)| **gain).collect();
     format!(
-        "so many ways mend all conflicts but those of {}; on the other {} PRIC gains {:.3} times",
+        "this many ways remove all conflicts except in {} (IPC with PRIC relative to these ways). In the other {}, the \
+         mean relative IPC is {:.3}",
         ahead.join(", "),
         others.len(),
         harmonic_mean(&others).unwrap_or(f64::NAN)
@@ -47,7 +48,8 @@ pub(in super::super) fn fig12(desk: &Session) -> Result<Page, FigureError> {
     let apps = apps(&KINDS);
     let done = measure(desk, &apps, &MACHINES.map(|(_, designs)| with(designs)))?;
     let about = format!(
-        "IPC with an L1 of 16 KB, whatever its ways, in parts of that with four. Every one of them answers in the same time, as in the paper.\n\
+        "IPC with an L1 of 16 KB and different numbers of ways, relative to four ways. All L1s have the same latency,\n\
+         as in the paper.\n\
          {METHOD}"
     );
     let mut page = Page::with_comparison("khairy2015/fig12", desk.is_quick, TITLE, &about, rows(&apps, &done));
@@ -77,7 +79,7 @@ fn rows(apps: &[&App], done: &[Vec<RunResult>]) -> Vec<ComparisonRow> {
         Class::Factor,
         "percent of fully associative",
         &number(of_full),
-        &format!("{published:.0}, or within {POINTS} points below"),
+        &format!("{published:.0}, or at most {POINTS} points less"),
         of_full >= published - POINTS,
     ));
     rows

@@ -12,20 +12,25 @@ const NAMES: [&str; 3] = ["no caches", "bounded", "unbounded"];
 /// Largest gain of unbounded caches that still counts as nearly equal to bounded ones.
 const BAND: f64 = 0.10;
 
-const TITLE: &str = "khairy2015, Figure 2: who is sensitive to caches";
+const TITLE: &str = "khairy2015, Figure 2: sensitivity to caches";
 
 pub(in super::super) fn fig2(desk: &Session) -> Result<Page, FigureError> {
     let apps: Vec<&App> = APPS.iter().collect();
     let done = measure(desk, &apps, &[with(&["no-caches"]), with(&[]), with(&["unbounded"])])?;
     let relative = [0, 1, 2].map(|machine| relative(&done, machine, 1));
     let mut about = format!(
-        "IPC in parts of that with the baseline's caches. *No caches*: design `no-caches`, all loads past the L1, all reads and writes past the L2.\n\
-         *Unbounded*: design `unbounded`, an L1 of 8 MB and an L2 of 48 MB, all other resources as they were. {METHOD}"
+        "IPC relative to the baseline with its bounded caches. *No caches*: design `no-caches`, in which all loads\n\
+         bypass the L1 and all reads and writes bypass the L2. *Unbounded*: design `unbounded`, with an L1 of 8 MB\n\
+         and an L2 of 48 MB; all other resources are unchanged.\n\
+         {METHOD}"
     );
     let evicts = |runs: &[RunResult]| runs[2].counters.l1.iter().any(|unit| unit.evictions > 0);
     let evicted: Vec<_> = apps.iter().zip(&done).filter(|(_, runs)| evicts(runs)).map(|(app, _)| app.name).collect();
     if !evicted.is_empty() {
-        about += &format!("\n\nNot unbounded for {}, whose lines meet in a set.", evicted.join(", "));
+        about += &format!(
+            "\n\nThe unbounded L1 still evicts lines in {}, because too many lines map to one set.",
+            evicted.join(", ")
+        );
     }
     let mut page = Page::with_comparison("khairy2015/fig2", desk.is_quick, TITLE, &about, rows(&apps, &relative));
     let sheet = sheet(&apps, 3, NAMES.into_iter().zip(relative));
@@ -47,13 +52,13 @@ fn rows(apps: &[&App], relative: &[Vec<f64>; 3]) -> Vec<ComparisonRow> {
         ordered("BLK, Sprod and VAdd, against unbounded", &[Kind::Streaming], [0, 2]),
         ordered("FWT, NW, HS and CONV", &[Kind::StreamingL1], [2, 1]),
         ordered("contention", &CONTENTION, [2, 1]),
-        ordered("contention, against none", &CONTENTION, [2, 0]),
+        ordered("contention, against no caches", &CONTENTION, [2, 0]),
         ordered("friendly", &[Kind::Friendly], [1, 0]),
         ComparisonRow::claim(
             Class::Sign,
             "friendly, unbounded",
             &ours,
-            "nearly as bounded",
+            "nearly equal to bounded",
             (nearly - 1.0).abs() <= BAND,
         ),
     ]

@@ -93,11 +93,13 @@ pub(in super::super) fn fig3(desk: &Session) -> Result<Page, FigureError> {
     let shares = count(desk, &apps, &[])?;
     let spread = count(desk, &super::apps(&THRASHING), &[SPREAD])?;
     let about = format!(
-        "Requests that find their line in a cache, in percent of all, by who asked for the line last: the same thread (*intra-thread*), another\n\
-         thread of the warp (*inter-thread*), another warp of the CTA (*intra-block*), another CTA on the SM (*intra-core*) or on another SM\n\
-         (*inter-core*), or a launch before (*inter-kernel*). Loads reach the L1; what misses there, and all stores, reach the L2. *Unbounded*: nothing\n\
-         gives way; both L2s are behind the L1 of the machine. Caches are those of `fermi` in the model without time, which runs the warps of an SM in\n\
-         turn. {KERNELS}"
+        "Hits in percent of all requests of a cache, by the last user of the line: the same thread (*intra-thread*),\n\
+         another thread of the warp (*inter-thread*), another warp of the CTA (*intra-block*), another CTA on the\n\
+         same SM (*intra-core*), a CTA on another SM (*inter-core*), or an earlier launch (*inter-kernel*). Loads\n\
+         access the L1; L1 misses and all stores access the L2. *Unbounded*: a cache that evicts nothing. Both L2s\n\
+         are behind the bounded L1. The caches are those of `fermi` in the untimed model, which runs the warps of an\n\
+         SM in turn.\n\
+         {KERNELS}"
     );
     let held = CheckedShares { apps: &apps, shares: &shares };
     let rows = held.rows(&spread);
@@ -116,7 +118,7 @@ pub(in super::super) fn fig3(desk: &Session) -> Result<Page, FigureError> {
     let columns = CLASS_NAMES.into_iter().zip((0..CLASSES).map(found)).chain([("not found", missed)]);
     Table::new(["app", "class", "cache"], names).columns(1, columns).table(&mut page, "## Applications")?;
     for (suffix, title, caches) in
-        [("-l1", "Found in L1", [L1_UNBOUNDED, L1]), ("-l2", "Found in L2", [L2_UNBOUNDED, L2])]
+        [("-l1", "Hits in the L1", [L1_UNBOUNDED, L1]), ("-l2", "Hits in the L2", [L2_UNBOUNDED, L2])]
     {
         let columns = caches.map(|cache| (CACHES[cache], shares.iter().map(|shares| shares.hits(cache)).collect()));
         let sheet = super::sheet(&apps, 1, columns);
@@ -163,7 +165,7 @@ impl CheckedShares<'_> {
     fn streaming(&self) -> [ComparisonRow; 2] {
         let missed: Vec<f64> = self.of_kinds(&STREAMING).map(|(_, shares)| 100.0 - shares.hits(L1_UNBOUNDED)).collect();
         let most = missed.iter().filter(|missed| **missed > 50.0).count();
-        let what = "streaming applications that miss in most loads, even of an unbounded L1";
+        let what = "streaming applications in which most loads miss, even in an unbounded L1";
         let highest = missed.iter().copied().fold(0.0, f64::max);
         [
             says(what, &format!("{most} of {}", missed.len()), "all", most == missed.len()),
@@ -174,7 +176,7 @@ impl CheckedShares<'_> {
     fn friendly(&self, cache: usize) -> ComparisonRow {
         let hits: Vec<f64> = self.of_kinds(&[Kind::Friendly]).map(|(_, shares)| shares.hits(cache)).collect();
         let hits = mean(&hits).unwrap_or(f64::NAN);
-        let what = format!("friendly, found in {}, mean", CACHES[cache]);
+        let what = format!("friendly, hits in {}, mean", CACHES[cache]);
         says(&what, &format!("{hits:.1} %"), "a high rate, here above 50 %", hits > 50.0)
     }
 }
@@ -186,13 +188,13 @@ fn both([without, with]: [f64; 2]) -> String {
 
 fn between_kernels(name: &str, shares: &Shares) -> ComparisonRow {
     let found @ [without, with] = [L2_UNBOUNDED, L2].map(|cache| shares.0[cache][INTER_KERNEL]);
-    let published = "most of what the unbounded L2 finds, and more than the bounded one";
+    let published = "most of the hits in the unbounded L2, and more than in the bounded L2";
     let holds = shares.is_most(L2_UNBOUNDED, INTER_KERNEL) && without > with;
     says(&format!("{name}, inter-kernel in L2"), &both(found), published, holds).explain_failure(|| {
         let same = shares.0[L2_UNBOUNDED][INTRA_THREAD];
         format!(
-            "it works in place: {same:.1} % of the requests are of a thread that has just asked for the line, as its store does\n  \
-             after its load; of the others {:.1} % are inter-kernel",
+            "it works in place: {same:.1} % of the requests are stores of a thread to a line that it has just \
+             loaded. Of\n  the other requests, {:.1} % are inter-kernel hits",
             100.0 * without / (100.0 - same)
         )
     })
@@ -200,12 +202,12 @@ fn between_kernels(name: &str, shares: &Shares) -> ComparisonRow {
 
 fn between_cores(name: &str, shares: &Shares) -> ComparisonRow {
     let ours = format!("{:.1} % of {:.1} %", shares.0[L2][INTER_CORE], shares.hits(L2));
-    says(&format!("{name}, inter-core in L2"), &ours, "most of what the L2 finds", shares.is_most(L2, INTER_CORE))
+    says(&format!("{name}, inter-core in L2"), &ours, "most of the hits in the L2", shares.is_most(L2, INTER_CORE))
 }
 
 fn within_blocks(app: &App, shares: &Shares) -> ComparisonRow {
     let found @ [without, with] = [L1_UNBOUNDED, L1].map(|cache| shares.intra_block(cache));
-    let published = "most of what the unbounded L1 finds, and more than the bounded one";
+    let published = "most of the hits in the unbounded L1, and more than in the bounded L1";
     let holds = 2.0 * without > shares.hits(L1_UNBOUNDED) && without > with;
     says(&format!("{}, intra-warp and intra-block in L1", app.name), &both(found), published, holds)
 }
@@ -217,33 +219,36 @@ fn within_warps(app: &App, shares: &Shares) -> ComparisonRow {
     let row = says(
         &format!("{}, intra-warp in L1", app.name),
         &format!("{without:.1} % unbounded, {of_threads:.1} % intra-thread; {with:.1} % bounded"),
-        "more than of any other kind, most of it intra-thread, and the bounded L1 loses it",
+        "more hits than of any other kind, mostly intra-thread, and the bounded L1 loses them",
         without >= of_block.max(of_core) && 2.0 * of_threads > without && without > with,
     );
     row.explain_failure(|| {
         format!(
-            "{of_block:.1} % are intra-block and {of_core:.1} % intra-core: with so many nodes and edges at random, warps of other CTAs ask\n  \
-             for the same lines as often"
+            "{of_block:.1} % of the requests are intra-block hits and {of_core:.1} % intra-core hits: with this \
+             many\n  nodes and random edges, warps of other CTAs request the same lines as often"
         )
     })
 }
 
 fn lost(app: &App, shares: &Shares) -> ComparisonRow {
     let found @ [without, with] = [L1_UNBOUNDED, L1].map(|cache| shares.hits(cache));
-    says(&format!("{}, found in L1", app.name), &both(found), "the bounded L1 loses most of it", without > 2.0 * with)
+    says(&format!("{}, hits in L1", app.name), &both(found), "the bounded L1 loses most of them", without > 2.0 * with)
 }
 
 fn in_l2(app: &App, shares: &Shares, spread: &Shares) -> ComparisonRow {
     let found @ [without, with] = [L2_UNBOUNDED, L2].map(|cache| shares.hits(cache));
     let thrashes = app.name == "GESUMMV";
-    let published = if thrashes { "the bounded L2 loses most of it" } else { "the bounded L2 keeps most of it" };
+    let published = if thrashes { "the bounded L2 loses most of them" } else { "the bounded L2 keeps most of them" };
     let holds = (without > 2.0 * with) == thrashes;
-    says(&format!("{}, found in L2", app.name), &both(found), published, holds).explain_failure(|| {
+    says(&format!("{}, hits in L2", app.name), &both(found), published, holds).explain_failure(|| {
         let spread = spread.hits(L2);
         let why = match 2.0 * spread >= without {
-            true => "what it loses meets in few sets",
-            false => "it loses what does not fit, in whichever sets it lies",
+            true => "the evicted lines map to few sets",
+            false => "the lines do not fit, whichever sets they map to",
         };
-        format!("with lines spread over the sets of the L2 (`{SPREAD}`)\n  the bounded one finds {spread:.1} %: {why}")
+        format!(
+            "with lines spread over the sets of the L2 (`{SPREAD}`),\n  \
+             {spread:.1} % of the requests hit in the bounded L2: {why}"
+        )
     })
 }

@@ -33,15 +33,17 @@ pub(in super::super) fn fig4(desk: &Session) -> Result<Page, FigureError> {
     let mut rows = check_reasons(&apps, &done, &fails);
     rows.extend(compare_classes(&apps, &fails, &of_instructions));
     let about = format!(
-        "Cycles of a thousand in which an L1 refused the load at its head, mean of the SMs, by the first thing that lacked; and its misses of a\n\
-         thousand cycles of an SM and of a thousand instructions of a thread, all on the baseline. {METHOD}"
+        "Reservation fails on the baseline: cycles per thousand in which the oldest load of an L1 stalled, averaged\n\
+         over the SMs, by the first resource that was missing. The last columns are L1 misses per thousand cycles of\n\
+         an SM and per thousand thread instructions.\n\
+         {METHOD}"
     );
     let mut page = Page::with_comparison("khairy2015/fig4", desk.is_quick, TITLE, &about, rows);
     let of_reason = |reason: usize| (REASONS[reason], fails.iter().map(|fails| fails[reason]).collect());
     let sheet = sheet(&apps, 1, (0..NUM_FAILS).map(of_reason));
     let sheet = sheet.columns(1, [("misses / 1000 cycles", of_cycles), ("MPKI", of_instructions)]);
     sheet.table(&mut page, "## Applications")?;
-    sheet.chart(&mut page, "", Chart::new(TITLE, "of a thousand"), sheet.all());
+    sheet.chart(&mut page, "", Chart::new(TITLE, "per thousand"), sheet.all());
     Ok(page)
 }
 
@@ -53,8 +55,8 @@ fn check_reasons(apps: &[&App], done: &[Vec<RunResult>], fails: &[[f64; NUM_FAIL
             dominates(app.name, &fails[at], reason).explain_failure(|| {
                 let [bounded, unbounded] = [0, 1].map(|machine| miss_percent(&done[at][machine]));
                 format!(
-                    "{bounded:.0} % of its loads miss, {unbounded:.0} % even in an unbounded L1: it streams more than it conflicts, and lines on their\n  \
-                     way take all MSHRs before those of a set are taken"
+                    "{bounded:.0} % of its loads miss, {unbounded:.0} % even in an unbounded L1: it streams more than \
+                     it conflicts, and lines in\n  flight occupy all MSHR entries before they occupy all ways of a set"
                 )
             })
         })
@@ -72,17 +74,17 @@ fn compare_classes(apps: &[&App], fails: &[[f64; NUM_FAILS]], of_instructions: &
     let misses = |kind: Kind| {
         let compared =
             [(kind.name(), mean_of(&[kind], of_instructions)), ("others", mean_of(&others, of_instructions))];
-        ComparisonRow::ordering("misses of a thousand instructions, mean", &compared)
+        ComparisonRow::ordering("misses per thousand instructions, mean", &compared)
     };
     let all: Vec<f64> = fails.iter().map(|fails| fails.iter().sum()).collect();
     let compared = [("contention", mean_of(&CONTENTION, &all)), ("friendly", mean_of(&[Kind::Friendly], &all))];
-    [misses(Kind::Thrashing), misses(Kind::Both), ComparisonRow::ordering("refusals, mean", &compared)]
+    [misses(Kind::Thrashing), misses(Kind::Both), ComparisonRow::ordering("reservation fails, mean", &compared)]
 }
 
 /// Checks that one reason is at least as frequent as any other.
 fn dominates(app: &str, fails: &[f64; NUM_FAILS], reason: Fail) -> ComparisonRow {
     let most = fails.iter().copied().fold(0.0, f64::max);
     let cells: Vec<_> = REASONS.iter().zip(fails).map(|(name, count)| format!("{name} {count:.0}")).collect();
-    let published = format!("{} above all", REASONS[reason as usize]);
+    let published = format!("{} most frequent", REASONS[reason as usize]);
     ComparisonRow::claim(Class::Sign, app, &cells.join(", "), &published, fails[reason as usize] >= most && most > 0.0)
 }

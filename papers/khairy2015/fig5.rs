@@ -46,9 +46,10 @@ pub(in super::super) fn fig5() -> Result<Page, FigureError> {
         ),
     ];
     rows.extend(equations());
-    let about = "Lines of a cache of eight sets and lines of one byte, by the index units that the machine uses: sequential (a), and pseudo-random (b), for\n\
-         which the paper states no polynomial. Its table is that of x^3 + x^2 + 1 with the bits of the index in reverse order. The equations of Figure 7\n\
-         are those of x^5 + x^2 + 1 over the address bits 7 to 26.";
+    let about = "Mapping of lines to the sets of a cache with eight sets and lines of one byte, by the index units of\n\
+    the machine: sequential (a) and pseudo-random (b). The paper states no polynomial for (b). Its table results from\n\
+    x^3 + x^2 + 1 with the index bits in reverse order. The equations of Figure 7 result from x^5 + x^2 + 1 over the\n\
+    address bits 7 to 26.";
     let title = "khairy2015, Figures 5 and 7: lines and their sets";
     let mut page = Page::with_comparison("khairy2015/fig5", false, title, about, rows);
     let head = ["set", "sequential", "pseudo-random"];

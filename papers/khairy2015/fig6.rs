@@ -35,8 +35,9 @@ fn unit(design: &str) -> Result<(IndexUnit, u32), Report> {
 pub(in super::super) fn fig6() -> Result<Page, FigureError> {
     let ((linear, sets), (pric, _)) = (unit("baseline")?, unit("pric")?);
     let about = format!(
-        "Each thread of a warp reads the same column of another row of a matrix whose rows are K lines long: sets of the L1 of `fermi` ({sets} sets of\n\
-         4 ways) that the 32 lines meet, with its own index and with that of `pric`. A set holds four of them at a time."
+        "Each thread of a warp reads the same column in a different row of a matrix whose rows are K lines long. The\n\
+         table shows to how many sets of the L1 of `fermi` ({sets} sets of 4 ways) these 32 lines map, with its\n\
+         sequential index and with that of `pric`. A set holds four lines at a time."
     );
     let title = "khairy2015, Figure 6: rows of a matrix and sets of the L1";
     let mut page = Page::with_comparison("khairy2015/fig6", false, title, &about, rows(sets, &linear, &pric));
@@ -51,7 +52,7 @@ pub(in super::super) fn fig6() -> Result<Page, FigureError> {
         &Chart {
             groups: SHOWN.iter().map(u64::to_string).collect(),
             series: vec![series(head[1], &linear), series(head[2], &pric)],
-            ..Chart::new("Sets met by 32 rows of K lines", "sets")
+            ..Chart::new("Sets used by 32 rows of K lines", "sets")
         },
     );
     Ok(page)
@@ -66,15 +67,15 @@ fn rows(sets: u32, linear: &IndexUnit, pric: &IndexUnit) -> Vec<ComparisonRow> {
     let small = IndexUnit::new(&Linear {}.into(), 8, 1, 6);
     let stride_2: BTreeSet<_> = (0..8).map(|n| small.index(2 * n)).collect();
     let of = |count: usize, lengths: &[u64]| format!("{count} of {}", lengths.len());
-    let modulo = |row: ComparisonRow| row.mark_no_evidence("it is so of every index that is a remainder");
+    let modulo = |row: ComparisonRow| row.mark_no_evidence("this holds for every index that is a remainder");
     let exact = |what: &str, count: usize, lengths: &[u64]| {
         modulo(ComparisonRow::exact(what, of(count, lengths), of(lengths.len(), lengths)))
     };
-    let published = "PRIC resists strides, above all multiples of the sets";
+    let published = "PRIC tolerates strides, especially multiples of the number of sets";
     vec![
-        exact("lengths K that are multiples of the sets and meet in one set", one, &multiples),
-        exact("odd lengths that meet in all sets", spread, &odd),
-        modulo(ComparisonRow::exact("sets met by a stride of 2 in the 8 sets of Figure 5(a)", stride_2.len(), 4)),
+        exact("lengths K that are multiples of the number of sets and use one set", one, &multiples),
+        exact("odd lengths that use all sets", spread, &odd),
+        modulo(ComparisonRow::exact("sets used by a stride of 2 among the 8 sets of Figure 5(a)", stride_2.len(), 4)),
         ComparisonRow::claim(
             Class::Sign,
             "such multiples that PRIC spreads over more sets",

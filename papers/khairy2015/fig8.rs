@@ -26,8 +26,9 @@ pub(in super::super) fn fig8(desk: &Session) -> Result<Page, FigureError> {
     let machines: Vec<_> = once(with(&[])).chain(SCHEMES.map(|(_, designs)| with(designs))).collect();
     let done = measure(desk, &apps, &machines)?;
     let about = format!(
-        "IPC in parts of the baseline's, of *DWT-PRIC*, which is designs `dwt-pric` and `streaming-l2`, and of each of its three parts alone:\n\
-         *streaming* of both caches, *DWT-CS* and *PRIC*. {METHOD}"
+        "IPC relative to the baseline, with *DWT-PRIC* (designs `dwt-pric` and `streaming-l2`) and with each of its\n\
+         three components alone: *streaming* bypass of both caches, *DWT-CS* and *PRIC*.\n\
+         {METHOD}"
     );
     let rows = rows(&apps, &relative(&done, 1, 0));
     let mut page = Page::with_comparison("khairy2015/fig8", desk.is_quick, TITLE, &about, rows);

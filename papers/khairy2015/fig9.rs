@@ -38,8 +38,9 @@ pub(in super::super) fn fig9(desk: &Session) -> Result<Page, FigureError> {
     let done = measure(desk, &apps, &MACHINES.map(with))?;
     let found = GainResults { gains: [0, 1, 2, 3].map(|machine| relative(&done, machine, 0)), apps, done };
     let about = format!(
-        "IPC in parts of the baseline's, of the applications that contend for the L1. *DWT-PRIC*: designs `dwt-pric` and `streaming-l2`; *CCWS*:\n\
-         `ccws`; *MRPB*: `mrpb`. {METHOD}"
+        "IPC relative to the baseline, for the applications with contention for the L1. *DWT-PRIC*: designs\n\
+         `dwt-pric` and `streaming-l2`. *CCWS*: `ccws`. *MRPB*: `mrpb`.\n\
+         {METHOD}"
     );
     let mut rows: Vec<_> = PUBLISHED.iter().flat_map(|published| found.of_class(published)).collect();
     rows.extend(["SpMV", "BFS"].map(|name| found.of_app(name)));
@@ -74,10 +75,11 @@ impl GainResults {
         let of_kinds = self.apps.iter().enumerate().filter(|(_, app)| kinds.contains(&app.kind));
         let ahead = of_kinds.filter(|(at, _)| mrpb[*at] > ccws[*at]).map(|(at, app)| {
             let held = throttled_percent(&self.done[at][2]);
-            format!("{} ({:.2} to {:.2}, {held:.0} %)", app.name, mrpb[at], ccws[at])
+            format!("{} ({:.2} against {:.2}, {held:.0} %)", app.name, mrpb[at], ccws[at])
         });
         format!(
-            "MRPB, which holds no warp back, is ahead of CCWS on {} (IPC, and the scheduler cycles in which CCWS holds all warps back)",
+            "MRPB, which throttles no warp, is faster than CCWS in {}. In parentheses: relative IPC with MRPB and with \
+             CCWS, and the scheduler cycles in which CCWS throttles every warp that could issue",
             ahead.collect::<Vec<_>>().join(", ")
         )
     }
@@ -90,8 +92,9 @@ impl GainResults {
             let [without, ours, ccws] = [0, 1, 2].map(|machine| miss_percent(&self.done[at][machine]));
             let [ours_held, ccws_held] = [1, 2].map(|machine| throttled_percent(&self.done[at][machine]));
             format!(
-                "CCWS cuts misses from {without:.0} % of the loads to {ccws:.0} %, but leaves the schedulers nothing else to issue in\n  \
-                 {ccws_held:.0} % of their cycles; with DWT-PRIC it is {ours:.0} % and {ours_held:.0} %"
+                "CCWS reduces the miss rate from {without:.0} % to {ccws:.0} %, but throttles every warp \
+                 that could issue in\n  {ccws_held:.0} % of the scheduler cycles. With DWT-PRIC, these \
+                 are {ours:.0} % and {ours_held:.0} %"
             )
         })
     }

@@ -44,7 +44,11 @@ pub(super) const FIGURES: &[Figure] = &[
         description: "Hits in L1 and L2 by the last user of the line: thread, warp, CTA, SM, launch",
         draw: fig3,
     },
-    Figure { name: "khairy2015/fig4", description: "Refusals of the L1 by reason, and its misses", draw: fig4 },
+    Figure {
+        name: "khairy2015/fig4",
+        description: "Reservation fails of the L1 by reason, and its misses",
+        draw: fig4,
+    },
     Figure {
         name: "khairy2015/fig5",
         description: "Sets that lines map to, with sequential and pseudo-random interleaving",
@@ -54,7 +58,7 @@ pub(super) const FIGURES: &[Figure] = &[
     Figure { name: "khairy2015/fig8", description: "IPC of DWT-PRIC and of its components", draw: fig8 },
     Figure { name: "khairy2015/fig9", description: "DWT-PRIC compared with CCWS and MRPB", draw: fig9 },
     Figure { name: "khairy2015/fig10", description: "Misses that DWT-PRIC avoids", draw: fig10 },
-    Figure { name: "khairy2015/fig11", description: "Refusals that DWT-PRIC avoids", draw: fig11 },
+    Figure { name: "khairy2015/fig11", description: "Reservation fails that DWT-PRIC avoids", draw: fig11 },
     Figure {
         name: "khairy2015/fig12",
         description: "Pseudo-random set indices compared with higher associativity",
@@ -154,12 +158,15 @@ const APPS: [App; 22] = [
     app("NN", "nn", "launch", Kind::Friendly),
 ];
 
-const KERNELS: &str = "Kernels are our own sources of the same algorithms, sizes those of `kernels/README.md`.";
+const KERNELS: &str = "The kernels are our own implementations of the same algorithms; `kernels/README.md` lists their \
+    sizes.";
 /// Method description for all pages with clocked runs.
-const METHOD: &str = "The baseline is `fermi` with `fetch-on-write`, as the paper's simulator fetches every line that a write misses. What goes past the L1\n\
-asks for the sectors of 32 bytes that it touches (`l1.bypass_sectors=32`), because that simulator coalesces to the part of a line that a warp needs.\n\
-Kernels are our own sources of the same algorithms, sizes those of `kernels/README.md`. Those of conflicts and streaming (`paper.toml`) were chosen\n\
-as the ones at which the effects of the paper were measured: that is a selection, and [strides](../beyond/strides.md) has what is left with padded rows.";
+const METHOD: &str = "The baseline is `fermi` with `fetch-on-write`, as the paper's simulator fetches every line that\n\
+    a write misses. A load that bypasses the L1 requests only the 32-byte sectors that it touches\n\
+    (`l1.bypass_sectors=32`), because that simulator coalesces to the part of a line that a warp needs. The kernels\n\
+    are our own implementations of the same algorithms; `kernels/README.md` lists their sizes. For the applications\n\
+    with conflicts and streaming, we chose the sizes (`paper.toml`) at which we measured the effects of the paper.\n\
+    This is a selection: [strides](../beyond/strides.md) shows what remains of the effects with padded rows.";
 
 /// Returns the applications of the given classes.
 fn apps(kinds: &[Kind]) -> Vec<&'static App> {

@@ -94,7 +94,7 @@ fn why(search: &Search, dwt: Option<u8>, run: &RunResult, sample: Option<&[u64]>
     let mpki = 1000.0 * ratio(misses(&run.counters), run.counters.thread_instructions());
     let Some(limit) = dwt else {
         return format!(
-            "with PRIC {mpki:.1} loads miss in a thousand instructions, too few for DWT-CS to search ({})",
+            "with PRIC, {mpki:.1} loads miss per thousand instructions, too few for DWT-CS to search ({})",
             DWT.mpki
         );
     };
@@ -103,14 +103,16 @@ fn why(search: &Search, dwt: Option<u8>, run: &RunResult, sample: Option<&[u64]>
     let counts = match (counted(limit), counted(best)) {
         (Some(won), Some(lost)) => {
             format!(
-                "; in its sample SM {limit} issues {won} thread instructions with that limit, and SM {best} {lost} with its own"
+                "; in its sample, SM {limit} issues {won} thread instructions with that limit, and SM {best} {lost} \
+                 with its own"
             )
         }
         _ => String::new(),
     };
     format!(
-        "at {limit} the IPC of the search is {:.3} of its best, and limits from {} on hold nobody back; DWT-CS compares SMs, each with another limit\n  \
-         and with CTAs of its own, that share the memory with SMs which hold nobody back{counts}",
+        "at {limit} the IPC of the search is {:.3} of its best, and limits from {} on throttle no warp.\n  \
+         DWT-CS compares SMs with different limits and different CTAs, and other SMs, which throttle no warp, \
+         use the same\n  memory{counts}",
         search.ipc(limit) / search.ipc(best),
         search.ipc.len()
     )
@@ -143,7 +145,7 @@ impl LimitResults<'_> {
         let (published, published_dwt) = self.published;
         let row = ComparisonRow::claim(
             Class::Sign,
-            &format!("{name}, warps of DWT-CS and of the search"),
+            &format!("{name}, warp limits of DWT-CS and of the search"),
             &format!("{} and {best}", show_limit(dwt)),
             &format!("{published_dwt} and {published}: {expected}"),
             dwt.is_some_and(|dwt| dwt.abs_diff(best) <= band),
@@ -170,7 +172,7 @@ impl LimitResults<'_> {
     }
 }
 
-const TITLE: &str = "khairy2015, Table 3: warps a scheduler";
+const TITLE: &str = "khairy2015, Table 3: warps per scheduler";
 
 pub(in super::super) fn table3(desk: &Session) -> Result<Page, FigureError> {
     let apps = apps_named(&PUBLISHED.map(|(name, ..)| name));
@@ -182,17 +184,26 @@ pub(in super::super) fn table3(desk: &Session) -> Result<Page, FigureError> {
         found.map(|((app, (_, swt, dwt)), (search, runs))| LimitResults { app, search, runs, published: (swt, dwt) });
     let found: Vec<_> = found.collect();
     let about = format!(
-        "The limit of warps a scheduler with the highest IPC, searched from 1 up to the first that holds nobody back or {MAX_WARPS} (`sm.warp_limit`, with\n\
-         design `pric`), and the one that DWT-CS settles on (`dwt-pric` and `streaming-l2`); *IPC* is that of the search at this limit, in parts of its\n\
-         best. *Kept*: what DWT-CS finds if it goes on counting in the next launch of a kernel (`throttle.persist = \"kernel\"`). {METHOD}"
+        "*SWT*: the limit on the warps of a scheduler that gives the highest IPC. The search goes from 1 up to the\n\
+         first limit that throttles no warp, at most {MAX_WARPS} (`sm.warp_limit`, with design `pric`). *DWT-CS*: the\n\
+         limit that DWT-CS chooses (`dwt-pric` and `streaming-l2`). *IPC*: IPC of the search at the limit of DWT-CS,\n\
+         relative to its best IPC. *Kept*: the limit that DWT-CS chooses if its periods continue in the next launch\n\
+         of a kernel (`throttle.persist = \"kernel\"`).\n\
+         {METHOD}"
     );
     let mut rows: Vec<ComparisonRow> = found.iter().map(|settled| settled.row(desk)).collect::<Result<_, _>>()?;
     let search = u64::from(DWT.period * (DWT.above + DWT.sample));
     rows.push(
-        ComparisonRow::claim(Class::Factor, "cycles to a limit", &format_thousands(search), "around 60K", true)
-            .mark_no_evidence(
-                "the periods before a sample and in it were chosen so, as the paper states no more than the sum",
-            ),
+        ComparisonRow::claim(
+            Class::Factor,
+            "cycles until a limit is chosen",
+            &format_thousands(search),
+            "around 60K",
+            true,
+        )
+        .mark_no_evidence(
+            "we chose the periods before and in a sample to give this sum, as the paper states only the sum",
+        ),
     );
     let mut page = Page::with_comparison("khairy2015/table3", desk.is_quick, TITLE, &about, rows);
     let head = ["app", "SWT, published", "SWT", "DWT-CS, published", "DWT-CS", "IPC", "kept", "cycles"];
@@ -204,7 +215,7 @@ pub(in super::super) fn table3(desk: &Session) -> Result<Page, FigureError> {
             groups: (1..=MAX_WARPS).map(|limit| limit.to_string()).collect(),
             series: found.iter().map(LimitResults::series).collect(),
             form: Form::Lines,
-            ..Chart::new("IPC by the limit of warps a scheduler", "IPC, in parts of the best")
+            ..Chart::new("IPC by the limit on the warps of a scheduler", "IPC, relative to the best")
         },
     );
     Ok(page)
@@ -228,7 +239,7 @@ mod tests {
             why(Some(&[70, 80, 90]))
                 .ends_with("SM 3 issues 90 thread instructions with that limit, and SM 1 70 with its own")
         );
-        assert!(why(None).ends_with("hold nobody back"));
+        assert!(why(None).ends_with("use the same\n  memory"));
     }
 
     #[test]

@@ -81,8 +81,9 @@ fn energies(desk: &Session) -> Result<Vec<[f64; 2]>, FigureError> {
 /// Explains the much higher read energy of the decoupled tags.
 fn wide(plain: &Cache, decoupled: &Cache) -> String {
     format!(
-        "all {} bits of the tags of a set are read at once, and with them the order of its lines; the plain tags of a set are {} bits. In \
-         memories of one read and two write ports, outside of CACTI's points, {:.1} times the width takes {:.1} times the energy by the closed form",
+        "a lookup reads all {} bits of the tags of a set at once, together with the LRU order of its lines. The tags \
+         of a set of the plain L1 have {} bits. For memories with one read and two write ports, which CACTI's points \
+         do not cover, {:.1} times the width takes {:.1} times the energy in the closed-form model",
         decoupled.tag_bits,
         plain.tag_bits,
         f64::from(decoupled.tag_bits) / f64::from(plain.tag_bits),
@@ -95,7 +96,7 @@ fn of_structures(plain: &Cache, decoupled: &Cache) -> [ComparisonRow; 4] {
     let bits = decoupled.bits - plain.bits;
     let area = 100.0 * (decoupled.mm2 / plain.mm2 - 1.0);
     let read = decoupled.tag_read_pj - plain.tag_read_pj;
-    let published = format!("{ADDED_BITS}, by its fields");
+    let published = format!("{ADDED_BITS}, from the fields of section 4.1");
     [
         ComparisonRow::claim(Class::Exact, "bits added to an L1", &bits.to_string(), &published, bits == ADDED_BITS),
         ComparisonRow::factor("area added to tags and data, %", area, 100.0 * 0.008 / 0.236, 0.0),
@@ -110,7 +111,8 @@ fn compare_saved((app, published): (&str, f64), [plain, decoupled]: &[[f64; 2]; 
     let all = |[dynamic, leakage]: &[f64; 2]| dynamic + leakage;
     let leakage = 100.0 * plain[1] / all(plain);
     let why = format!(
-        "leakage is {leakage:.0} % of the energy here, that of whole SMs most of all, and falls with the time of the run; of the rest {:.1} % is saved",
+        "leakage, mostly of whole SMs, is {leakage:.0} % of the energy here and falls with the run time. The saving of \
+         dynamic energy is {:.1} %",
         saved(|[dynamic, _]| *dynamic)
     );
     ComparisonRow::factor(&format!("energy saved, {app}, %"), saved(all), published, 0.0).with_reason(&why)
@@ -124,8 +126,9 @@ pub(in super::super) fn cost(desk: &Session) -> Result<Page, FigureError> {
     let pairs = energies.as_chunks().0;
     let mut rows: Vec<ComparisonRow> = of_structures(&plain, &decoupled).into();
     rows.extend(SAVED.into_iter().zip(pairs).map(|(published, pair)| compare_saved(published, pair)));
-    let about = "Tags and data of one L1 at 45 nm, estimated from the structures of the machine (`warpsieve area`); the paper has them from CACTI 6.5.\n\
-         Energy is that of the whole machine with its DRAM over the run (`run --energy`).";
+    let about = "Area and leakage are those of the tags and data of one L1 at 45 nm, and the read energy is that of\n\
+    the tags of one set. They are estimated from the structures of the machine (`warpsieve area`); the paper uses\n\
+    CACTI 6.5. Energy savings refer to the whole machine, including its DRAM, over the whole run (`run --energy`).";
     let title = "li2015, section 6.5: cost and energy";
     let mut page = Page::with_comparison("li2015/cost", desk.is_quick, title, about, rows);
     let shown =
@@ -141,7 +144,7 @@ pub(in super::super) fn cost(desk: &Session) -> Result<Page, FigureError> {
         cells.push(shown(&format!("{app}, dynamic energy in mJ"), plain[0], decoupled[0]));
         cells.push(shown(&format!("{app}, leakage in mJ"), plain[1], decoupled[1]));
         let left = decoupled[0] / plain[0];
-        cells.push(shown(&format!("{app}, dynamic energy, of the plain L1's"), 1.0, left));
+        cells.push(shown(&format!("{app}, dynamic energy, relative to the plain L1"), 1.0, left));
     }
     page.numbers(&["figure", "plain", "decoupled"], cells, 1)?;
     Ok(page)

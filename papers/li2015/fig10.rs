@@ -42,10 +42,12 @@ struct SchemeMetrics<'a> {
     dram: [Vec<f64>; SHOWN.len()],
 }
 
-const READING: &str = "Loads that hit the L1 or join a line on its way, in percent of those that take the path through it; requests that reach the L2 and its\n\
-    misses, a thousand thread instructions. The paper does not say of what its rates are parts. Of all requests they cannot be: 38.5 points above\n\
-    BL's 8.9 % (figure 5a) are 47.4 %, more than the 46.8 % of requests whose line is asked for twice at all (figure 5b). The last columns have\n\
-    the hits of loads and stores in percent of all of them, those past the L1 included, as figure 5 counts.";
+const READING: &str = "*Hits*: loads that hit in the L1 or hit a line in flight, in percent of the loads that do not\n\
+    bypass the L1. *L2*: requests that reach the L2 per thousand thread instructions. *DRAM*: L2 misses per thousand\n\
+    thread instructions. *Of all*: hits of loads and stores in percent of all loads and stores, including those that\n\
+    bypass the L1, as in figure 5. The paper does not say to which total its hit rates refer. It cannot be all\n\
+    requests: 38.5 points above BL's 8.9 % (figure 5a) are 47.4 %, more than the 46.8 % of requests whose line is\n\
+    requested more than once (figure 5b).";
 
 pub(in super::super) fn fig10(desk: &Session) -> Result<Page, FigureError> {
     let schemes = Schemes::measure(desk, &[Kind::Unfriendly])?;
@@ -63,9 +65,9 @@ pub(in super::super) fn fig10(desk: &Session) -> Result<Page, FigureError> {
     let sheet = sheet(&schemes.apps, 1, columns).below(["mean"], |_| true, average);
     sheet.table(&mut page, "## Applications")?;
     let charts = [
-        ("-a", "Loads through the L1 that hit it", "percent"),
-        ("-b", "Requests to the L2", "a thousand instructions"),
-        ("-c", "Misses of the L2", "a thousand instructions"),
+        ("-a", "Hit rate of the loads that do not bypass the L1", "percent"),
+        ("-b", "Requests to the L2", "per thousand instructions"),
+        ("-c", "L2 misses", "per thousand instructions"),
     ];
     for (at, (suffix, title, unit)) in charts.into_iter().enumerate() {
         sheet.chart(&mut page, suffix, Chart::new(title, unit), at * SHOWN.len()..(at + 1) * SHOWN.len());
@@ -78,18 +80,16 @@ impl SchemeMetrics<'_> {
         let mut rows: Vec<ComparisonRow> = self.over_plain().into();
         rows.extend(OVER_PDP.map(|(app, published)| self.over_pdp(app, published)));
         rows.extend(["NW", "HS"].map(|app| self.none(app)));
-        rows.extend([("requests to the L2, mean", &self.l2), ("misses of the L2, mean", &self.dram)].map(
-            |(what, values)| {
-                let others = values[..DECOUPLED].iter().map(|values| average(values)).fold(f64::INFINITY, f64::min);
-                let order = [("the least of the others", others), ("Decoupled", average(&values[DECOUPLED]))];
-                ComparisonRow::ordering(what, &order).explain_failure(|| self.less(values))
-            },
-        ));
+        rows.extend([("requests to the L2, mean", &self.l2), ("L2 misses, mean", &self.dram)].map(|(what, values)| {
+            let others = values[..DECOUPLED].iter().map(|values| average(values)).fold(f64::INFINITY, f64::min);
+            let order = [("lowest of the other schemes", others), ("Decoupled", average(&values[DECOUPLED]))];
+            ComparisonRow::ordering(what, &order).explain_failure(|| self.less(values))
+        }));
         rows.extend(["BH", "SSSP"].map(|app| {
             let order = [PDP, DECOUPLED].map(|at| (SHOWN[at].name(), self.schemes.of(app, &self.dram[at])));
             let [pdp, decoupled] = order.map(|(_, misses)| misses);
-            ComparisonRow::ordering(&format!("misses of the L2 of {app}"), &order).explain_failure(|| {
-                format!("{:.1} % apart, at the distance that PDP's IPC is best at", 100.0 * (decoupled / pdp - 1.0))
+            ComparisonRow::ordering(&format!("L2 misses of {app}"), &order).explain_failure(|| {
+                format!("{:.1} % more than with PDP at the distance of its best IPC", 100.0 * (decoupled / pdp - 1.0))
             })
         }));
         rows
@@ -110,7 +110,10 @@ impl SchemeMetrics<'_> {
         let what = format!("hit rate of {app}, Decoupled over PDP-best, %");
         let over = 100.0 * (decoupled / pdp - 1.0);
         ComparisonRow::sign(&what, over, published, Effect::PERCENT).explain_failure(|| {
-            format!("{decoupled:.2} against {pdp:.2} %, and {second:.2} % if lines enter at their second request")
+            format!(
+                "{decoupled:.2} % with Decoupled, {pdp:.2} % with PDP-best, {second:.2} % with insertion at the \
+                 second request"
+            )
         })
     }
 
@@ -119,7 +122,9 @@ impl SchemeMetrics<'_> {
         let of = |scheme: usize| self.schemes.of(app, &self.hits[scheme]);
         let most = (0..SHOWN.len()).map(of).fold(0.0, f64::max);
         let row = ComparisonRow::sign(&format!("hit rate of {app} under any scheme, below 1 %"), most, 0.0, BELOW_ONE);
-        row.explain_failure(|| format!("{:.1} % hit the plain L1, {:.1} % under PDP-best", of(0), of(PDP)))
+        row.explain_failure(|| {
+            format!("{:.1} % of the loads hit in the plain L1, {:.1} % with PDP-best", of(0), of(PDP))
+        })
     }
 
     /// Lists the schemes with less traffic than Decoupled, by application.
@@ -128,8 +133,9 @@ impl SchemeMetrics<'_> {
         let ahead = self.schemes.apps.iter().enumerate().filter_map(|(app, known)| {
             let (scheme, ours) = (least(app)?, values[DECOUPLED][app]);
             let theirs = values[scheme][app];
-            (theirs < ours).then(|| format!("{} {theirs:.2} to {ours:.2} in {}", SHOWN[scheme].name(), known.name))
+            (theirs < ours)
+                .then(|| format!("{} {theirs:.2} instead of {ours:.2} in {}", SHOWN[scheme].name(), known.name))
         });
-        format!("others have less: {}", ahead.collect::<Vec<_>>().join(", "))
+        format!("other schemes have lower values than Decoupled: {}", ahead.collect::<Vec<_>>().join(", "))
     }
 }

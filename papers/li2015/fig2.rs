@@ -41,13 +41,15 @@ pub(in super::super) fn fig2(desk: &Session) -> Result<Page, FigureError> {
     let gains = |variant: usize| done.iter().map(|runs| gain(runs, variant)).collect::<Vec<_>>();
     let gains: Vec<_> = (0..variants.len()).map(gains).collect();
     let about = format!(
-        "IPC of the unfriendly applications on `fermi` with `li2015-clocks`, in parts of that with an L1 of 16 KB in 4 ways and an L2 of\n\
-         768 KB in 16 ways. The paper shows its sizes in the picture only; these are ours. {KERNELS}"
+        "IPC of the unfriendly applications on `fermi` with `li2015-clocks`, relative to an L1 of 16 KB with 4 ways\n\
+         and an L2 of 768 KB with 16 ways. The paper shows its cache sizes only in the figure; we chose the sizes\n\
+         here.\n\
+         {KERNELS}"
     );
     let title = "li2015, Figure 2: larger caches";
     let mut page = Page::with_comparison("li2015/fig2", desk.is_quick, title, &about, rows(&apps, &gains));
     let sheet = relative_sheet(Kind::Unfriendly, &apps, variants.iter().map(|variant| variant.name).zip(gains));
-    sheet.table(&mut page, "## Applications\nThe first four columns are L1s, the last two L2s.")?;
+    sheet.table(&mut page, "## Applications\nThe first four columns change the L1, the last two the L2.")?;
     for (suffix, title, range) in
         [("-l1", "IPC with another L1", 0..L1.len()), ("-l2", "IPC with another L2", L1.len()..variants.len())]
     {
@@ -67,7 +69,7 @@ fn rows(apps: &[&App], gains: &[Vec<f64>]) -> Vec<ComparisonRow> {
         let last = gains.last().into_iter().flatten();
         let more = apps.iter().zip(last).filter(|(_, gain)| **gain > 1.0 + BAND);
         let more: Vec<_> = more.map(|(app, gain)| format!("{} {gain:.2}", app.name)).collect();
-        format!("the largest gains {}", more.join(", "))
+        format!("the largest gains are {}", more.join(", "))
     };
     let of_l2s = ComparisonRow::claim(
         Class::Sign,
@@ -76,7 +78,7 @@ fn rows(apps: &[&App], gains: &[Vec<f64>]) -> Vec<ComparisonRow> {
         "no difference",
         insensitive,
     );
-    let text = "bounded by capacity: more lines help more than more ways";
+    let text = "performance is limited by capacity: more lines help more than more ways";
     vec![
         ComparisonRow::ordering("best mean gain", &[("a larger L1", of_l1), ("a larger L2", of_l2)]),
         of_l2s.explain_failure(fit),

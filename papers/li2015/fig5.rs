@@ -16,11 +16,12 @@ fn of_stores(run: &RunResult) -> f64 {
     100.0 * ratio(of_l1s(run, |unit| unit.store_hits), of_l1s(run, |unit| unit.hits + unit.store_hits))
 }
 
-const STORES: &str =
-    "all of them stores: the tile's lines hold the cells beside it too, which the CTA has just loaded. No load hits";
-const HALO: &str = "tiles overlap by their halos, and a line holds rows of several tiles, so that an SM asks for some lines again (figure 3)";
-const AGAIN: &str = "of PTF, SSSP and BH little is without reuse: rows of indices longer than a line, gathers of an SM from all of 4,096 lines of distances, \
-     and walks over nodes of which 32 share a line";
+const STORES: &str = "all hits are stores: the lines of a tile also hold its neighboring cells, which the CTA has just \
+    loaded. No load hits";
+const HALO: &str = "the halos of tiles overlap, and a line holds rows of several tiles, so that an SM requests some \
+    lines again (figure 3)";
+const AGAIN: &str = "PTF, SSSP and BH have few requests without reuse. PTF reads rows of indices that are longer than \
+    a line, an SM of SSSP gathers from all 4,096 lines of distances, and BH visits nodes of which 32 share a line";
 
 pub(in super::super) fn fig5(desk: &Session) -> Result<Page, FigureError> {
     let apps = apps(&[Kind::Unfriendly, Kind::Friendly]);
@@ -28,12 +29,14 @@ pub(in super::super) fn fig5(desk: &Session) -> Result<Page, FigureError> {
     let [hits, of_stores] = [all_hits, of_stores].map(|of| done.iter().map(|runs| of(&runs[0])).collect::<Vec<_>>());
     let once: Vec<_> = count(desk, &apps)?.iter().map(super::reuse::ReuseCounts::once).collect();
     let about = format!(
-        "Hits of loads and stores in the L1 of `fermi` with `li2015-clocks`, in percent of both; a load that finds its line on the way is no hit.\n\
-         Requests of lines that an SM asks for once in a launch, in percent of all, whatever the cache. {KERNELS}"
+        "*Hits*: hits of loads and stores in the L1 of `fermi` with `li2015-clocks`, in percent of all loads and\n\
+         stores. A load that finds its line in flight does not count as a hit. *Without reuse*: requests for lines\n\
+         that an SM requests only once in a launch, in percent of all requests. They do not depend on the cache.\n\
+         {KERNELS}"
     );
     let title = "li2015, Figure 5: hit rates and reuse";
     let mut page = Page::with_comparison("li2015/fig5", desk.is_quick, title, &about, rows(&apps, &hits, &once));
-    let columns = [("hits %", hits.clone()), ("of them stores' %", of_stores), ("without reuse %", once.clone())];
+    let columns = [("hits %", hits.clone()), ("stores among hits %", of_stores), ("without reuse %", once.clone())];
     let table = Table::new(["app", "class"], apps.iter().map(|app| [app.name, app.kind.name()])).columns(1, columns);
     table.table(&mut page, "## Applications")?;
     let shown = sheet(&apps, 1, [("hits", hits), ("without reuse", once)]);

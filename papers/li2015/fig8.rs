@@ -13,12 +13,12 @@ const BAND: f64 = 0.05;
 pub(in super::super) fn fig8(desk: &Session) -> Result<Page, FigureError> {
     let schemes = Schemes::measure(desk, &[Kind::Unfriendly])?;
     let found = RelativeIpcs { relative: Scheme::ALL.map(|scheme| schemes.relative(scheme)), schemes: &schemes };
-    let about = format!("IPC in parts of the baseline's. {}", schemes.text());
+    let about = format!("IPC relative to the baseline.\n{}", schemes.text());
     let title = "li2015, Figure 8: the unfriendly applications";
     let mut page = Page::with_comparison("li2015/fig8", desk.is_quick, title, &about, found.rows());
     page.text(
-        "Dueling decides once a launch, between two cold L1s: for the plain one in SD2, where neighbors ask for lines again soon. Most launches of NW\n\
-         end before a decision.",
+        "Dueling decides once per launch, between two cold L1s. In SD2, it selects the plain L1, because neighboring\n\
+         warps and CTAs soon request the same lines again. Most launches of NW end before a decision.",
     );
     let sheet = schemes.sheet(Kind::Unfriendly);
     sheet.table(&mut page, "## Applications")?;
@@ -50,7 +50,7 @@ impl RelativeIpcs<'_> {
         let mut rows = vec![
             ComparisonRow::ordering("geometric mean", &order).with_reason(&self.counts()),
             ComparisonRow::factor("Decoupled, mean", decoupled, 1.303, 1.0),
-            ComparisonRow::factor("Decoupled, most", most, 1.568, 1.0).explain_failure(|| self.beside_past(most)),
+            ComparisonRow::factor("Decoupled, maximum", most, 1.568, 1.0).explain_failure(|| self.beside_past(most)),
             ComparisonRow::factor("Decoupled with dueling, mean", self.mean(Scheme::Dueling), 1.303, 1.0)
                 .explain_failure(|| self.list_wrong_duels()),
             ComparisonRow::factor("MRPB, mean", self.mean(Scheme::Mrpb), 1.192, 1.0),
@@ -74,8 +74,9 @@ impl RelativeIpcs<'_> {
     fn counts(&self) -> String {
         let most = THRESHOLDS[THRESHOLDS.len() - 1];
         format!(
-            "a count knows nothing of distances: PTF asks for every line of its indices more often than {most} times, so that each \
-             threshold up to that admits them all, and nothing changes ({:.3}); nor does it for BH ({:.3})",
+            "a reference count says nothing about reuse distances: PTF requests every line of its indices more than \
+             {most} times, so that every threshold tried admits them all and the IPC hardly changes ({:.3}). It hardly \
+             changes for BH either ({:.3})",
             self.of("PTF", Scheme::Profiled),
             self.of("BH", Scheme::Profiled)
         )
@@ -86,7 +87,10 @@ impl RelativeIpcs<'_> {
         let all = self.schemes.apps.iter().zip(&self.relative[Scheme::Decoupled as usize]);
         let most = all.filter(|(_, relative)| **relative >= gain).map(|(app, _)| {
             let [past, pdp] = [Scheme::Ball, Scheme::Pdp].map(|scheme| self.of(app.name, scheme));
-            format!("{} gains {past:.2} past the L1 alone, and {pdp:.2} under PDP at its best distance", app.name)
+            format!(
+                "{} reaches {past:.2} with all loads bypassing the L1, and {pdp:.2} with PDP at its best distance",
+                app.name
+            )
         });
         most.collect::<Vec<_>>().join(", ")
     }
@@ -99,15 +103,16 @@ impl RelativeIpcs<'_> {
         });
         let lost = all.filter(|(_, alone, dueling)| *dueling < (1.0 - BAND) * alone);
         let lost = lost.map(|(name, alone, dueling)| format!("{name} {dueling:.2} instead of {alone:.2}"));
-        format!("{COLD}; it takes the plain one in {}", lost.collect::<Vec<_>>().join(", "))
+        format!("{COLD}. It selects the plain L1 in {}", lost.collect::<Vec<_>>().join(", "))
     }
 
     fn sooner(&self, app: &str) -> String {
         let [pdp, decoupled, second] = [Scheme::Pdp, Scheme::Decoupled, Scheme::Second]
             .map(|scheme| self.schemes.of(app, &self.schemes.values(scheme, hits)));
         format!(
-            "PDP takes a line in at its first request, Decoupled at its third: {pdp:.1} against {decoupled:.1} % of the loads hit; taken in at its \
-             second, {second:.1} %, and {:.2} times PDP's IPC",
+            "PDP inserts a line at its first request, and {pdp:.1} % of the loads hit. Decoupled inserts it at its \
+             third, and {decoupled:.1} % hit. With insertion at the second request, {second:.1} % hit, and the IPC is \
+             {:.2} times PDP's",
             self.of(app, Scheme::Second) / self.of(app, Scheme::Pdp)
         )
     }

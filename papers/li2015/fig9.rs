@@ -11,8 +11,8 @@ use crate::{FigureError, Session};
 /// Largest relative loss allowed with dueling: one of the fifteen SMs is a leader with the worse design.
 const LOSS: f64 = 0.03;
 
-const BEST: &str = "the text has the best of all distances for each workload: up to 4, the lines of a set, PDP replaces as the plain L1 does, so that the best of all \
-     loses next to nothing";
+const BEST: &str = "the paper's text uses the best of all distances for each workload. Up to 4, the number of lines in \
+    a set, PDP replaces lines as the plain L1 does, so that the best distance loses almost nothing";
 pub(in super::super) fn fig9(desk: &Session) -> Result<Page, FigureError> {
     let schemes = Schemes::measure(desk, &[Kind::Friendly])?;
     let insensitive = apps(&[Kind::Insensitive]);
@@ -20,7 +20,7 @@ pub(in super::super) fn fig9(desk: &Session) -> Result<Page, FigureError> {
     let dueling: Vec<_> = done.iter().map(|runs| ipc(&runs[1]) / ipc(&runs[0])).collect();
     let mut rows = compare_losses(&schemes, common_distance(desk)?);
     rows.extend(check_dueling(&schemes, &dueling));
-    let about = format!("IPC in parts of the baseline's. {}", schemes.text());
+    let about = format!("IPC relative to the baseline.\n{}", schemes.text());
     let title = "li2015, Figure 9: the friendly applications";
     let mut page = Page::with_comparison("li2015/fig9", desk.is_quick, title, &about, rows);
     let sheet = schemes.sheet(Kind::Friendly);
@@ -45,7 +45,8 @@ fn compare_losses(schemes: &Schemes, common: u32) -> Vec<ComparisonRow> {
             found.map_or_else(String::new, |(ipc, app, distance)| format!("{ipc:.2} ({app} at {distance})"))
         };
         format!(
-            "{BEST}. At the distance with the most hits the worst is {}; at {common}, the best single one for the unfriendly, {}",
+            "{BEST}. At the distance with the most hits, the lowest relative IPC is {}. At {common}, the best single \
+             distance for the unfriendly applications, it is {}",
             worst(schemes.worst_protected(most_hits)),
             worst(schemes.worst_protected(|_| common)),
         )
@@ -70,7 +71,11 @@ fn describe_kept(schemes: &Schemes, scheme: Scheme) -> String {
     let relative = schemes.relative(scheme);
     let slower = schemes.apps.iter().zip(&relative).filter(|(_, ipc)| **ipc <= 1.0 - Effect::RATIO.none);
     let slower: Vec<_> = slower.map(|(app, _)| app.name).collect();
-    format!("loads hit {}, and IPC falls in {} alone", texts.collect::<Vec<_>>().join(", "), slower.join(", "))
+    format!(
+        "the hit rates of loads change ({}), but only the IPC of {} falls",
+        texts.collect::<Vec<_>>().join(", "),
+        slower.join(", ")
+    )
 }
 
 /// Checks the losses with dueling, including those of the insensitive applications, whose relative IPC is
@@ -84,7 +89,7 @@ fn check_dueling(schemes: &Schemes, insensitive: &[f64]) -> [ComparisonRow; 2] {
         row.explain_failure(|| COLD.to_owned())
     };
     [
-        row("dueling, most lost by a friendly application", lost, "no loss"),
-        row("dueling, farthest that an insensitive application moves", farthest, "0.03 % on average"),
+        row("dueling, largest loss of a friendly application", lost, "no loss"),
+        row("dueling, largest change of an insensitive application", farthest, "0.03 % on average"),
     ]
 }

@@ -49,8 +49,16 @@ pub(super) const FIGURES: &[Figure] = &[
         description: "Bypass schemes and the decoupled L1: the unfriendly applications",
         draw: fig8,
     },
-    Figure { name: "li2015/fig9", description: "The same: the friendly applications", draw: fig9 },
-    Figure { name: "li2015/fig10", description: "The same: hits in the L1 and traffic below it", draw: fig10 },
+    Figure {
+        name: "li2015/fig9",
+        description: "Bypass schemes and the decoupled L1: the friendly applications",
+        draw: fig9,
+    },
+    Figure {
+        name: "li2015/fig10",
+        description: "Bypass schemes and the decoupled L1: L1 hits and traffic below the L1",
+        draw: fig10,
+    },
     Figure { name: "li2015/fig11", description: "Loads of the particle filter that enter the L1", draw: fig11 },
     Figure { name: "li2015/fig12", description: "Replacement policies", draw: fig12 },
     Figure { name: "li2015/fig13", description: "Tags, ways and thresholds of the decoupled L1", draw: fig13 },
@@ -132,14 +140,15 @@ const APPS: [App; 18] = [
     app("BP", "backprop", "launch", Kind::Friendly, 0.23),
 ];
 
-const KERNELS: &str = "Kernels are our own sources of the same algorithms, sizes those of `kernels/README.md`.\n\
-    SD2, NW, LUD and HS have the default inputs of their suite, as section 5 of the paper says, also NW and LUD, of which Table 1 counts fewer instructions.\n\
-    PTF is the likelihood step of the filter, BH a walk of warps over a tree that lies as a parallel build leaves it, with so many\n\
-    bodies that all SMs are full (the suite's smallest run has twice as many),\n\
-    CFD the kernel that the paper's count of instructions is that of, which loads nothing, LFK the fields that the original tracks\n\
-    its cells by, MYC the rates of a smaller model of the cell. What goes past the L1 asks for the\n\
-    sectors of 32 bytes that it touches, because the paper's simulator coalesces to the part of a line that a warp needs, of which only a\n\
-    miss in the L1 makes a line.";
+const KERNELS: &str = "The kernels are our own implementations of the same algorithms; `kernels/README.md` lists\n\
+    their sizes. SD2, NW, LUD and HS have the default inputs of their suite, as section 5 of the paper says, although\n\
+    Table 1 counts fewer instructions for NW and LUD. PTF is the likelihood step of the particle filter. In BH, each\n\
+    warp walks a tree whose nodes are in the order in which a parallel construction leaves them. There are enough\n\
+    bodies to fill all SMs; the smallest run of the suite has twice as many. CFD is the single kernel whose\n\
+    instruction count matches the paper's; it has no loads. LFK computes the vector field by which the original\n\
+    tracks its cells, and MYC the rates of a smaller model of the cell. A load that bypasses the L1 requests only the\n\
+    32-byte sectors that it touches, because the paper's simulator coalesces to the part of a line that a warp needs.\n\
+    That simulator fetches a whole line only for a miss in the L1.";
 
 /// Returns the applications of the given classes.
 fn apps(kinds: &[Kind]) -> Vec<&'static App> {

@@ -64,15 +64,17 @@ pub(super) fn classes() -> Vec<String> {
     (0..DISTANCES).map(name).collect()
 }
 
-const METHOD: &str = "Requests are those that the coalescer makes of loads, stores and atomic operations, in the order in which the model without time\n\
-runs the warps of an SM; each SM and each launch counts for itself, as their L1s do.";
+const METHOD: &str = "Requests are the line requests that the coalescer makes from loads, stores and atomic\n\
+    operations, in the order in which the untimed model runs the warps of an SM. Each SM and each launch is counted\n\
+    separately, as an SM has its own L1 and a launch starts with an empty one.";
 
 /// Explains the number of references per line in BH.
 fn nodes(desk: &Session, counted: &ReuseCounts) -> Result<String, Report> {
     let (nodes, warps) = walk(desk)?;
     let sms = resolve_config(MACHINE, &[DESIGN], &[])?.config.num_sms;
     Ok(format!(
-        "each of the {warps} warps walks over the {} nodes, 32 of which share a line: {} requests in all, for {:.0} lines an SM on average",
+        "each of the {warps} warps visits all {} nodes, 32 of which share a line. There are {} requests in total, and \
+         {:.0} lines per SM on average",
         format_thousands(nodes as u64),
         format_thousands(counted.requests),
         ratio(counted.lines.iter().sum(), sms.into())
@@ -92,15 +94,16 @@ pub(in super::super) fn fig3(desk: &Session) -> Result<Page, FigureError> {
         if app.name == "BH" { row.explain_failure(|| nodes.clone()) } else { row }
     };
     let about = format!(
-        "Lines of the unfriendly applications by how often an SM asks for them, in percent. {METHOD}\n{KERNELS}"
+        "Lines of the unfriendly applications by the number of requests from an SM, in percent.\n\
+         {METHOD}\n{KERNELS}"
     );
-    let title = "li2015, Figure 3: how often lines are asked for";
+    let title = "li2015, Figure 3: how often lines are requested";
     let rows = apps.iter().zip(&counted).map(row).collect();
     let mut page = Page::with_comparison("li2015/fig3", desk.is_quick, title, &about, rows);
     let names = ["once", "twice", "three times", "more often"];
     let sheet = sheet(&apps, 1, columns(names, &counted, |counted| counted.lines));
     sheet.table(&mut page, "## Applications")?;
-    let chart = Chart::new("Lines by how often an SM asks for them", "percent of lines");
+    let chart = Chart::new("Lines by the number of requests from an SM", "percent of lines");
     sheet.chart(&mut page, "", chart, sheet.all());
     Ok(page)
 }
@@ -141,20 +144,22 @@ pub(in super::super) fn fig4(desk: &Session) -> Result<Page, FigureError> {
         2 * most > apps.len(),
     );
     let neighbours = format!(
-        "SD2 and LUD reuse their lines through shared memory; what is left lies between neighboring warps and CTAs, which ask for a line \
-         within {L1_LINES} requests of each other. PTF has {:.0} % of its reuses beyond {}",
+        "SD2 and LUD reuse their lines through shared memory. Their remaining reuses are between neighboring warps and \
+         CTAs, which request a line within {L1_LINES} requests of each other. In PTF, {:.0} % of the reuse distances \
+         are above {}",
         beyond(&counted[index_of(&apps, "PTF")], FAR),
         FAR - 1
     );
     let about = format!(
-        "Requests of lines that came before, by the number of requests of the SM in between (two in A B C A), in percent.\n\
-         {METHOD} {KERNELS}"
+        "Requests for lines that the SM has requested before, by reuse distance, in percent of these requests. The\n\
+         reuse distance is the number of requests of the SM in between: two in A B C A.\n\
+         {METHOD}\n{KERNELS}"
     );
-    let title = "li2015, Figure 4: how soon lines are asked for again";
+    let title = "li2015, Figure 4: how soon lines are requested again";
     let rows = vec![row.with_reason(&neighbours)];
     let mut page = Page::with_comparison("li2015/fig4", desk.is_quick, title, &about, rows);
     let sheet = sheet(&apps, 1, columns(classes(), &counted, |counted| counted.distances));
     sheet.table(&mut page, "## Applications")?;
-    sheet.lines(&mut page, Chart::new("Requests between two of one line", "percent of reuses"));
+    sheet.lines(&mut page, Chart::new("Requests between two requests for the same line", "percent of reuses"));
     Ok(page)
 }

@@ -18,8 +18,8 @@ const MAX_DISTANCE: u32 = 255;
 pub(super) const THRESHOLDS: [u32; 7] = [1, 2, 3, 4, 6, 8, 16];
 
 /// Explanation of gains that dueling misses.
-pub(super) const COLD: &str =
-    "dueling decides once a launch, in the first interval in which both leaders load enough, and compares two cold L1s";
+pub(super) const COLD: &str = "dueling decides once per launch, in the first interval in which both leaders have \
+    enough loads, and compares two cold L1s";
 
 /// Setting for the other reading of "reference count": the first request counts too, so with a threshold of 2
 /// a line enters at its second request.
@@ -138,13 +138,16 @@ impl Schemes {
     pub(super) fn text(&self) -> String {
         let tried: Vec<_> = self.apps.iter().zip(&self.distances).map(|(app, d)| format!("{} {d}", app.name)).collect();
         format!(
-            "*BL*: the plain L1 of `fermi` with `li2015-clocks`. *BALL*: `bypass-all`. *MRPB*: `mrpb-all`. *Profiled*: `profiled` with a threshold\n\
-             of {}, which is best of {THRESHOLDS:?} on the geometric mean of the unfriendly. *PDP-best*: `pdp` with the distance that\n\
-             is best for the application: of {DISTANCES:?}, then by halves between the best and its neighbours.\n\
-             It is {}. At the small sizes, where all from 1 to {MAX_DISTANCE} were tried, such a search gets\n\
-             at least {:.1} % of the best IPC of each.\n\
-             *Decoupled*: `decoupled`, a threshold of 2 in every SM: a line enters at its third request, the second that finds its tag.\n\
-             *Second request*: the same, but the first request counts too (`{FIRST_COUNTS}`). *Dueling*: `decoupled-dueling`. {KERNELS}",
+            "*BL*: the plain L1 of `fermi` with `li2015-clocks`. *BALL*: `bypass-all`. *MRPB*: `mrpb-all`.\n\
+             *Profiled*: `profiled` with a threshold of {}. Of {THRESHOLDS:?}, this threshold gives the highest\n\
+             geometric mean over the unfriendly applications. *PDP-best*: `pdp` with the best distance for each\n\
+             application. The search tries {DISTANCES:?}, then bisects between the best distance and its neighbors.\n\
+             It finds {}. At the small sizes, where all distances from 1 to {MAX_DISTANCE} were tried, this search\n\
+             reaches at least {:.1} % of the best IPC of each application. *Decoupled*: `decoupled` with a threshold\n\
+             of 2 in every SM. A line is inserted at its third request, which is the second one that finds its tag.\n\
+             *Second request*: the same design, but the first request counts too (`{FIRST_COUNTS}`). *Dueling*:\n\
+             `decoupled-dueling`.\n\
+             {KERNELS}",
             self.threshold,
             tried.join(", "),
             100.0 * self.found,

@@ -87,8 +87,10 @@ pub(in super::super) fn fig12(desk: &Session) -> Result<Page, FigureError> {
     ];
     let measured = VariantResults::new(desk, &VARIANTS)?;
     let about = format!(
-        "IPC in parts of that of the plain L1 with LRU replacement, on `fermi` with `li2015-clocks`. *SRRIP*: `srrip`. *SHiP*: `ship`, which the\n\
-         paper names beside RRIP and does not show. *Decoupled + LRU*: `decoupled`. {KERNELS}"
+        "IPC relative to the plain L1 with LRU replacement, on `fermi` with `li2015-clocks`. *SRRIP*: `srrip`.\n\
+         *SHiP*: `ship`, which the paper mentions together with RRIP but does not show. *Decoupled + LRU*:\n\
+         `decoupled`.\n\
+         {KERNELS}"
     );
     let [srrip, ship, decoupled] = [1, 2, 3].map(|at| measured.mean(at, 0));
     let order = [(VARIANTS[3].0, decoupled), (VARIANTS[1].0, srrip)];
@@ -109,7 +111,7 @@ pub(in super::super) fn fig12(desk: &Session) -> Result<Page, FigureError> {
     ];
     let title = "li2015, Figure 12: replacement policies";
     let mut page = Page::with_comparison("li2015/fig12", desk.is_quick, title, &about, rows);
-    measured.show(&mut page, |_| 0, &[("", "IPC with other replacement", &[1, 2, 3])])?;
+    measured.show(&mut page, |_| 0, &[("", "IPC with other replacement policies", &[1, 2, 3])])?;
     Ok(page)
 }
 
@@ -156,10 +158,12 @@ const FIRST: usize = 12;
 pub(in super::super) fn fig13(desk: &Session) -> Result<Page, FigureError> {
     let measured = VariantResults::new(desk, &tags())?;
     let about = format!(
-        "IPC of the decoupled L1 on `fermi` with `li2015-clocks`. *Tags*: in one set with 128 lines, in parts of that with 256. *Ways*: of the tags\n\
-         of each of 32 sets with 4 lines, in parts of the plain L1 of 4 ways. *Threshold*: in parts of that with 1. The paper shows its\n\
-         sizes in the picture only; these are ours, but for 256, 384, 8, 16 and 2. *First counts*: a count is one from the first request on\n\
-         (`{FIRST_COUNTS}`), in parts of that with 1. {KERNELS}"
+        "IPC of the decoupled L1 on `fermi` with `li2015-clocks`. *Tags*: number of tags in a single set with 128\n\
+         lines, relative to 256 tags. *Ways*: number of tags in each of 32 sets with 4 lines, relative to the plain\n\
+         L1 with 4 ways. *Threshold*: relative to threshold 1. *First counts*: the first request sets the reference\n\
+         count to one (`{FIRST_COUNTS}`), relative to threshold 1. The paper shows its values only in the figure; we\n\
+         chose the values here, except 256, 384, 8, 16 and 2.\n\
+         {KERNELS}"
     );
     let mut rows: Vec<ComparisonRow> = of_tags(&measured).into();
     rows.extend(of_thresholds(&measured));
@@ -167,8 +171,9 @@ pub(in super::super) fn fig13(desk: &Session) -> Result<Page, FigureError> {
     let mut page = Page::with_comparison("li2015/fig13", desk.is_quick, title, &about, rows);
     let of_plain = |machine: usize| number(measured.mean(machine, PLAIN));
     page.text(&format!(
-        "Whether a line's first request counts, the paper does not say. If it does not, a threshold of 1 is {} times the plain L1 and 2 {} times; if\n\
-         it does, 1 admits every line at once as 0 would ({}), and 2 admits it at its second request ({}).",
+        "The paper does not say whether the first request of a line counts. If it does not count, the IPC relative to\n\
+         the plain L1 is {} with threshold 1 and {} with threshold 2. If it counts, threshold 1 admits every line at\n\
+         its first request, as threshold 0 would ({}), and threshold 2 admits it at its second request ({}).",
         of_plain(ONE),
         of_plain(TWO),
         of_plain(FIRST),
@@ -198,7 +203,7 @@ fn of_tags(measured: &VariantResults) -> [ComparisonRow; 2] {
         Class::Sign,
         "number of tags, mean",
         &format!("best {}, {} times 256 tags; 128 tags {}", measured.names[best], over(best), over(0)),
-        "256 tags best, here within 1 %, and not 128",
+        "256 tags are best; here within 1 % of the best, which is not 128",
         1.01 * measured.mean(TWO_A_LINE, best) >= 1.0 && best != 0,
     );
     let ways = ComparisonRow::sign("16 ways over 8, mean", measured.mean(SIXTEEN, EIGHT), 1.02, Effect::RATIO);
@@ -209,8 +214,8 @@ fn of_tags(measured: &VariantResults) -> [ComparisonRow; 2] {
 fn farther(measured: &VariantResults) -> String {
     let evictions = |machine: usize| format_thousands(measured.of("PTF", machine).counters.totals().l1.evictions);
     format!(
-        "PTF most of all: with more tags in a set, lines whose requests lie farther apart get to the threshold and push others out: {} \
-         evictions instead of {}, which section 6.2 warns of where there are too many tags",
+        "mainly because of PTF: with more tags in a set, lines with longer reuse distances reach the threshold and \
+         evict other lines ({} evictions instead of {}). Section 6.2 warns of this for too many tags",
         evictions(SIXTEEN),
         evictions(EIGHT)
     )
@@ -227,7 +232,7 @@ fn of_thresholds(measured: &VariantResults) -> [ComparisonRow; 2] {
     [
         ComparisonRow::claim(
             Class::Sign,
-            &format!("applications best, or within {:.0} % of it, with a threshold of 2", 100.0 * BAND),
+            &format!("applications within {:.0} % of their best IPC with a threshold of 2", 100.0 * BAND),
             &format!("{good} of {}", measured.apps.len()),
             "the majority",
             2 * good > measured.apps.len(),
@@ -246,8 +251,8 @@ fn of_thresholds(measured: &VariantResults) -> [ComparisonRow; 2] {
 fn of_walks(measured: &VariantResults, nodes: usize) -> String {
     let [plain, decoupled] = [4, 5].map(|machine| hits(measured.of("BH", machine)));
     format!(
-        "of the loads of BH ({} nodes) the plain L1 of 64 KB hits with {plain:.0} %; the decoupled one lets the first two loads of a line \
-         pass and hits with {decoupled:.0} %",
+        "{plain:.0} % of the loads of BH ({} nodes) hit in the plain L1 of 64 KB. In the decoupled one, the first two \
+         loads of a line bypass it, and {decoupled:.0} % of the loads hit",
         format_thousands(nodes as u64)
     )
 }
@@ -265,7 +270,9 @@ pub(in super::super) fn fig14(desk: &Session) -> Result<Page, FigureError> {
     ];
     let measured = VariantResults::new(desk, &VARIANTS)?;
     let about = format!(
-        "IPC in parts of that of the plain L1 of 16 KB, on `fermi` with `li2015-clocks`; sets of 4 lines, and of 8 tags in the decoupled L1.\n{KERNELS}"
+        "IPC relative to the plain L1 of 16 KB, on `fermi` with `li2015-clocks`. A set has 4 lines, and 8 tags in the\n\
+         decoupled L1.\n\
+         {KERNELS}"
     );
     let (nodes, _) = walk(desk)?;
     let sizes = ["16 KB", "32 KB", "64 KB", "128 KB"];
@@ -275,7 +282,7 @@ pub(in super::super) fn fig14(desk: &Session) -> Result<Page, FigureError> {
         .into();
     rows.push(ComparisonRow::ordering("gain of the decoupled L1, mean", &gains));
     let [small, large] = [measured.mean(1, 0), measured.mean(6, 0)];
-    let row = ComparisonRow::factor("Decoupled 16 KB beside BL 128 KB, mean", small, large, 1.0);
+    let row = ComparisonRow::factor("Decoupled 16 KB compared with BL 128 KB, mean", small, large, 1.0);
     rows.push(row.explain_failure(|| of_walks(&measured, nodes)));
     let title = "li2015, Figure 14: larger L1s";
     let mut page = Page::with_comparison("li2015/fig14", desk.is_quick, title, &about, rows);
@@ -293,7 +300,7 @@ pub(in super::super) fn fig15(desk: &Session) -> Result<Page, FigureError> {
         Variant("GTO, Decoupled", &["decoupled"], &[]),
     ];
     let measured = VariantResults::new(desk, &VARIANTS)?;
-    let about = format!("IPC in parts of that of the plain L1 under GTO, on `fermi` with `li2015-clocks`. {KERNELS}");
+    let about = format!("IPC relative to the plain L1 under GTO, on `fermi` with `li2015-clocks`.\n{KERNELS}");
     let gto = 4;
     let plain = |(at, name): (usize, &str)| {
         ComparisonRow::ordering("plain L1, mean", &[("GTO", 1.0), (name, measured.mean(at, gto))])

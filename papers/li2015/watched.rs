@@ -65,31 +65,36 @@ pub(in super::super) fn fig11(desk: &Session) -> Result<Page, FigureError> {
     let [plain, .., decoupled] = names;
     let rows = vec![
         ComparisonRow::ordering(
-            &format!("reuses {FAR} or more apart, % of BL's"),
+            &format!("reuses at distance {FAR} or more, % of BL's reuses"),
             &[(plain, far(0)), (decoupled, far(3))],
         ),
         ComparisonRow::factor(
-            &format!("reuses {FAR} or more apart that do not enter, %"),
+            &format!("reuses at distance {FAR} or more that bypass the L1, %"),
             100.0 - 100.0 * far(3) / far(0),
             100.0,
             0.0,
         ),
         ComparisonRow::ordering(
-            "reuses with at most one load between, % of its own",
+            "reuses at distance 0 or 1, % of the scheme's reuses",
             &[(decoupled, near(3)), (plain, near(0))],
         ),
     ];
     let about = format!(
-        "Loads of the particle filter that go through the L1 and ask for a line again, by the number of loads through the L1 of that SM in\n\
-         between. The table is in percent of the reuses of the plain L1: what is missing went past. {}",
+        "Loads of the particle filter that do not bypass the L1 and request a line again, by reuse distance. The\n\
+         distance is the number of loads of the SM in between that do not bypass the L1. The table is in percent of\n\
+         the reuses of the plain L1: the missing ones bypass the L1.\n\
+         {}",
         schemes.text()
     );
-    let title = "li2015, Figure 11: what enters the L1 of PTF";
+    let title = "li2015, Figure 11: loads of PTF that do not bypass the L1";
     let mut page = Page::with_comparison("li2015/fig11", desk.is_quick, title, &about, rows);
     let column = |(class, name)| (name, of_all.iter().map(|shares| shares[class]).collect());
     let sheet = Table::new(["L1"], names.map(|name| [name])).columns(1, classes().into_iter().enumerate().map(column));
     sheet.table(&mut page, "## Applications")?;
-    sheet.lines(&mut page, Chart::new("Loads through the L1 between two of one line", "percent of BL's reuses"));
+    sheet.lines(
+        &mut page,
+        Chart::new("Loads between two loads of the same line, without bypasses", "percent of BL's reuses"),
+    );
     Ok(page)
 }
 
@@ -138,15 +143,17 @@ pub(in super::super) fn contention(desk: &Session) -> Result<Page, FigureError> 
     let average = |values: &[f64]| mean(values).unwrap_or(f64::NAN);
     let rows = vec![
         ComparisonRow::factor("footprint, mean change in %", average(lines), -63.4, 0.0),
-        ComparisonRow::factor("cycles refused, mean change in %", average(fails), -84.5, 0.0),
+        ComparisonRow::factor("cycles of reservation fails, mean change in %", average(fails), -84.5, 0.0),
         ComparisonRow::factor("stalls of the plain L1, mean %", average(&stalls[0]), 48.04, 0.0),
         ComparisonRow::factor("misses of SSSP, change in %", misses[index_of(&apps, "SSSP")], -80.0, 0.0),
     ];
     let about = format!(
-        "The plain and the decoupled L1 of `fermi` with `li2015-clocks`. *Footprint*: lines that loads ask the L1 of an SM for in a launch, those\n\
-         that go past it left out. *Refused*: cycles in which the oldest request waits for a line, an MSHR entry or the miss queue; stalls\n\
-         are these in percent of the cycles of the SMs that load anything. *2nd*: lines enter at their second request instead of their\n\
-         third (`{FIRST_COUNTS}`). {KERNELS}"
+        "Changes from the plain L1 of `fermi` with `li2015-clocks` to the decoupled one. *Footprint*: distinct lines\n\
+         that the loads of an SM request in a launch, without bypassing loads. *Refused*: cycles in which the oldest\n\
+         request is stalled by a reservation fail, for lack of a way, an MSHR entry, a merge slot or room in the\n\
+         miss queue. *Stalls*: these cycles in percent of the cycles of the SMs that execute loads. *2nd*: a line is\n\
+         inserted at its second request instead of its third (`{FIRST_COUNTS}`).\n\
+         {KERNELS}"
     );
     let title = "li2015, sections 3.2, 6.1 (e) and 6.5: contention";
     let mut page = Page::with_comparison("li2015/contention", desk.is_quick, title, &about, rows);
