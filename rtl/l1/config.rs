@@ -186,6 +186,12 @@ impl L1Config {
         CacheGeometry { group: "l1", path, sets: self.sets, ways: self.ways }
     }
 
+    /// True if a scheme of the L1D reads the program counter of its accesses.
+    #[must_use]
+    pub fn reads_pc(&self) -> bool {
+        self.bypass.reads_pc() || self.replacement.reads_pc() || self.prefetch.reads_pc()
+    }
+
     /// True if probing the tags takes one more cycle.
     #[must_use]
     pub fn probes_twice(&self) -> bool {

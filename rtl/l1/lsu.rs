@@ -189,14 +189,23 @@ impl Lsu {
         let judge = bypass::contention_test(l1, place.line_bits);
         let judged = judge.is_some();
         let sectored = l1.fetch == Fetch::Sectors;
-        let shape =
-            LineShape { line_bits: place.line_bits, line_bytes: l1.line_bytes, judged, sectored, data_beside: false };
+        let reads_pc = l1.reads_pc() || read_only.iter().any(|cache| cache.replacement.reads_pc());
+        let pc_bits = if reads_pc { place.access.pc_bits } else { 0 };
+        let shape = LineShape {
+            line_bits: place.line_bits,
+            line_bytes: l1.line_bytes,
+            pc_bits,
+            judged,
+            sectored,
+            data_beside: false,
+        };
         let by_sector = l1.bypass_sectors != 0;
         let mut coalescer = Coalescer::new(l1.line_bytes, place.line_bits, by_sector || sectored);
         if let Some(judge) = judge {
             coalescer.test_contention(judge);
         }
         coalescer.widen(l1.lookups);
+        coalescer.carry_pc(pc_bits);
         if let Some(words) = l1.banks.as_words() {
             coalescer.set_word_banks(WordBanks::new(words, l1.line_bytes, place.line_bits));
         }

@@ -146,6 +146,13 @@ impl Pending {
         }
     }
 
+    /// Returns the program counter of an instruction.
+    #[inline]
+    #[must_use]
+    pub fn pc(&self, slot: u8) -> u32 {
+        self.rows[usize::from(slot)].pc
+    }
+
     /// Returns the subset of `lanes` that name bytes of these sectors of their line.
     #[must_use]
     pub fn lanes_in(&self, slot: u8, lanes: u32, sectors: u8) -> u32 {

@@ -51,6 +51,10 @@ impl Scheme for ByPc {
     fn validate(&self, rules: &mut Rules) {
         rules.range("bits", u64::from(self.bits), 1..=16, "each value of the hash has a counter");
     }
+
+    fn reads_pc(&self) -> bool {
+        true
+    }
 }
 
 const COUNTER_BITS: u32 = 2;

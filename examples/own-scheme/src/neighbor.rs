@@ -52,6 +52,10 @@ impl Scheme for Neighbor {
         rules.range("bits", u64::from(self.bits), 1..=12, "each value of the hash has an entry");
     }
 
+    fn reads_pc(&self) -> bool {
+        true
+    }
+
     fn supports_multiple_lookups(&self) -> bool {
         true
     }

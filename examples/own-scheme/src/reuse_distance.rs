@@ -60,6 +60,10 @@ impl Scheme for ReuseDistance {
         rules.range("bits", u64::from(self.bits), 1..=16, "each value of the hash has a prediction");
     }
 
+    fn reads_pc(&self) -> bool {
+        true
+    }
+
     fn learns(&self) -> bool {
         true
     }

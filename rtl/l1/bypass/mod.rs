@@ -76,6 +76,12 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
         false
     }
 
+    /// True if the scheme reads program counters. Only then do the requests to the L1D carry them; otherwise
+    /// it gets 0.
+    fn reads_pc(&self) -> bool {
+        false
+    }
+
     /// True if lines may enter the cache by prefetches, which the hooks are not told of.
     fn supports_prefetch(&self) -> bool {
         false

@@ -129,7 +129,8 @@ impl Lsu {
     fn count_bypass(&mut self, at: &impl AnyEdge) {
         let chosen = !self.bypasses();
         let Some(head) = self.queue.front() else { return };
-        let &LineAccess { uncached, warp, line, slot, lanes, pc, .. } = head;
+        let &LineAccess { uncached, warp, line, slot, lanes, .. } = head;
+        let pc = self.pending.pc(slot);
         let l1d = &mut self.caches[CacheId::L1d as usize];
         l1d.stats.accesses += 1;
         l1d.stats.bypasses += 1;
@@ -153,7 +154,7 @@ impl Lsu {
     /// Probes the tags for the head, which is accepted or refused. Returns true if it was accepted.
     fn probe(&mut self, at: &impl AnyEdge) -> bool {
         let Some(head) = self.queue.front() else { return false };
-        let &LineAccess { kind, space, warp, slot, pc, .. } = head;
+        let &LineAccess { kind, space, warp, slot, .. } = head;
         let queue_used = self.miss_queue.len();
         let id = CacheId::of(space);
         let cache = &mut self.caches[id as usize];
@@ -171,7 +172,7 @@ impl Lsu {
             self.show(queue_used, outcome);
         }
         if kind == AccessKind::Load {
-            if let Some(load) = self.observed.loads.get_mut(pc as usize) {
+            if let Some(load) = self.observed.loads.get_mut(self.pending.pc(slot) as usize) {
                 load.count(outcome);
             }
             if self.constants.monitored && id == CacheId::L1d {
@@ -203,7 +204,8 @@ impl Lsu {
             && l1d.banks_of(next) & taken == 0
             && l1d.load_extra(at, next, &self.miss_queue, &mut self.pending)
         {
-            let &LineAccess { space, line, lanes, pc, warp, .. } = next;
+            let &LineAccess { space, line, lanes, warp, .. } = next;
+            let pc = self.pending.pc(slot);
             taken |= l1d.banks_of(next);
             l1d.stats.accesses += 1;
             l1d.stats.hits += 1;
@@ -231,7 +233,8 @@ impl Lsu {
     #[inline(never)]
     fn show(&mut self, queue_used: u32, outcome: Outcome) {
         let (Some(watch), Some(head)) = (&mut self.observed.watch, self.queue.front()) else { return };
-        let &LineAccess { kind, space, uncached, line, slot, lanes, pc, warp, .. } = head;
+        let &LineAccess { kind, space, uncached, line, slot, lanes, warp, .. } = head;
+        let pc = self.pending.pc(slot);
         let (cache, waiter) = (CacheId::of(space), Waiter { slot, lanes });
         let updates = || self.caches[cache as usize].updates_on_store();
         watch.access = Some(match kind {

@@ -65,6 +65,10 @@ impl Scheme for ManyThreadConfig {
         rules.range("degree", u64::from(self.degree), 1..=16, "one line is prefetched per cycle");
     }
 
+    fn reads_pc(&self) -> bool {
+        true
+    }
+
     fn supports_multiple_lookups(&self) -> bool {
         true
     }

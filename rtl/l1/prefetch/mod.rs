@@ -64,6 +64,12 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Checks the keys of the prefetcher.
     fn validate(&self, _rules: &mut Rules) {}
 
+    /// True if the scheme reads program counters. Only then do the requests to the L1D carry them; otherwise
+    /// it gets 0.
+    fn reads_pc(&self) -> bool {
+        false
+    }
+
     /// True if the hardware can observe several loads per cycle, of which all but the first hit.
     fn supports_multiple_lookups(&self) -> bool {
         false
@@ -165,7 +171,7 @@ impl PrefetchLimits {
 pub struct DemandLoad {
     /// Line address.
     pub line: u64,
-    /// Program counter of the instruction.
+    /// Program counter of the instruction; 0 unless the scheme reads it ([`Scheme::reads_pc`]).
     pub pc: u32,
     /// Warp slot.
     pub warp: u8,

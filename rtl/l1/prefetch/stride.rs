@@ -64,6 +64,10 @@ impl Scheme for StrideConfig {
         rules.range("degree", u64::from(self.degree), 1..=16, "one line is prefetched per cycle");
     }
 
+    fn reads_pc(&self) -> bool {
+        true
+    }
+
     fn supports_multiple_lookups(&self) -> bool {
         true
     }
