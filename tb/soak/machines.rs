@@ -348,14 +348,17 @@ impl Draw {
         }
     }
 
-    /// Draws the replacement policy of a cache. `signature` is one that its accesses carry. DRRIP and DIP are
-    /// left out, since they need more sets than some caches have. Tree pseudo-LRU is left out where a set may
-    /// have more ways than its tree.
+    /// Draws the replacement policy of a cache. `signature` is one that its accesses carry. DRRIP and DIP need
+    /// eight sets. Tree pseudo-LRU is left out where a set may have more ways than its tree.
     fn replacement(&mut self, cache: &str, signature: &str) {
-        let policies = ["srrip", "brrip", "ship", "lip", "bip", "random", "tree-plru", "lru"];
-        let Some(policy) = self.number(0, policies.len() as u64 - 1).map(|drawn| policies[drawn as usize]) else {
+        let sets = format!("{cache}.sets=");
+        let drawn = self.sets.iter().rev().find_map(|set| set.strip_prefix(&sets)?.parse::<u64>().ok());
+        let count = if drawn.is_some_and(|sets| sets >= 8) { 10 } else { 8 };
+        let policies = ["srrip", "brrip", "ship", "lip", "bip", "random", "tree-plru", "lru", "dip", "drrip"];
+        if !self.random.percent(self.changed) {
             return;
-        };
+        }
+        let policy = policies[self.random.below(count) as usize];
         let kind = if policy == "tree-plru" && self.is_volta && cache == "l1" { "random" } else { policy };
         let more = if kind == "ship" { format!(", signature = \"{signature}\", bits = 6") } else { String::new() };
         self.set(&format!("{cache}.replacement"), format!("{{ kind = \"{kind}\"{more} }}"));
