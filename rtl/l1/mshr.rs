@@ -314,6 +314,13 @@ impl Mshr {
         order.iter().any(|&entry| reads(entry.into()))
     }
 
+    /// True if filled entries still have waiters that must read the set of `ways` ways.
+    #[must_use]
+    pub fn drains_set(&self, set: u32, ways: u32) -> bool {
+        let order = &self.order[..usize::from(self.order_len)];
+        order.iter().any(|&entry| self.set_way[usize::from(entry)] / ways == set)
+    }
+
     /// True if a filled entry still has waiters.
     #[must_use]
     pub fn has_ready(&self) -> bool {

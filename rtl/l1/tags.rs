@@ -282,6 +282,16 @@ impl Tags {
 
     /// Reserves the way of a victim for a line.
     pub fn claim(&mut self, at: &impl AnyEdge, set: u32, victim: Victim, source: Source) {
+        self.take(at, (set, victim), source, Status::Reserved);
+    }
+
+    /// Gives the way of a victim to a line whose bytes are written in the same cycle.
+    pub fn insert(&mut self, at: &impl AnyEdge, set: u32, victim: Victim, source: Source) {
+        self.take(at, (set, victim), source, Status::Valid);
+    }
+
+    /// Gives the way of a victim to a line, and sets its state.
+    fn take(&mut self, at: &impl AnyEdge, (set, victim): (u32, Victim), source: Source, status: Status) {
         let Victim { way, holds, modified: _ } = victim;
         let tag = source.line >> self.index.bits();
         let newcomer = InsertedLine { set, way, evicts: holds, source };
@@ -291,7 +301,7 @@ impl Tags {
                 matches!(entry.status, Status::Valid | Status::Modified | Status::TagOnly)
             });
             let entry = &mut row[way as usize];
-            *entry = TagEntry { status: Status::Reserved, tag, inv_on_fill: false, rank: entry.rank };
+            *entry = TagEntry { status, tag, inv_on_fill: false, rank: entry.rank };
         });
     }
 

@@ -22,6 +22,7 @@ use rtl::l1::lsu::{DuelIo, Lsu, LsuIo, LsuPlace};
 use rtl::l1::mrpb::MrpbConfig;
 use rtl::l1::prefetch::PrefetchLimits;
 use rtl::l1::prefetch::none::NoPrefetcher;
+use rtl::l1::victim::none::NoVictimCache;
 use rtl::l2::{Invalidate, InvalidateAck, RecallIo, RecallShape, RecalledIo};
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{PacketShape, Reply, ReplyKind, Request, RequestKind};
@@ -79,6 +80,7 @@ pub fn l1() -> L1Config {
         mrpb: MrpbConfig::NONE,
         prefetch: NoPrefetcher {}.into(),
         prefetch_limits: PrefetchLimits { queue: 4, mshr_share: 1, miss_queue_share: 1, page_bytes: 4096 },
+        victim: NoVictimCache {}.into(),
     }
 }
 

@@ -73,6 +73,7 @@ impl Lsu {
         if self.queue.select(at.cycle()) {
             self.charge(at.cycle());
             self.derived.refused = None;
+            self.awaits_victim = false;
         }
         let probing = std::mem::take(&mut self.probing);
         let fixed = self.bypasses();
@@ -109,6 +110,7 @@ impl Lsu {
         self.charge(at.cycle());
         self.derived.refused = None;
         self.derived.beside = 0;
+        let has_waited = std::mem::take(&mut self.awaits_victim);
         if !self.queue.has_front() {
             self.observed.shown = StageStatus::Idle;
             return false;
@@ -122,7 +124,7 @@ impl Lsu {
             self.observed.shown = StageStatus::Stall;
             return false;
         }
-        self.probe(at)
+        self.probe(at, has_waited)
     }
 
     /// Counts a head that left on the bypass path, and reports it to the schemes, the throttle and the watch.
@@ -152,20 +154,21 @@ impl Lsu {
     }
 
     /// Probes the tags for the head, which is accepted or refused. Returns true if it was accepted.
-    fn probe(&mut self, at: &impl AnyEdge) -> bool {
+    fn probe(&mut self, at: &impl AnyEdge, has_waited: bool) -> bool {
         let Some(head) = self.queue.front() else { return false };
         let &LineAccess { kind, space, warp, slot, .. } = head;
         let queue_used = self.miss_queue.len();
         let id = CacheId::of(space);
         let cache = &mut self.caches[id as usize];
         let outcome = match kind {
-            AccessKind::Load => Some(cache.load(at, head, &mut self.miss_queue, &mut self.pending)),
+            AccessKind::Load => cache.load(at, head, has_waited, &mut self.miss_queue, &mut self.pending),
             AccessKind::Store | AccessKind::Atomic | AccessKind::Reduce => {
                 cache.write(at, head, &mut self.miss_queue, &mut self.pending)
             }
         };
         let Some(outcome) = outcome else {
             self.observed.shown = StageStatus::Stall;
+            self.awaits_victim = kind == AccessKind::Load;
             return false;
         };
         if self.observed.watch.is_some() {
@@ -255,6 +258,7 @@ impl Lsu {
         let count;
         (count, self.observed.shown) = match outcome {
             Outcome::Hit => (&mut stats.hits, StageStatus::Hit),
+            Outcome::VictimHit(_) => (&mut stats.hits, StageStatus::VictimHit),
             Outcome::HitPending => (&mut stats.hit_pending, StageStatus::HitPending),
             Outcome::Miss(_) => (&mut stats.misses, StageStatus::Miss),
             Outcome::Refused(fail, all) => {
