@@ -2,7 +2,9 @@
 //! that a new file in it becomes a module.
 
 fn main() {
-    for folder in ["dram/policy", "index", "l1/bypass", "l1/prefetch", "replacement", "l2/bypass", "throttle"] {
+    for folder in
+        ["dram/policy", "index", "l1/bypass", "l1/prefetch", "l1/victim", "replacement", "l2/bypass", "throttle"]
+    {
         println!("cargo:rerun-if-changed={folder}");
     }
 }

@@ -9,6 +9,7 @@ use rtl::dram::counts::Counts;
 use rtl::kernel::Counted;
 use rtl::l1::prefetch::PrefetchStats;
 use rtl::l1::stats::L1Stats;
+use rtl::l1::victim::VictimStats;
 use rtl::l2::{L2Config, L2Stats};
 use rtl::sm::{InstructionStats, StallReason};
 
@@ -82,6 +83,9 @@ impl Summary<'_> {
         rows.extend(refusals("L1D res fails", totals.l1.refusals()));
         if self.resolved.config.l1.prefetch.is_on() {
             rows.push(("prefetches", prefetches(&totals.l1.prefetch)));
+        }
+        if self.resolved.config.l1.victim.is_on() {
+            rows.push(("victim cache", victims(&totals.l1)));
         }
         for (label, cache) in [("constants", &totals.const_cache), ("texels", &totals.texture_cache)] {
             // Most kernels access neither of these caches.
@@ -243,6 +247,16 @@ fn prefetches(stats: &PrefetchStats) -> Vec<String> {
         format!("{} useful", percent(useful, issued)),
         format!("{} late", percent(late, issued)),
         format!("{} useless", percent(useless, issued)),
+    ]
+}
+
+/// Returns the cells of the victim caches of the L1Ds.
+fn victims(l1: &L1Stats) -> Vec<String> {
+    let VictimStats { hits, swaps, kept } = l1.victim;
+    vec![
+        format!("{} of the hits", percent(hits, l1.hits)),
+        format!("{} swapped", percent(swaps, hits)),
+        format!("{} kept", percent(kept, l1.evictions)),
     ]
 }
 

@@ -31,6 +31,7 @@ use super::event::{
 use super::mshr::{Mshr, NotPending, Verdict, Waits};
 use super::prefetch::Seen;
 use super::prefetch::unit::{Counts, Unit};
+use super::victim::Victims;
 use crate::index::SetIndex;
 use crate::replacement::lru::Lru;
 use crate::replacement::{InsertedLine, Replacement};
@@ -133,6 +134,8 @@ pub struct Cache<W> {
     /// Bypass schemes, each of which may send loads around the cache.
     schemes: Vec<Box<dyn Bypass>>,
     prefetch: Option<Unit>,
+    /// Victim cache: holds lines that the cache has evicted.
+    victims: Option<Victims>,
     /// Test hook: a fill that a write overtook becomes valid instead of being dropped.
     keeps_overtaken: bool,
 }
@@ -159,6 +162,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
             mshr,
             schemes: Vec::new(),
             prefetch: None,
+            victims: None,
             keeps_overtaken: false,
         }
     }
@@ -186,6 +190,11 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     /// Adds a prefetcher.
     pub fn prefetch(&mut self, unit: Unit) {
         self.prefetch = Some(unit);
+    }
+
+    /// Adds a victim cache.
+    pub fn keep_victims(&mut self, victims: Victims) {
+        self.victims = Some(victims);
     }
 
     /// True if the cache has a prefetcher.
@@ -262,6 +271,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
                 let kept = self.find_line(line).map_or(Sectors(0), |held| held.select(parts, stays));
                 Ok(Outcome::Filled { kept, waiters })
             }
+            Event::Recall { line } if self.kept_parts(line).is_some() => Ok(Outcome::Recalled(RecallOutcome::Dropped)),
             Event::Recall { line } => Ok(Outcome::Recalled(match self.find_line(line) {
                 Some(held) if held.modified => RecallOutcome::Kept,
                 held => match held.map(CacheLine::status) {
@@ -327,6 +337,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         let counts: Vec<String> =
             self.known_lines(set).iter().map(|(line, count)| format!("{line:#x} {count}")).collect();
         let known = if self.filter.is_some() { format!(", counts [{}]", counts.join(", ")) } else { String::new() };
+        let kept: Vec<String> = self.victims.iter().flat_map(Victims::lines).map(|line| format!("{line:#x}")).collect();
+        let known = if kept.is_empty() { known } else { format!("{known}, victims [{}]", kept.join(", ")) };
         format!("set {set} holds, oldest first, [{}]{known}; {mshr}{draining}", lines.join(", "))
     }
 
@@ -347,7 +359,9 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         let is_known = |set: usize, held: &Vec<CacheLine>| {
             self.filter.as_ref().is_none_or(|filter| filter.is_consistent(set, held.iter().map(|held| held.line)))
         };
+        let is_kept = |line: u64| self.find_line(line).is_some();
         self.mshr.pending_lines().eq(reserved)
+            && !self.victims.iter().flat_map(Victims::lines).any(is_kept)
             && all().all(parts_agree)
             && self.sets.iter().all(|set| set.len() <= self.config.ways && once(set))
             && self.sets.iter().enumerate().all(|(set, held)| is_known(set, held))
@@ -371,7 +385,27 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         (coming, load.parts.without(coming).without(held.here(load.parts)))
     }
 
+    /// Returns the sectors of a line in the victim cache; `None` if it is not there.
+    fn kept_parts(&self, line: u64) -> Option<Sectors> {
+        self.victims.as_ref()?.parts(line)
+    }
+
+    /// Returns the outcome of a load that finds all its sectors in the victim cache.
+    fn predict_victim_hit(&self, &Load { line, parts, .. }: &Load, queue_used: usize) -> Option<LoadOutcome> {
+        let victims = self.victims.as_ref()?;
+        victims.parts(line).filter(|kept| parts.without(*kept).is_empty())?;
+        let (victim, none) = self.victim_for(line);
+        let needs_slot = victim.is_some_and(|victim| victim.modified);
+        let is_read = self.mshr.draining_lines().any(|other| self.set_of(other) == self.set_of(line));
+        let is_stuck = none || is_read || needs_slot && queue_used >= self.config.miss_queue;
+        let moves = !is_stuck && victims.moves(line);
+        Some(LoadOutcome::VictimHit { moves, victim: victim.filter(|_| moves) })
+    }
+
     fn predict_load(&self, load: &Load, queue_used: usize) -> LoadOutcome {
+        if let Some(outcome) = self.predict_victim_hit(load, queue_used) {
+            return outcome;
+        }
         let line = load.line;
         let (coming, absent) = self.missing_sectors(load);
         let mut all = Fails::default();
@@ -398,6 +432,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         match self.find_line(line).map(CacheLine::status) {
             Some(Status::Reserved) => return Ok(PrefetchOutcome::InFlight),
             Some(_) => return Ok(PrefetchOutcome::Present),
+            None if self.kept_parts(line).is_some() => return Ok(PrefetchOutcome::Present),
             None => {}
         }
         let (victim, none) = self.victim_for(line);
@@ -458,6 +493,15 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
                 self.touch(load.line, true);
                 self.notify_access(&load, false, false);
             }
+            (Event::Load { load, .. }, Outcome::Load(LoadOutcome::VictimHit { moves, .. })) => {
+                if let Some(victims) = &mut self.victims {
+                    victims.hit(load.line);
+                }
+                if moves {
+                    self.swap_victim(load.line, load.pc);
+                }
+                self.notify_access(&load, false, false);
+            }
             (Event::Load { load, waiter, .. }, Outcome::Load(LoadOutcome::HitPending)) => {
                 let is_late = self.is_late(&load);
                 self.wait(&load, waiter);
@@ -471,6 +515,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
                 if self.has_parts(load.line) {
                     self.touch(load.line, true)
                 } else {
+                    self.keep_evicted(load.line, gone);
                     self.place(load.line, load.pc, gone)
                 }
                 self.set_parts(load.line, absent, Some(SectorState::OnWay { doomed: false }));
@@ -480,6 +525,11 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
             (Event::Store { line, .. }, Outcome::Write(WriteOutcome::WrittenBack)) => self.change(line, true),
             (Event::Supply { line, .. }, Outcome::Supplied(true)) => self.touch(line, false),
             (Event::Store { .. } | Event::Atomic { .. }, Outcome::Write(WriteOutcome::Refused { .. })) => {}
+            (Event::Store { line, .. } | Event::Atomic { line, .. }, Outcome::Write(_))
+                if self.kept_parts(line).is_some() =>
+            {
+                self.victims.iter_mut().for_each(|victims| victims.remove(line));
+            }
             (Event::Store { line, parts, space: Space::Local, .. }, Outcome::Write(_)) => {
                 if self.find_line(line).is_some_and(|held| !held.here(parts).is_empty()) {
                     self.change(line, true);
@@ -496,6 +546,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
                 self.overtake(line, parts);
             }
             (Event::Recall { line }, Outcome::Recalled(outcome)) if outcome != RecallOutcome::Kept => {
+                self.victims.iter_mut().for_each(|victims| victims.remove(line));
                 self.drop_parts(line, Sectors(u8::MAX));
                 self.overtake(line, Sectors(u8::MAX));
             }
@@ -527,6 +578,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
                 self.filter.iter_mut().for_each(Filter::clear);
                 self.schemes.iter_mut().for_each(|scheme| scheme.clear());
                 self.prefetch.iter_mut().for_each(Unit::clear);
+                self.victims.iter_mut().for_each(Victims::clear);
             }
             // Refused accesses, stores that miss and other bypasses leave the state unchanged.
             _ => {}
@@ -596,6 +648,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     /// Allocates a line for a prefetch, whose sectors are now in flight.
     fn fetch_ahead(&mut self, line: u64, parts: Sectors) {
         let (gone, _) = self.place_for(line);
+        self.keep_evicted(line, gone);
         self.place(line, 0, gone);
         self.set_parts(line, parts, Some(SectorState::OnWay { doomed: false }));
         self.mshr.prefetch(line, parts);
@@ -605,6 +658,31 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         if let Some(unit) = &mut self.prefetch {
             unit.counts.issued += 1;
         }
+    }
+
+    /// Gives the victim cache the clean line that a miss or a prefetch of `line` evicts. A copy of `line`
+    /// itself, which lacks a sector, is dropped.
+    fn keep_evicted(&mut self, line: u64, gone: Option<u64>) {
+        let evicted = self.clean_parts(gone);
+        if let Some(victims) = &mut self.victims {
+            victims.remove(line);
+            evicted.into_iter().for_each(|(line, parts)| victims.evict(line, parts));
+        }
+    }
+
+    /// Moves a line from the victim cache to the cache, in exchange for the evicted one if that is clean.
+    fn swap_victim(&mut self, line: u64, pc: u32) {
+        let (gone, _) = self.place_for(line);
+        let (evicted, parts) = (self.clean_parts(gone), self.kept_parts(line));
+        self.victims.iter_mut().for_each(|victims| victims.swap(line, evicted));
+        self.place(line, pc, gone);
+        self.set_parts(line, parts.unwrap_or(Sectors(0)), Some(SectorState::Here));
+    }
+
+    /// Returns an evicted line and its sectors, unless it is modified or has only a tag.
+    fn clean_parts(&self, gone: Option<u64>) -> Option<(u64, Sectors)> {
+        let held = self.find_line(gone?).filter(|held| !held.modified && !held.parts.is_empty())?;
+        Some((held.line, held.here(Sectors(u8::MAX))))
     }
 
     /// Updates tags, filter and schemes after a load bypassed by choice.

@@ -115,6 +115,13 @@ pub enum LoadOutcome {
     Hit,
     /// Pending hit: the load waits for a fill that is already in flight.
     HitPending,
+    /// The victim cache holds the data.
+    VictimHit {
+        /// True if the line moves back to the cache.
+        moves: bool,
+        /// Line that the cache evicts for it, if any.
+        victim: Option<Victim>,
+    },
     /// Miss: the cache sends a request to memory, and evicts `victim` if no way was free.
     Miss {
         /// Evicted line, if any.

@@ -13,3 +13,4 @@ pub mod prefetch;
 pub mod reuse;
 pub mod streaming;
 pub mod unified;
+pub mod victim;

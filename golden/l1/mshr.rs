@@ -192,6 +192,11 @@ impl<W: Waits> Mshr<W> {
         self.draining.iter().any(|&(other, filled, _)| other == line && !filled.intersection(parts).is_empty())
     }
 
+    /// Returns the lines that are filled and still have waiters, in fill order.
+    pub fn draining_lines(&self) -> impl Iterator<Item = u64> {
+        self.draining.iter().map(|(line, ..)| *line)
+    }
+
     /// Returns the pending lines in ascending order.
     pub fn pending_lines(&self) -> impl Iterator<Item = u64> {
         self.pending.keys().map(|(line, _)| *line).collect::<BTreeSet<_>>().into_iter()

@@ -6,6 +6,7 @@ mod pareto;
 mod prefetch;
 mod sectors;
 mod strides;
+mod victim;
 
 use std::path::PathBuf;
 
@@ -43,9 +44,14 @@ pub(super) const FIGURES: &[Figure] = &[
         description: "Speed-up by schemes, by padded rows, and by schemes on padded rows",
         draw: strides::strides,
     },
+    Figure {
+        name: "beyond/victim",
+        description: "Victim cache against next-line prefetching for irregular kernels, on fermi and volta",
+        draw: victim::victim,
+    },
 ];
 
-/// Machine of all pages except the FRC page.
+/// Machine of all pages except those of the FRC and of the victim cache.
 const MACHINE: &str = "fermi";
 
 /// Combination of designs; empty for the unmodified machine.

@@ -48,7 +48,7 @@ impl RoundRobin {
     /// Lists the pointer and the logic.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { next, inputs } = self;
-        to.list_sized("next", u64::from(*next), (u32::BITS - (inputs - 1).leading_zeros()).max(1));
+        to.sized("next", u64::from(*next), (u32::BITS - (inputs - 1).leading_zeros()).max(1));
         // One encoder for the lines from the pointer on, and one for all lines.
         to.logic("from_next", Logic::PriorityEncoder { inputs: *inputs });
         to.logic("from_start", Logic::PriorityEncoder { inputs: *inputs });

@@ -145,7 +145,7 @@ impl<T: Payload> Fifo<T> {
     pub fn describe(&self, to: &mut dyn Describe) {
         // The hardware shifts entries towards the head, so the position of the ring is not state.
         let Self { slots, head: _, tail: _, level, shape, empty, moves } = self;
-        to.list_sized("level", *level as u64, usize::BITS - slots.len().leading_zeros());
+        to.sized("level", *level as u64, usize::BITS - slots.len().leading_zeros());
         to.entries("slot", 0..slots.len(), |place, to| {
             let entry = if place < *level { &slots[self.slot(place)] } else { empty };
             entry.fields(shape, to);

@@ -105,11 +105,11 @@ impl Payload for Recency {
         let width = way_bits(*ways);
         if let (Self::Word(stack), 4) = (self, width) {
             // The packed positions have the width of the registers, so one field holds all.
-            to.list_sized("recency", stack & (u64::MAX >> (64 - 4 * ways)), 4 * ways);
+            to.sized("recency", stack & (u64::MAX >> (64 - 4 * ways)), 4 * ways);
             return;
         }
         for place in 0..*ways {
-            to.list_sized("recency", u64::from(self.way_at(place)), width);
+            to.sized("recency", u64::from(self.way_at(place)), width);
         }
     }
 }

@@ -108,8 +108,8 @@ fn list_named(name: &str, value: &TokenStream, ty: &Type, form: &Form) -> TokenS
             let lanes = lanes(value, &array.elem);
             quote!(to.sized_lanes(#name, #lanes, #width))
         }
-        (Form::Sized(width), ty) if is(ty, "u64") => quote!(to.list_sized(#name, #value, #width)),
-        (Form::Sized(width), _) => quote!(to.list_sized(#name, u64::from(#value), #width)),
+        (Form::Sized(width), ty) if is(ty, "u64") => quote!(to.sized(#name, #value, #width)),
+        (Form::Sized(width), _) => quote!(to.sized(#name, u64::from(#value), #width)),
         (Form::State, _) => quote!(to.state(#name, #value)),
         (Form::Bytes(count), ty) => {
             let bytes = if matches!(ty, Type::Array(_)) { quote!(#value) } else { quote!(#value.to_le_bytes()) };

@@ -120,7 +120,7 @@ impl Bank {
     pub fn describe(&self, row_bits: u32, to: &mut dyn Describe) {
         let Self { open, served, overtaken, act_from, rd_from, wr_from, pre_from } = self;
         to.flag("open", open.is_some());
-        to.list_sized("row", u64::from(open.unwrap_or(0)), row_bits);
+        to.sized("row", u64::from(open.unwrap_or(0)), row_bits);
         to.flag("served", *served);
         to.bits("overtaken", *overtaken);
         to.bits("act_from", *act_from);

@@ -60,7 +60,7 @@ impl Command {
         let fields = [("bank", u64::from(*bank)), ("row", u64::from(*row)), ("column", u64::from(*column))];
         for ((name, value), width) in fields.into_iter().zip(widths) {
             if let Some(width) = width {
-                to.list_sized(name, value, width);
+                to.sized(name, value, width);
             }
         }
         to.bits("id", *id);

@@ -431,11 +431,11 @@ impl Queue {
             to.bits("id", *id);
             to.bits("tag", *tag);
             if let Some(width) = requester_bits {
-                to.list_sized("requester", u64::from(*requester), *width);
+                to.sized("requester", u64::from(*requester), *width);
             }
-            to.list_sized("burst", *burst, burst_bits);
-            to.list_sized("older", older, num_slots);
-            to.list_sized("same_burst", *same_burst, num_slots);
+            to.sized("burst", *burst, burst_bits);
+            to.sized("older", older, num_slots);
+            to.sized("same_burst", *same_burst, num_slots);
             // Wires of the burst address, in a different order.
             let BurstLocation { bank, row, column } = place;
             to.probe_sized("bank", u64::from(*bank), mapping.bank_bits());
@@ -443,9 +443,9 @@ impl Queue {
             to.probe_sized("column", u64::from(*column), mapping.column_bits());
         });
         to.array("data", data);
-        to.list_sized("occupied", *occupied, num_slots);
-        to.list_sized("writes", *writes, num_slots);
-        to.list_sized("hits", *hits, num_slots);
+        to.sized("occupied", *occupied, num_slots);
+        to.sized("writes", *writes, num_slots);
+        to.sized("hits", *hits, num_slots);
         // Derived from the registers: the number of occupied slots, the oldest slot, the OR of each slot's
         // mask, and decoders of each slot's bank.
         to.probe_sized("level", u64::from(occupied.count_ones()), u32::BITS - num_slots.leading_zeros());

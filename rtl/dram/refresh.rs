@@ -113,7 +113,7 @@ impl Refresher {
         let Self { interval: _, due, draining, last } = self;
         to.bits("due", *due);
         to.flag("draining", *draining);
-        to.list_sized("last", *last, num_slots);
+        to.sized("last", *last, num_slots);
         to.logic("is_due", Logic::Less { width: u64::BITS, count: 1 });
         to.logic("next_due", Logic::Counter { width: u64::BITS });
         // Gates that set, remove and clear the hits to be served, and that find open banks that must not be

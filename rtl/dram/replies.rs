@@ -131,7 +131,7 @@ impl Replies {
         to.entries("due", due.iter().take(*entries as usize), |due, to| to.bits("cycle", *due));
         to.table_ports(1, *entries, u64::BITS);
         to.logic("is_due", Logic::Less { width: u64::BITS, count: 1 });
-        to.list_sized("head", u64::from(*head), u32::BITS - (entries - 1).leading_zeros());
-        to.list_sized("count", u64::from(*count), u32::BITS - entries.leading_zeros());
+        to.sized("head", u64::from(*head), u32::BITS - (entries - 1).leading_zeros());
+        to.sized("count", u64::from(*count), u32::BITS - entries.leading_zeros());
     }
 }

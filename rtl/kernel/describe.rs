@@ -64,16 +64,16 @@ pub trait FieldsExt: Fields {
     }
 
     /// Lists a field whose width depends on the configuration.
-    fn list_sized(&mut self, name: &'static str, value: u64, width: u32) {
+    fn sized(&mut self, name: &'static str, value: u64, width: u32) {
         self.field(Field { name, width, value, names: &[] });
     }
 
     /// Lists a mask with one bit for each of up to 128 things; more than 64 are listed as two fields of that
     /// name.
     fn mask(&mut self, name: &'static str, bits: u128, things: u32) {
-        self.list_sized(name, bits as u64, things.min(64));
+        self.sized(name, bits as u64, things.min(64));
         if things > 64 {
-            self.list_sized(name, (bits >> 64) as u64, things - 64);
+            self.sized(name, (bits >> 64) as u64, things - 64);
         }
     }
 
@@ -102,7 +102,7 @@ pub trait FieldsExt: Fields {
     ) {
         let values = values.into_iter();
         if !self.passes_fields(values.len()) {
-            values.for_each(|value| self.list_sized(name, value, width));
+            values.for_each(|value| self.sized(name, value, width));
         }
     }
 

@@ -32,6 +32,7 @@
 mod choice;
 mod prefetch;
 mod sectored;
+mod victim;
 
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +51,7 @@ use super::stats::{L1Features, L1Stats};
 use super::tag_store::TagStore;
 use super::tags::{LineUse, Probe, Victim};
 use super::ticket;
+use super::victim::unit::{VictimCache, VictimShape};
 use super::watch::{Fail, Outcome, RecallEffect};
 use super::word_banks::WordBanks;
 use crate::cells::line::LineData;
@@ -123,6 +125,8 @@ pub(super) struct Cache {
     schemes: Schemes,
     /// Prefetcher of the L1D, if it has one.
     prefetcher: Option<Box<Prefetcher>>,
+    /// Victim cache of the L1D, if it has one.
+    victims: Option<Box<VictimCache>>,
     /// Detector of lines that warps have lost to other lines, for the throttle.
     losses: Option<Box<dyn Losses>>,
     /// True if the warp of the last miss had lost the line before.
@@ -175,6 +179,12 @@ impl Cache {
         let num_sectors = if is_sectored { line_bytes / SECTOR_BYTES } else { 1 };
         let set_way_bits = lines.max(2).next_power_of_two().ilog2();
         let shape = MshrShape { line_bits, set_way_bits, sectors: num_sectors };
+        let victim_shape =
+            VictimShape { line_bits, line_bytes, sectors: num_sectors, set_bits: sets.ilog2(), mshr_entries };
+        let victims = match id {
+            CacheId::L1d => l1.victim.unit(&path, victim_shape, is_recalled),
+            CacheId::Const | CacheId::Texture => None,
+        };
         let of_words = |words| WordBanks::new(words, line_bytes, line_bits);
         Self {
             id,
@@ -191,6 +201,7 @@ impl Cache {
             mshr: Mshr::new(mshr_entries, mshr_merges, shape),
             schemes,
             prefetcher: None,
+            victims,
             losses: None,
             lost: false,
             probed: 0,
@@ -237,6 +248,9 @@ impl Cache {
         if let Some(prefetcher) = &mut self.prefetcher {
             prefetcher.record();
         }
+        if let Some(victims) = &mut self.victims {
+            victims.record();
+        }
     }
 
     /// True if no line is in flight and no waiter is left.
@@ -260,6 +274,9 @@ impl Cache {
         }
         self.schemes.clear();
         self.clear_prefetches();
+        if let Some(victims) = &mut self.victims {
+            victims.clear();
+        }
     }
 
     /// Flushes the cache and limits it to `ways` ways.
@@ -273,6 +290,7 @@ impl Cache {
         self.tags.count_reserved() == self.mshr.pending_lines()
             && self.tags.is_consistent()
             && self.has_consistent_sectors()
+            && self.has_distinct_victims()
     }
 
     /// Returns the set of a line.
@@ -327,12 +345,15 @@ impl Cache {
         self.updates
     }
 
-    /// Copies the counters that the tags and the prefetcher keep into the statistics.
+    /// Copies the counters that the tags, the prefetcher and the victim cache keep into the statistics.
     pub fn settle(&mut self) {
         let Moves { promotions, demotions } = self.tags.moves();
         (self.stats.promotions, self.stats.demotions) = (promotions, demotions);
         if let Some(prefetcher) = &self.prefetcher {
             self.stats.prefetch = prefetcher.stats;
+        }
+        if let Some(victims) = &self.victims {
+            self.stats.victim = victims.stats;
         }
     }
 
@@ -355,19 +376,27 @@ impl Cache {
         self.schemes.victim(&self.tags, set).or_else(|| self.tags.victim(set, line))
     }
 
-    /// Status function of a load (khairy2015 section 3.1): hits, merges, allocates or refuses.
+    /// Status function of a load (khairy2015 section 3.1): hits, merges, allocates or refuses. Returns `None`
+    /// if the victim cache holds the line and the load has not waited for it, which takes a cycle.
     pub fn load(
         &mut self,
         at: &impl AnyEdge,
         request: &LineAccess,
+        has_waited: bool,
         queue: &mut MissQueue,
         pending: &mut Pending,
-    ) -> Outcome {
+    ) -> Option<Outcome> {
         let set = self.tags.set_of(request.line);
         self.probed = set;
-        let (outcome, way) = match self.sectors {
-            None => self.look_up(at, set, request, queue, pending),
-            Some(_) => self.look_up_sectors(at, set, request, queue, pending),
+        let (outcome, way) = if let Some(entry) = self.entry_of(request) {
+            if !has_waited {
+                return None;
+            }
+            (Outcome::VictimHit(self.serve_victim(at, (set, entry), request, queue, pending)), None)
+        } else if self.sectors.is_some() {
+            self.look_up_sectors(at, set, request, queue, pending)
+        } else {
+            self.look_up(at, set, request, queue, pending)
         };
         if !self.schemes.is_empty() {
             self.schemes.on_lookup(at.edge(), request, (set, way), outcome);
@@ -375,7 +404,7 @@ impl Cache {
         if self.prefetcher.is_some() {
             self.train(at, request, (set, way), outcome);
         }
-        outcome
+        Some(outcome)
     }
 
     /// Looks a load up in a cache of whole lines. Returns the outcome, and the way that serves the load now
@@ -441,19 +470,10 @@ impl Cache {
         let (tracked, asked) = if self.sectors.is_some() { (sectors, sectors) } else { (WHOLE, self.all_sectors) };
         let old = victim.holds.then(|| (self.tags.line_in(set, victim.way), victim.modified));
         if let Some((old, true)) = old {
-            // Read the bytes of the victim now, before the fill overwrites them.
-            let here = self.sectors.as_ref().map(|store| bytes_of_sectors(store.peek(set, victim.way).here));
-            let data = &self.data.read(at, set_way)[0];
-            self.banks = u8::MAX;
-            queue.push_with(|entry| {
-                entry.kind = MissKind::WriteBack;
-                entry.id = id;
-                entry.line = old;
-                entry.ticket = ticket::write_back();
-                entry.sectors = self.all_sectors;
-                entry.byte_mask = here.unwrap_or(self.whole);
-                entry.data = data.0;
-            });
+            self.write_back(at, (set, victim.way), old, id, queue);
+        }
+        if self.victims.is_some() {
+            self.keep_victim(at, (set, victim), line);
         }
         if self.notifies
             && let Some((gone, false)) = old
@@ -494,6 +514,22 @@ impl Cache {
             entry.data = [0; LINE_BYTES];
         });
         old
+    }
+
+    /// Reads the bytes of a modified victim, before they are overwritten, and enqueues its writeback.
+    fn write_back(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), line: u64, id: u32, queue: &mut MissQueue) {
+        let here = self.sectors.as_ref().map(|store| bytes_of_sectors(store.peek(set, way).here));
+        let data = &self.data.read(at, set * self.ways + way)[0];
+        self.banks = u8::MAX;
+        queue.push_with(|entry| {
+            entry.kind = MissKind::WriteBack;
+            entry.id = id;
+            entry.line = line;
+            entry.ticket = ticket::write_back();
+            entry.sectors = self.all_sectors;
+            entry.byte_mask = here.unwrap_or(self.whole);
+            entry.data = data.0;
+        });
     }
 
     fn refuse(&self, line_alloc: bool, mshr_entry: bool, miss_queue: bool) -> Outcome {
@@ -567,6 +603,9 @@ impl Cache {
         {
             losses.on_store(at.edge(), line);
         }
+        if let Some(victims) = &mut self.victims {
+            victims.remove(line);
+        }
         let (kind, ticket) = match kind {
             AccessKind::Atomic => (MissKind::Atomic, ticket::bypass(slot, lanes)),
             AccessKind::Reduce => (MissKind::Reduce, ticket::of(slot, lanes)),
@@ -599,6 +638,10 @@ impl Cache {
     fn drop_line(&mut self, at: &impl AnyEdge, line: u64, close: fn(&mut Mshr, u16)) -> RecallEffect {
         let set = self.tags.set_of(line);
         let probe = self.tags.probe(at, set, line);
+        if self.victims.as_mut().is_some_and(|victims| victims.remove(line)) {
+            self.stats.recalls += 1;
+            return RecallEffect::Dropped;
+        }
         if self.sectors.is_some() {
             return self.drop_sectors(at, (set, probe), line, close);
         }
@@ -674,6 +717,7 @@ impl Cache {
             mshr,
             schemes,
             prefetcher,
+            victims,
             losses,
             lost: _,
             probed: _,
@@ -707,12 +751,21 @@ impl Cache {
         if let Some(prefetcher) = prefetcher {
             prefetcher.describe(to);
         }
+        if let Some(victims) = victims {
+            victims.describe(to);
+        }
         if let Some(losses) = losses {
             losses.describe(to);
         }
-        // Decoupled tags and the prefetcher list their counters themselves.
-        let stores = *id == CacheId::L1d;
-        let has = L1Features { stores, sectors: sectors.is_some(), decoupled: false, recalls: true, prefetches: false };
+        // Decoupled tags, the prefetcher and the victim cache list their counters themselves.
+        let has = L1Features {
+            stores: *id == CacheId::L1d,
+            sectors: sectors.is_some(),
+            decoupled: false,
+            recalls: true,
+            prefetches: false,
+            victims: false,
+        };
         stats.describe(&has, to);
     }
 }

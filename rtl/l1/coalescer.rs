@@ -70,8 +70,8 @@ pub struct LineAccess {
     /// Warp slot.
     #[payload(width = 6)]
     pub warp: u8,
-    /// Program counter; statistics only, no hardware carries it.
-    #[payload(skip)]
+    /// Program counter; 0 unless a scheme reads it.
+    #[payload(only(shape.pc_bits > 0), width = shape.pc_bits)]
     pub pc: u32,
     /// Row of the pending table.
     #[payload(width = 6)]
@@ -124,6 +124,8 @@ pub struct LineShape {
     pub line_bits: u32,
     /// Size of a line in bytes.
     pub line_bytes: u32,
+    /// Width of a program counter in bits; 0 if requests carry none, because no scheme reads it.
+    pub pc_bits: u32,
     /// True if loads carry the result of the contention test.
     pub judged: bool,
     /// True if misses fetch sectors.
@@ -146,6 +148,8 @@ pub struct Coalescer {
     next_id: u32,
     line_log2: u32,
     line_bits: u32,
+    /// Width of the program counter that requests carry in bits; 0 if they carry none.
+    pc_bits: u32,
     /// True if loads carry the mask of the sectors that they touch.
     by_sector: bool,
     /// Requests of an L1D load emitted per cycle.
@@ -179,6 +183,7 @@ impl Coalescer {
             next_id: 0,
             line_log2: line_bytes.ilog2(),
             line_bits,
+            pc_bits: 0,
             by_sector,
             outputs: 1,
             banks: None,
@@ -193,6 +198,11 @@ impl Coalescer {
     /// Sets the number of requests of an L1D load that can leave per cycle.
     pub fn widen(&mut self, outputs: u32) {
         self.outputs = outputs;
+    }
+
+    /// Makes requests carry a program counter of `pc_bits` bits; 0 for none.
+    pub fn carry_pc(&mut self, pc_bits: u32) {
+        self.pc_bits = pc_bits;
     }
 
     /// Makes loads of the L1D occupy word banks.
@@ -361,7 +371,7 @@ impl Coalescer {
         request.contends = self.contends;
         request.id = self.next_id;
         request.warp = access.warp;
-        request.pc = access.pc;
+        request.pc = if self.pc_bits > 0 { access.pc } else { 0 };
         request.slot = self.slot;
         request.line = line;
         request.lanes = lanes;
@@ -404,6 +414,7 @@ impl Coalescer {
             next_id,
             line_log2,
             line_bits,
+            pc_bits,
             by_sector: _,
             outputs,
             banks,
@@ -417,10 +428,13 @@ impl Coalescer {
         to.state("kind", access.kind);
         to.state("space", access.space);
         to.flag("uncached", access.uncached);
-        to.list_sized("warp", u64::from(access.warp), 6);
+        to.sized("warp", u64::from(access.warp), 6);
+        if *pc_bits > 0 {
+            to.sized("pc", u64::from(access.pc), *pc_bits);
+        }
         // Loads of 16 bytes per lane are whole accesses only where the L1D has word banks.
-        to.list_sized("size_log2", u64::from(access.size_log2), 2 + u32::from(banks.is_some()));
-        to.list_sized("slot", u64::from(*slot), 6);
+        to.sized("size_log2", u64::from(access.size_log2), 2 + u32::from(banks.is_some()));
+        to.sized("slot", u64::from(*slot), 6);
         to.bits("waiting", *waiting);
         to.bits("next_id", *next_id);
         to.sized_lanes("address", access.address, addr_bits);
@@ -607,6 +621,7 @@ fn put(to: &mut [u8], words: &[[u32; LANES]; 2], lane: usize) {
 mod tests {
     use super::super::config::WordBanksConfig;
     use super::*;
+    use crate::kernel::{Field, Fields};
 
     fn split(access: WarpAccess) -> Vec<LineAccess> {
         let mut coalescer = Coalescer::new(128, 25, true);
@@ -618,6 +633,40 @@ mod tests {
             lines.push(line);
         }
         lines
+    }
+
+    /// Widths of the program counter in a list of fields.
+    #[derive(Default)]
+    struct PcWidths(Vec<u32>);
+
+    impl Fields for PcWidths {
+        fn field(&mut self, field: Field) {
+            self.0.extend((field.name == "pc").then_some(field.width));
+        }
+        fn wide(&mut self, _: &'static str, _: &[u8]) {}
+    }
+
+    #[test]
+    fn a_request_carries_a_program_counter_of_the_given_width_or_none() {
+        for (pc_bits, carried, widths) in [(0, 0, &[][..]), (9, 300, &[9])] {
+            let mut coalescer = Coalescer::new(128, 25, true);
+            coalescer.carry_pc(pc_bits);
+            coalescer.take(&WarpAccess { pc: 300, ..load(1, |_| 0) }, 3);
+            let mut request = LineAccess { pc: 7, ..LineAccess::default() };
+            coalescer.emit(&mut request);
+            assert_eq!(request.pc, carried);
+            let shape = LineShape {
+                line_bits: 25,
+                line_bytes: 128,
+                pc_bits,
+                judged: false,
+                sectored: false,
+                data_beside: false,
+            };
+            let mut found = PcWidths::default();
+            request.fields(&shape, &mut found);
+            assert_eq!(found.0, widths);
+        }
     }
 
     fn load(mask: u32, address: impl Fn(u64) -> u64) -> WarpAccess {

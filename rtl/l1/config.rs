@@ -7,6 +7,7 @@ use super::decoupled::DecoupledConfig;
 use super::dueling::{DuelingConfig, Leaders};
 use super::mrpb::{MrpbConfig, StallBypass};
 use super::prefetch::{PrefetchConfig, PrefetchLimits};
+use super::victim::VictimConfig;
 use super::watch::Fail;
 use super::word_banks::MAX_TAG_BANKS;
 use crate::cells::line::SECTOR_BYTES;
@@ -171,6 +172,8 @@ pub struct L1Config {
     pub prefetch: PrefetchConfig,
     /// Limits of prefetches.
     pub prefetch_limits: PrefetchLimits,
+    /// Victim cache: keeps lines that the cache has evicted.
+    pub victim: VictimConfig,
 }
 
 impl L1Config {
@@ -184,6 +187,12 @@ impl L1Config {
     /// Returns the location and the size of the cache for its schemes.
     pub(super) fn place<'a>(&self, path: &'a str) -> CacheGeometry<'a> {
         CacheGeometry { group: "l1", path, sets: self.sets, ways: self.ways }
+    }
+
+    /// True if a scheme of the L1D reads the program counter of its accesses.
+    #[must_use]
+    pub fn reads_pc(&self) -> bool {
+        self.bypass.reads_pc() || self.replacement.reads_pc() || self.prefetch.reads_pc()
     }
 
     /// True if probing the tags takes one more cycle.
@@ -213,6 +222,7 @@ impl L1Config {
         self.validate_banks(rules);
         self.bypass.validate(self, rules);
         self.prefetch.validate(self, rules);
+        self.victim.validate(self, rules);
         rules.group("mrpb", |rules| self.mrpb.validate(rules));
         rules.expect(
             self.mrpb.bypass == StallBypass::None

@@ -405,7 +405,7 @@ impl Decoupled {
         let Self { config: _, tags, lines, free, replacement, index, line_bits, in_use, original, moves } = self;
         let (tag_ways, ways) = (tags.spec().columns, lines.spec().columns);
         if let Some(in_use) = in_use {
-            to.list_sized("ways_in_use", u64::from(*in_use), u32::BITS - ways.leading_zeros());
+            to.sized("ways_in_use", u64::from(*in_use), u32::BITS - ways.leading_zeros());
         }
         to.array("entries", tags);
         to.array("lines", lines);

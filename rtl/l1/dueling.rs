@@ -258,11 +258,11 @@ impl Block for Dueling {
         for (accesses, misses, Tally { accesses: a, misses: m }) in
             [("new_accesses", "new_misses", new), ("original_accesses", "original_misses", old)]
         {
-            to.list_sized(accesses, u64::from(*a), bits);
-            to.list_sized(misses, u64::from(*m), bits);
+            to.sized(accesses, u64::from(*a), bits);
+            to.sized(misses, u64::from(*m), bits);
         }
         // The timer itself runs freely, so its state follows from the cycle.
-        to.list_sized("ends", ends.unwrap_or(0) & ((1 << bits) - 1), bits);
+        to.sized("ends", ends.unwrap_or(0) & ((1 << bits) - 1), bits);
         to.flag("original", *original);
         // Pinned leaders are compared in every interval, so there is no decision to remember.
         if config.leaders == Leaders::JoinOnce {

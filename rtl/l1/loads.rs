@@ -39,7 +39,7 @@ impl LoadStats {
     /// Counts the outcome of a load at the tags. A refused load is not counted, since it retries.
     pub(super) fn count(&mut self, outcome: Outcome) {
         let of_outcome = match outcome {
-            Outcome::Hit => &mut self.hits,
+            Outcome::Hit | Outcome::VictimHit(_) => &mut self.hits,
             Outcome::HitPending => &mut self.hit_pending,
             Outcome::Miss(_) => &mut self.misses,
             _ => return,

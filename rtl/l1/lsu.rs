@@ -100,6 +100,7 @@ enum StageStatus {
     Atomic,
     ReservationFail,
     Stall,
+    VictimHit,
 }
 
 /// Constants of a run, fixed by the configuration and the kernel.
@@ -125,6 +126,8 @@ struct RunConstants {
     monitored: bool,
     /// True if the L1D has a prefetcher.
     prefetches: bool,
+    /// True if the L1D has a victim cache.
+    has_victims: bool,
 }
 
 /// Values derived from the hardware state, cached for simulation speed.
@@ -165,6 +168,8 @@ pub struct Lsu {
     queue: AccessQueue,
     /// True while the head, which entered an empty queue, spends the first of its two probe cycles.
     probing: bool,
+    /// True if the head has found its line in the victim cache, and waits a cycle for it.
+    awaits_victim: bool,
     /// L1D, constant cache and texture cache, indexed by [`CacheId`].
     caches: [Cache; CACHES],
     /// Round-robin arbiter that picks the cache whose waiter is served next.
@@ -189,14 +194,23 @@ impl Lsu {
         let judge = bypass::contention_test(l1, place.line_bits);
         let judged = judge.is_some();
         let sectored = l1.fetch == Fetch::Sectors;
-        let shape =
-            LineShape { line_bits: place.line_bits, line_bytes: l1.line_bytes, judged, sectored, data_beside: false };
+        let reads_pc = l1.reads_pc() || read_only.iter().any(|cache| cache.replacement.reads_pc());
+        let pc_bits = if reads_pc { place.access.pc_bits } else { 0 };
+        let shape = LineShape {
+            line_bits: place.line_bits,
+            line_bytes: l1.line_bytes,
+            pc_bits,
+            judged,
+            sectored,
+            data_beside: false,
+        };
         let by_sector = l1.bypass_sectors != 0;
         let mut coalescer = Coalescer::new(l1.line_bytes, place.line_bits, by_sector || sectored);
         if let Some(judge) = judge {
             coalescer.test_contention(judge);
         }
         coalescer.widen(l1.lookups);
+        coalescer.carry_pc(pc_bits);
         if let Some(words) = l1.banks.as_words() {
             coalescer.set_word_banks(WordBanks::new(words, l1.line_bytes, place.line_bits));
         }
@@ -227,12 +241,14 @@ impl Lsu {
                 starts_original,
                 monitored: false,
                 prefetches: l1d.prefetcher().is_some(),
+                has_victims: l1.victim.is_on(),
                 place,
             },
             derived: DerivedState::default(),
             observed: Observations::default(),
             queue,
             probing: false,
+            awaits_victim: false,
             caches: [l1d, const_cache, texture_cache],
             drain_turn: RoundRobin::new(CACHES as u32),
             miss_queue: MissQueue::new(l1.miss_queue, shape),
@@ -366,7 +382,7 @@ impl Lsu {
         }
         self.take_instruction(&mut io.core_req, at);
         let head_moves = match had_head && !left {
-            true => probing,
+            true => probing || self.awaits_victim,
             // The next request may become the head. Without one, the displayed outcome must return to `Idle`.
             false => !self.queue.is_empty() || self.observed.shown != StageStatus::Idle,
         };
@@ -383,13 +399,14 @@ impl Block for Lsu {
 
     fn describe(&self, to: &mut dyn Describe) {
         let Self {
-            constants: RunConstants { place, lookups, probes_twice, .. },
+            constants: RunConstants { place, lookups, probes_twice, has_victims, .. },
             derived: DerivedState { beside, refused, .. },
             observed: Observations { shown, .. },
             coalescer,
             pending,
             queue,
             probing,
+            awaits_victim,
             caches,
             drain_turn,
             miss_queue,
@@ -411,6 +428,9 @@ impl Block for Lsu {
         }
         if *probes_twice {
             to.flag("probing", *probing);
+        }
+        if *has_victims {
+            to.flag("awaits_victim", *awaits_victim);
         }
         to.bits("write_backs", *write_backs);
         let head = queue.front();

@@ -21,5 +21,6 @@ pub mod stats;
 mod tag_store;
 pub mod tags;
 mod ticket;
+pub mod victim;
 pub mod watch;
 pub mod word_banks;

@@ -111,10 +111,10 @@ impl Bits {
 
     fn describe(&self, name: &'static str, entries: u32, to: &mut dyn Describe) {
         if let [word] = self.0[..] {
-            return to.list_sized(name, word, entries);
+            return to.sized(name, word, entries);
         }
         for (part, word) in (0..).zip(&self.0) {
-            to.parts(name, part, |to| to.list_sized("entries", *word, (entries - 64 * part).min(64)));
+            to.parts(name, part, |to| to.sized("entries", *word, (entries - 64 * part).min(64)));
         }
     }
 }
@@ -314,6 +314,13 @@ impl Mshr {
         order.iter().any(|&entry| reads(entry.into()))
     }
 
+    /// True if filled entries still have waiters that must read the set of `ways` ways.
+    #[must_use]
+    pub fn drains_set(&self, set: u32, ways: u32) -> bool {
+        let order = &self.order[..usize::from(self.order_len)];
+        order.iter().any(|&entry| self.set_way[usize::from(entry)] / ways == set)
+    }
+
     /// True if a filled entry still has waiters.
     #[must_use]
     pub fn has_ready(&self) -> bool {
@@ -397,7 +404,7 @@ impl Mshr {
         used.describe("used", entries, to);
         ready.describe("ready", entries, to);
         closed.describe("closed", entries, to);
-        to.list_sized("ready_entries", u64::from(*order_len), u32::BITS - entries.leading_zeros());
+        to.sized("ready_entries", u64::from(*order_len), u32::BITS - entries.leading_zeros());
         to.entries("entry", 0..lines.len(), |e, to| {
             let state = match (used.get(e), ready.get(e)) {
                 (false, _) => State::Free,
@@ -405,17 +412,17 @@ impl Mshr {
                 (true, true) => State::Ready,
             };
             to.probe_state("state", state);
-            to.list_sized("line", lines[e], *line_bits);
+            to.sized("line", lines[e], *line_bits);
             if *num_sectors > 1 {
-                to.list_sized("sectors", u64::from(sectors[e]), *num_sectors);
+                to.sized("sectors", u64::from(sectors[e]), *num_sectors);
             }
-            to.list_sized("set_way", u64::from(set_way[e]), *set_way_bits);
-            to.list_sized("count", u64::from(count[e]), count_bits);
-            to.list_sized("head", u64::from(head[e]), count_bits);
-            to.list_sized("order", u64::from(order[e]), entries.max(2).next_power_of_two().ilog2());
+            to.sized("set_way", u64::from(set_way[e]), *set_way_bits);
+            to.sized("count", u64::from(count[e]), count_bits);
+            to.sized("head", u64::from(head[e]), count_bits);
+            to.sized("order", u64::from(order[e]), entries.max(2).next_power_of_two().ilog2());
             for waiter in &waiters[e * usize::from(*merges)..][..usize::from(*merges)] {
                 let Waiter { slot, lanes } = waiter;
-                to.list_sized("slot", u64::from(*slot), 6);
+                to.sized("slot", u64::from(*slot), 6);
                 to.bits("lanes", *lanes);
             }
         });

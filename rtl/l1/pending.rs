@@ -146,6 +146,13 @@ impl Pending {
         }
     }
 
+    /// Returns the program counter of an instruction.
+    #[inline]
+    #[must_use]
+    pub fn pc(&self, slot: u8) -> u32 {
+        self.rows[usize::from(slot)].pc
+    }
+
     /// Returns the subset of `lanes` that name bytes of these sectors of their line.
     #[must_use]
     pub fn lanes_in(&self, slot: u8, lanes: u32, sectors: u8) -> u32 {
@@ -257,23 +264,23 @@ impl Pending {
         let Self { rows, used, done, last_taken, offset_bits, shape } = self;
         let n = rows.len() as u32;
         let words = if shape.wide { MAX_WORDS } else { MAX_WORDS / 2 };
-        to.list_sized("used", *used, n);
-        to.list_sized("done", *done, n);
-        to.list_sized("last_taken", u64::from(*last_taken), 6);
+        to.sized("used", *used, n);
+        to.sized("done", *done, n);
+        to.sized("last_taken", u64::from(*last_taken), 6);
         to.entries("row", rows.iter(), |row, to| {
             let Row { kind, warp, half, pc, mask, left, beat, size_log2, offset, in_order: _, data, times: _ } = row;
             to.state("kind", *kind);
-            to.list_sized("warp", u64::from(*warp), 6);
+            to.sized("warp", u64::from(*warp), 6);
             if shape.halves > 1 {
-                to.list_sized("half", u64::from(*half), 1);
+                to.sized("half", u64::from(*half), 1);
             }
-            to.list_sized("pc", u64::from(*pc), shape.pc_bits);
+            to.sized("pc", u64::from(*pc), shape.pc_bits);
             to.bits("mask", *mask);
             to.bits("left", *left);
             to.bits("beat", *beat);
-            to.list_sized("size_log2", u64::from(*size_log2), 2 + u32::from(shape.wide));
+            to.sized("size_log2", u64::from(*size_log2), 2 + u32::from(shape.wide));
             for lane in offset {
-                to.list_sized("offset", u64::from(*lane), *offset_bits);
+                to.sized("offset", u64::from(*lane), *offset_bits);
             }
             for word in data[..words].as_flattened() {
                 to.bits("data", *word);

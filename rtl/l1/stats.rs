@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::prefetch::PrefetchStats;
+use super::victim::VictimStats;
 use super::watch::{Fail, NUM_FAILS};
 use crate::kernel::{Counted, Reason};
 
@@ -19,6 +20,8 @@ pub struct L1Features {
     pub recalls: bool,
     /// True if the cache has a prefetcher.
     pub prefetches: bool,
+    /// True if the cache has a victim cache.
+    pub victims: bool,
 }
 
 /// Counters of one cache. They count accepted accesses, except the reservation fails, which count cycles.
@@ -64,6 +67,9 @@ pub struct L1Stats {
     /// Prefetches; only with a prefetcher.
     #[counted(only(has.prefetches), if_any(has.stores))]
     pub prefetch: PrefetchStats,
+    /// Victim cache; only with one.
+    #[counted(only(has.victims), if_any(has.stores))]
+    pub victim: VictimStats,
     /// Cycles in which the oldest access was refused (reservation fails), by reported reason.
     #[counted(cycles, by = Fail, key = "reservation_fails")]
     pub fails: [u64; NUM_FAILS],

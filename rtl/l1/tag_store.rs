@@ -172,6 +172,13 @@ impl TagStore {
         }
     }
 
+    pub(super) fn insert(&mut self, at: &impl AnyEdge, set: u32, victim: Victim, source: Source) {
+        match self {
+            Self::Plain(tags) => tags.insert(at, set, victim, source),
+            Self::Decoupled(_) => unreachable!("the configuration refuses a victim cache with decoupled tags"),
+        }
+    }
+
     /// Inserts the tag of a bypassing line without data, as in [`Tags::insert_tag_only`]. Decoupled tags never close, so
     /// they insert nothing and return false.
     pub(super) fn insert_tag_only(&mut self, at: &impl AnyEdge, set: u32, line: u64) -> bool {

@@ -89,7 +89,7 @@ impl Payload for TagEntry {
     fn fields<F: Fields + ?Sized>(&self, shape: &TagShape, to: &mut F) {
         let Self { status, tag, rank, inv_on_fill } = self;
         to.state("status", *status);
-        to.list_sized("tag", *tag, shape.tag_bits);
+        to.sized("tag", *tag, shape.tag_bits);
         shape.rank.field(*rank, to);
         to.flag("inv_on_fill", *inv_on_fill);
         if shape.hollow {
@@ -282,6 +282,16 @@ impl Tags {
 
     /// Reserves the way of a victim for a line.
     pub fn claim(&mut self, at: &impl AnyEdge, set: u32, victim: Victim, source: Source) {
+        self.take(at, (set, victim), source, Status::Reserved);
+    }
+
+    /// Gives the way of a victim to a line whose bytes are written in the same cycle.
+    pub fn insert(&mut self, at: &impl AnyEdge, set: u32, victim: Victim, source: Source) {
+        self.take(at, (set, victim), source, Status::Valid);
+    }
+
+    /// Gives the way of a victim to a line, and sets its state.
+    fn take(&mut self, at: &impl AnyEdge, (set, victim): (u32, Victim), source: Source, status: Status) {
         let Victim { way, holds, modified: _ } = victim;
         let tag = source.line >> self.index.bits();
         let newcomer = InsertedLine { set, way, evicts: holds, source };
@@ -291,7 +301,7 @@ impl Tags {
                 matches!(entry.status, Status::Valid | Status::Modified | Status::TagOnly)
             });
             let entry = &mut row[way as usize];
-            *entry = TagEntry { status: Status::Reserved, tag, inv_on_fill: false, rank: entry.rank };
+            *entry = TagEntry { status, tag, inv_on_fill: false, rank: entry.rank };
         });
     }
 
@@ -389,7 +399,7 @@ impl Tags {
         let Self { entries, replacement, index, line_bits, in_use, lookups } = self;
         let ways = entries.spec().columns;
         if let Some(in_use) = in_use {
-            to.list_sized("ways_in_use", u64::from(*in_use), u32::BITS - ways.leading_zeros());
+            to.sized("ways_in_use", u64::from(*in_use), u32::BITS - ways.leading_zeros());
         }
         to.array("entries", entries);
         replacement.describe(to);

@@ -36,6 +36,8 @@ pub enum Outcome {
     HitPending,
     /// Load that missed and was sent to memory; with the evicted line, and true if it was modified.
     Miss(Option<(u64, bool)>),
+    /// Load that found its line in the victim cache.
+    VictimHit(VictimMove),
     /// Global store or atomic that evicted the copy.
     Evicted,
     /// Local store that updated the copy, which is written back later.
@@ -48,6 +50,15 @@ pub enum Outcome {
     Overtook,
     /// Refused access: the reported reason, and the mask of all failing conditions, bit `Fail as u8` each.
     Refused(Fail, u8),
+}
+
+/// Result for the line that a load has found in the victim cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VictimMove {
+    /// The line stays in the victim cache.
+    Stays,
+    /// The line moves to the L1D; with the evicted line, and true if it was modified.
+    ToL1d(Option<(u64, bool)>),
 }
 
 /// Effect of a recall by the L2 on a cache.
@@ -190,7 +201,7 @@ impl Watch {
             Access::Bypass { line, .. } => Some((line, true)),
             Access::Load { cache: CacheId::L1d, line, outcome, .. } => match outcome {
                 Outcome::Miss(_) => Some((line, true)),
-                Outcome::Hit | Outcome::HitPending => Some((line, false)),
+                Outcome::Hit | Outcome::HitPending | Outcome::VictimHit(_) => Some((line, false)),
                 _ => None,
             },
             Access::Load { .. } | Access::Store { .. } | Access::Atomic { .. } => None,

@@ -86,7 +86,7 @@ impl Payload for Tag {
     fn fields<F: Fields + ?Sized>(&self, shape: &TagShape, to: &mut F) {
         let Self { tag, state } = self;
         let (width, names) = if shape.wide { (3, LineState::NAMES) } else { (2, &LineState::NAMES[..4]) };
-        to.list_sized("tag", *tag, shape.tag_bits);
+        to.sized("tag", *tag, shape.tag_bits);
         to.field(Field { name: "state", width, value: u64::from(state.code()), names });
     }
 }

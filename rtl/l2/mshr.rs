@@ -361,7 +361,7 @@ impl Mshr {
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { path: _, shape, entries, used, ready, waiters, needs } = self;
         match **used {
-            [word] => to.list_sized("used", word, shape.entries),
+            [word] => to.sized("used", word, shape.entries),
             ref words => to.wide("used", &words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>()),
         }
         to.entries("entry", entries.iter(), |entry, to| entry.describe(shape, to));
@@ -383,19 +383,19 @@ impl MshrEntry {
     fn describe(&self, shape: &MshrShape, to: &mut dyn Describe) {
         let Self { line, set, way, requester, asked, arrived, awaited, count, served, dirty } = self;
         let merges = bits_for(shape.merges + 1);
-        to.list_sized("line", *line, shape.line_bits);
-        to.list_sized("set", u64::from(*set), bits_for(shape.sets));
-        to.list_sized("way", u64::from(*way), bits_for(shape.ways));
+        to.sized("line", *line, shape.line_bits);
+        to.sized("set", u64::from(*set), bits_for(shape.sets));
+        to.sized("way", u64::from(*way), bits_for(shape.ways));
         if let Some(width) = shape.requester_bits {
-            to.list_sized("requester", u64::from(*requester), width);
+            to.sized("requester", u64::from(*requester), width);
         }
-        to.list_sized("arrived", u64::from(*arrived), shape.bursts);
+        to.sized("arrived", u64::from(*arrived), shape.bursts);
         if shape.by_burst {
-            to.list_sized("asked", u64::from(*asked), shape.bursts);
-            to.list_sized("awaited", u64::from(*awaited), shape.bursts);
+            to.sized("asked", u64::from(*asked), shape.bursts);
+            to.sized("awaited", u64::from(*awaited), shape.bursts);
         }
-        to.list_sized("count", u64::from(*count), merges);
-        to.list_sized("served", u64::from(*served), merges);
+        to.sized("count", u64::from(*count), merges);
+        to.sized("served", u64::from(*served), merges);
         to.flag("dirty", *dirty);
     }
 }

@@ -224,14 +224,14 @@ impl Split {
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { packets, line_bytes: _, parts_log2: _, rows, used, done, turn, entering } = self;
         let (count, parts) = (rows.len() as u32, self.parts());
-        to.list_sized("used", *used, count);
-        to.list_sized("done", *done, count);
-        to.list_sized("entering", entering.map_or(0, |entering| u64::from(entering.row)), 6);
-        to.list_sized("parts_left", entering.map_or(0, |entering| u64::from(entering.left)), parts);
+        to.sized("used", *used, count);
+        to.sized("done", *done, count);
+        to.sized("entering", entering.map_or(0, |entering| u64::from(entering.row)), 6);
+        to.sized("parts_left", entering.map_or(0, |entering| u64::from(entering.left)), parts);
         to.part("turn", |to| turn.describe(to));
         for (i, Row { reply, left }) in (0..).zip(rows) {
             to.parts("row", i, |to| {
-                to.list_sized("left", u64::from(*left), parts);
+                to.sized("left", u64::from(*left), parts);
                 reply.fields(packets, to);
             });
         }

@@ -225,7 +225,7 @@ impl MachineConfig {
         );
     }
 
-    /// Checks that a throttle which counts lost lines is not combined with a prefetcher.
+    /// Checks that a throttle which counts lost lines is not combined with a prefetcher or a victim cache.
     fn validate_losses(&self, rules: &mut Rules) {
         let place = L1Place { path: "", sets: 1, ways: 1, line_bits: 25, warps: 1 };
         rules.expect(
@@ -237,6 +237,16 @@ impl MachineConfig {
                 self.throttle.typetag_name()
             ),
             "the throttle counts the lines that each warp has lost, and a prefetched line belongs to no warp",
+        );
+        rules.expect(
+            !self.l1.victim.is_on() || self.throttle.l1(&place).is_none(),
+            "l1.victim",
+            self.l1.victim.typetag_name(),
+            &format!(
+                "none with a throttle of kind {}; the throttles none and dwt-cs go with all victim caches",
+                self.throttle.typetag_name()
+            ),
+            "the throttle counts the lines that each warp has lost, and a line in the victim cache is not lost",
         );
     }
 
@@ -256,6 +266,9 @@ impl MachineConfig {
             "off with l1.organisation = \"decoupled\"",
             why,
         );
+        let why = "the tracker forwards loads to the L1s that hold the line, and looks up no victim cache";
+        let legal = format!("off with l1.victim = \"{}\"", l1.victim.typetag_name());
+        rules.expect(!l1.victim.is_on(), "scheme", "not off", &legal, why);
         let why = "its table records hits of its own SM and has no port for those of other SMs";
         let legal = format!("off with l1.replacement = \"{}\"", l1.replacement.typetag_name());
         rules.expect(!l1.replacement.learns(), "scheme", "not off", &legal, why);

@@ -230,7 +230,7 @@ impl<P: Packet> InputBuffer<P> {
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { flits, level, head_length: _, wires_free, leaving_since } = self;
         let width = u32::BITS - flits.spec.rows.leading_zeros();
-        to.list_sized("level", u64::from(*level), width);
+        to.sized("level", u64::from(*level), width);
         to.bits("wires_free", u3::masked_new(*wires_free));
         to.flag("leaving", leaving_since.is_some());
         to.bits("leaving_since", u3::masked_new(leaving_since.unwrap_or(0)));

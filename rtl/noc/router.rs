@@ -308,9 +308,9 @@ impl<P: Packet + 'static> Block for Router<P> {
             to.parts("wire", w as u32, |to| {
                 let ActiveTransfer { input, channel, tail_at } = passing.unwrap_or_default();
                 to.flag("busy", passing.is_some());
-                to.list_sized("input", input.into(), bits(inputs.len()));
+                to.sized("input", input.into(), bits(inputs.len()));
                 if served.len() > 1 {
-                    to.list_sized("channel", channel.into(), bits(served.len()));
+                    to.sized("channel", channel.into(), bits(served.len()));
                 }
                 to.bits("tail_at", u3::masked_new(tail_at));
                 to.part("arbiter", |to| arbiter.describe(to));

@@ -63,6 +63,12 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Checks the keys, given the store that the policy is for.
     fn validate(&self, _store: &StoreInfo, _rules: &mut Rules) {}
 
+    /// True if the policy reads program counters. Only then do the requests of an SM carry them; otherwise it
+    /// gets 0.
+    fn reads_pc(&self) -> bool {
+        false
+    }
+
     /// True if the policy has a table that uses of the lines update, through a port for one use per cycle.
     fn learns(&self) -> bool {
         false
@@ -149,7 +155,7 @@ impl RankShape {
     /// Passes the rank to a reader of fields.
     pub fn field<F: Fields + ?Sized>(self, rank: u8, to: &mut F) {
         if self.bits > 0 {
-            to.list_sized(self.name, u64::from(rank), self.bits);
+            to.sized(self.name, u64::from(rank), self.bits);
         }
     }
 }
@@ -165,7 +171,7 @@ pub trait HasRank {
 pub struct Source {
     /// Line number, as the store numbers its lines.
     pub line: u64,
-    /// Program counter of the load that missed; 0 where accesses carry none.
+    /// Program counter of the load that missed; 0 where accesses carry none ([`Scheme::reads_pc`]).
     pub pc: u32,
 }
 

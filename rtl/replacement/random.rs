@@ -69,7 +69,7 @@ impl Payload for NextVictim {
     type Shape = u32;
     fn fields<F: Fields + ?Sized>(&self, ways: &u32, to: &mut F) {
         if *ways > 1 {
-            to.list_sized("way", u64::from(self.0), ways.next_power_of_two().ilog2());
+            to.sized("way", u64::from(self.0), ways.next_power_of_two().ilog2());
         }
     }
 }
@@ -109,7 +109,7 @@ impl Hooks for Draws {
         let Self { ways, lfsr, next } = self;
         // A set of one way has no choice.
         if *ways > 1 {
-            to.list_sized("lfsr", u64::from(lfsr.0), u16::BITS);
+            to.sized("lfsr", u64::from(lfsr.0), u16::BITS);
             to.array("next_victim", next);
             for _ in 0..SHIFTS {
                 to.logic("shifted", Logic::XorTree { fan_in: 4 });

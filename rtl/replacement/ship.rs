@@ -54,6 +54,10 @@ impl Scheme for ShipConfig {
         rules.range("bits", u64::from(self.bits), 1..=16, "each signature has a counter");
     }
 
+    fn reads_pc(&self) -> bool {
+        self.signature == Signature::Pc
+    }
+
     fn learns(&self) -> bool {
         true
     }

@@ -68,7 +68,7 @@ impl Payload for Nodes {
     type Shape = u32;
     fn fields<F: Fields + ?Sized>(&self, leaves: &u32, to: &mut F) {
         if *leaves > 1 {
-            to.list_sized("nodes", self.0 >> 1, leaves - 1);
+            to.sized("nodes", self.0 >> 1, leaves - 1);
         }
     }
 }

@@ -615,7 +615,7 @@ impl Block for SmCore {
         to.flag("fault", fault.is_some());
         to.part("heads", |to| {
             for pipe in Pipe::ALL.into_iter().filter(exists) {
-                to.list_sized(pipe.name(), heads[pipe as usize], num_warps);
+                to.sized(pipe.name(), heads[pipe as usize], num_warps);
             }
         });
         to.part("fetch", |to| fetch.describe(icache.is_some(), to));

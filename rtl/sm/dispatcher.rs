@@ -190,7 +190,7 @@ impl Block for Dispatcher {
         to.bits("total", *total);
         to.bits("launched", *launched);
         to.bits("done", *done);
-        to.list_sized("next_sm", u64::from(*next_sm), free.len().max(2).next_power_of_two().ilog2());
+        to.sized("next_sm", u64::from(*next_sm), free.len().max(2).next_power_of_two().ilog2());
         to.logic("round_robin", Logic::PriorityEncoder { inputs: 2 * free.len() as u32 });
     }
 }

@@ -53,15 +53,15 @@ impl Payload for SharerEntry {
     fn fields<F: Fields + ?Sized>(&self, shape: &EntryShape, to: &mut F) {
         let Self { valid, tag, sharers, turn } = self;
         to.flag("valid", *valid);
-        to.list_sized("tag", *tag, shape.tag_bits);
+        to.sized("tag", *tag, shape.tag_bits);
         match shape.list {
             SharerList::All => {
                 to.mask("sharers", *sharers, shape.sms);
-                to.list_sized("turn", u64::from(*turn), bits_for(shape.sms));
+                to.sized("turn", u64::from(*turn), bits_for(shape.sms));
             }
             SharerList::Last => {
                 let last = if *sharers == 0 { 0 } else { u64::from(sharers.trailing_zeros()) };
-                to.list_sized("sharer", last, bits_for(shape.sms));
+                to.sized("sharer", last, bits_for(shape.sms));
             }
         }
     }

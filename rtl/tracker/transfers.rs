@@ -165,9 +165,9 @@ impl Transfers {
     pub fn describe(&self, shape: &TrackShape, to: &mut dyn Describe) {
         let Self { rows, used, forwarded, refused } = self;
         let n = rows.len() as u32;
-        to.list_sized("used", *used, n);
-        to.list_sized("forwarded", *forwarded, n);
-        to.list_sized("refused", *refused, n);
+        to.sized("used", *used, n);
+        to.sized("forwarded", *forwarded, n);
+        to.sized("refused", *refused, n);
         to.entries("row", 0..rows.len(), |row, to| {
             let Transfer { id, line, sm, ticket, sectors, keeps, poisoned, supplier } = rows[row];
             let state = match (used >> row & 1 != 0, forwarded >> row & 1 != 0, refused >> row & 1 != 0) {
@@ -178,13 +178,13 @@ impl Transfers {
             };
             to.probe_state("state", state);
             to.bits("id", id);
-            to.list_sized("line", line, shape.line_bits);
-            to.list_sized("sm", u64::from(sm), shape.sm_bits);
-            to.list_sized("ticket", ticket, TICKET_BITS);
-            to.list_sized("sectors", u64::from(sectors), SECTORS);
+            to.sized("line", line, shape.line_bits);
+            to.sized("sm", u64::from(sm), shape.sm_bits);
+            to.sized("ticket", ticket, TICKET_BITS);
+            to.sized("sectors", u64::from(sectors), SECTORS);
             to.flag("keeps", keeps);
             to.flag("poisoned", poisoned);
-            to.list_sized("supplier", u64::from(supplier), shape.sm_bits);
+            to.sized("supplier", u64::from(supplier), shape.sm_bits);
         });
         to.logic("line", Logic::Comparator { width: shape.line_bits, count: n });
         to.logic("ticket", Logic::Comparator { width: TICKET_BITS + shape.sm_bits, count: n });

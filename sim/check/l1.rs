@@ -20,6 +20,7 @@ use golden::l1::event::{
 use golden::l1::mshr::{Replay, Waits};
 use golden::l1::prefetch;
 use golden::l1::prefetch::unit::{Counts, Delivery, Limits, Unit};
+use golden::l1::victim::{self, Victims};
 use golden::replacement::{self, Replacement};
 use rtl::cells::line::{SECTOR_BYTES, sectors_of};
 use rtl::index::IndexConfig;
@@ -31,7 +32,7 @@ use rtl::l1::mrpb::StallBypass;
 use rtl::l1::mshr::Waiter;
 use rtl::l1::prefetch::PrefetchLimits;
 use rtl::l1::prefetch::unit::{Enqueued, PrefetchOutcome};
-use rtl::l1::watch::{Access, Fail, Outcome, PrefetchLookup, RecallEffect, Watch};
+use rtl::l1::watch::{Access, Fail, Outcome, PrefetchLookup, RecallEffect, VictimMove, Watch};
 use rtl::replacement::ReplacementConfig;
 
 use super::twin::twin;
@@ -151,6 +152,7 @@ impl Lockstep {
             l1d.replace_by(policy(&l1.replacement, l1.sets, l1.ways).map_err(|reason| format!("l1.{reason}"))?);
             schemes(l1, own_periods)?.into_iter().for_each(|scheme| l1d.bypass(scheme));
             prefetcher(l1)?.into_iter().for_each(|unit| l1d.prefetch(unit));
+            victims(l1)?.into_iter().for_each(|victims| l1d.keep_victims(victims));
             Ok(l1d)
         });
         let blind = l1d.as_ref().err().cloned();
@@ -489,6 +491,12 @@ fn prefetcher(l1: &L1Config) -> Result<Option<Unit>, String> {
     Ok(scheme.twin(&place).map(|prefetcher| Unit::new(prefetcher, place, limits)))
 }
 
+/// Creates the twin of the L1D's victim cache, if it has one.
+fn victims(l1: &L1Config) -> Result<Option<Victims>, String> {
+    let scheme: Box<dyn victim::Scheme> = twin(&l1.victim).map_err(|reason| format!("l1.victim: {reason}"))?;
+    Ok(scheme.twin().map(Victims::new))
+}
+
 /// Converts the memory space to global or local; read-only spaces are shared by all threads and count as
 /// global.
 fn space_of(space: MemorySpace) -> Space {
@@ -532,11 +540,19 @@ pub fn set_index(index: &IndexConfig, sets: u32, line_bytes: u32) -> Result<SetI
     SetIndex::new(function, line_bytes.ilog2(), address_bits).map_err(|e| e.to_string())
 }
 
+fn victim_of((line, modified): (u64, bool)) -> Victim {
+    Victim { line, modified }
+}
+
 fn load_outcome(outcome: Outcome) -> Result<LoadOutcome, String> {
     Ok(match outcome {
         Outcome::Hit => LoadOutcome::Hit,
         Outcome::HitPending => LoadOutcome::HitPending,
-        Outcome::Miss(victim) => LoadOutcome::Miss { victim: victim.map(|(line, modified)| Victim { line, modified }) },
+        Outcome::VictimHit(VictimMove::Stays) => LoadOutcome::VictimHit { moves: false, victim: None },
+        Outcome::VictimHit(VictimMove::ToL1d(gone)) => {
+            LoadOutcome::VictimHit { moves: true, victim: gone.map(victim_of) }
+        }
+        Outcome::Miss(victim) => LoadOutcome::Miss { victim: victim.map(victim_of) },
         Outcome::Refused(first, all) => LoadOutcome::Refused { first: reason(first), all: reasons(all) },
         Outcome::Evicted | Outcome::Updated | Outcome::WrittenBack | Outcome::StoreMissed | Outcome::Overtook => {
             return Err(format!("a load has the outcome {outcome:?}, which only stores have"));
@@ -552,7 +568,7 @@ fn write(outcome: Outcome) -> Result<WriteOutcome, String> {
         Outcome::StoreMissed => WriteOutcome::Missed,
         Outcome::Overtook => WriteOutcome::Pending,
         Outcome::Refused(first, all) => WriteOutcome::Refused { first: reason(first), all: reasons(all) },
-        Outcome::Hit | Outcome::HitPending | Outcome::Miss(_) => {
+        Outcome::Hit | Outcome::HitPending | Outcome::VictimHit(_) | Outcome::Miss(_) => {
             return Err(format!("a store has the outcome {outcome:?}, which only loads have"));
         }
     })
@@ -569,9 +585,7 @@ fn recall_outcome(found: RecallEffect) -> RecallOutcome {
 
 fn convert_prefetch(outcome: PrefetchOutcome) -> TwinPrefetch {
     match outcome {
-        PrefetchOutcome::Issued(victim) => {
-            TwinPrefetch::Issued { victim: victim.map(|(line, modified)| Victim { line, modified }) }
-        }
+        PrefetchOutcome::Issued(victim) => TwinPrefetch::Issued { victim: victim.map(victim_of) },
         PrefetchOutcome::Present => TwinPrefetch::Present,
         PrefetchOutcome::InFlight => TwinPrefetch::InFlight,
         PrefetchOutcome::Waits => TwinPrefetch::Waits,

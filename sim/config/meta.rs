@@ -28,6 +28,8 @@ pub enum Slot {
     Replacement,
     /// Prefetcher of the L1.
     Prefetch,
+    /// Victim cache of the L1.
+    Victim,
     /// Warp throttling: limits the number of warps that run.
     Throttle,
     /// Operand collection: how instructions read their operands.
@@ -44,12 +46,13 @@ pub enum Slot {
 
 impl Slot {
     /// All slots.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Index,
         Self::Tags,
         Self::Bypass,
         Self::Replacement,
         Self::Prefetch,
+        Self::Victim,
         Self::Throttle,
         Self::Operands,
         Self::Fetch,
@@ -67,6 +70,7 @@ impl Slot {
             Self::Bypass => "bypass",
             Self::Replacement => "replacement",
             Self::Prefetch => "prefetch",
+            Self::Victim => "victim",
             Self::Throttle => "throttle",
             Self::Operands => "operands",
             Self::Fetch => "fetch",

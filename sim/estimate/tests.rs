@@ -191,7 +191,7 @@ impl Payload for Beat {
     type Shape = u32;
     fn fields<F: Fields + ?Sized>(&self, width: &u32, to: &mut F) {
         let Self(value) = self;
-        to.list_sized("value", *value, *width);
+        to.sized("value", *value, *width);
     }
 }
 
@@ -216,7 +216,7 @@ impl Blocks for Small {
     }
     fn describe(&self, _: BlockId, to: &mut dyn Describe) {
         to.part("small", |to| {
-            to.list_sized("state", 0, self.width);
+            to.sized("state", 0, self.width);
             if self.has_flag {
                 to.flag("flag", false);
             }

@@ -63,6 +63,7 @@ impl MachineFeatures {
                 decoupled: config.l1.organisation == Organisation::Decoupled,
                 recalls: config.l2.recalls(),
                 prefetches: config.l1.prefetch.is_on(),
+                victims: config.l1.victim.is_on(),
             },
             l2: config.l2.has(),
             tracker: config.tracker.is_on(),

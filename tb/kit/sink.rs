@@ -49,7 +49,7 @@ impl<T: Payload + 'static> Block for Sink<T> {
 
     fn describe(&self, to: &mut dyn Describe) {
         let Self { stall: _, not_before, received } = self;
-        to.list_sized("not_before", *not_before, 64);
-        to.list_sized("received", received.len() as u64, 32);
+        to.sized("not_before", *not_before, 64);
+        to.sized("received", received.len() as u64, 32);
     }
 }

@@ -64,8 +64,8 @@ impl<T: Payload + 'static> Block for Source<T> {
 
     fn describe(&self, to: &mut dyn Describe) {
         let Self { script, stall: _, not_before, sent } = self;
-        to.list_sized("left", script.len() as u64, 32);
-        to.list_sized("not_before", *not_before, 64);
+        to.sized("left", script.len() as u64, 32);
+        to.sized("not_before", *not_before, 64);
         to.stat_in(None, "sent", sent.len() as u64);
     }
 }

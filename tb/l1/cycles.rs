@@ -34,7 +34,7 @@ use rtl::l1::bypass::contention::{Contentious, Warps};
 use rtl::l1::bypass::profiled::{ProfileScope, ProfiledConfig};
 use rtl::l1::config::{CacheConfig, FailOrder, L1Config, LsuConfig};
 use rtl::l1::lsu::Lsu;
-use rtl::l1::watch::{Access, Fail, Outcome, Watch};
+use rtl::l1::watch::{Access, Fail, Outcome, VictimMove, Watch};
 use rtl::noc::packet::{Reply, ReplyKind, Request, RequestKind};
 use rtl::replacement::lru::Lru;
 
@@ -293,6 +293,12 @@ fn show_access(access: &Access) -> String {
         | Access::Atomic { line, outcome, .. } => match outcome {
             Outcome::Hit => format!("{line}:hit"),
             Outcome::HitPending => format!("{line}:hit-pending"),
+            Outcome::VictimHit(VictimMove::Stays) => format!("{line}:victim-hit"),
+            Outcome::VictimHit(VictimMove::ToL1d(None)) => format!("{line}:victim-hit,moves"),
+            Outcome::VictimHit(VictimMove::ToL1d(Some((victim, false)))) => format!("{line}:victim-hit,swaps:{victim}"),
+            Outcome::VictimHit(VictimMove::ToL1d(Some((victim, true)))) => {
+                format!("{line}:victim-hit,writes-back:{victim}")
+            }
             Outcome::Miss(None) => format!("{line}:miss"),
             Outcome::Miss(Some((victim, false))) => format!("{line}:miss,drops:{victim}"),
             Outcome::Miss(Some((victim, true))) => format!("{line}:miss,writes-back:{victim}"),

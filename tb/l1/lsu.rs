@@ -16,6 +16,7 @@
 //! | the same instructions contend as in the twin, and contending loads bypass if they miss | `random_programs_*` |
 //! | all of the above with up to four lines of a load served per cycle, and word banks      | `random_programs_on_several_*` |
 //! | all of the above with a prefetcher, whose lines and lookups equal the twin's            | `prefetchers_*` |
+//! | all of the above with a victim cache, with or without a prefetcher                      | `victim_caches_*` |
 //! | each outcome, refusal and combination of failing conditions occurs                     | `random_programs_reach_*` |
 //! | each status occurs with each kind of arrival, under every L1D scheme                   | `soak::coverage::random_l1ds_*` |
 
@@ -45,6 +46,7 @@ use rtl::l1::config::{
 use rtl::l1::decoupled::{AgeMode, Comparison, DecoupledConfig, TagVictim};
 use rtl::l1::mrpb::{DrainOrder, MrpbConfig, StallBypass};
 use rtl::l1::prefetch::PrefetchLimits;
+use rtl::l1::prefetch::none::NoPrefetcher;
 use rtl::l1::stats::L1Stats;
 use rtl::l1::watch::{Access, Fail, Outcome, RecallEffect, Watch};
 use rtl::replacement::lru::Lru;
@@ -53,6 +55,7 @@ use rtl::replacement::srrip::Srrip;
 use super::prefetch;
 use super::rig::{self, Rig, RigBehavior, Stalls, mix};
 use super::scoreboard::Scoreboard;
+use super::victim;
 use crate::kit::coverage::{Axis, Cross, collect, hit};
 use crate::replacement;
 use warpsieve::check::l1::Lockstep;
@@ -209,6 +212,19 @@ fn prefetch_case(seed: u64, length: usize) -> Case {
     };
     if !l1.prefetch.supports_multiple_lookups() {
         l1.lookups = 1;
+    }
+    case
+}
+
+/// Draws a configuration with a victim cache, with a prefetcher in every second case.
+fn victim_case(seed: u64, length: usize) -> Case {
+    let mut case = prefetch_case(seed, length);
+    let mut draws = 4001..;
+    let mut pick =
+        |least: u32, most: u32| least + (mix(seed, draws.next().unwrap_or(0)) % u64::from(most - least + 1)) as u32;
+    case.l1.victim = victim::draw(&mut pick);
+    if pick(0, 1) == 0 {
+        case.l1.prefetch = NoPrefetcher {}.into();
     }
     case
 }
@@ -457,6 +473,15 @@ proptest! {
     }
 
     #[test]
+    fn victim_caches_serve_random_programs_right_and_alike(seed: u64, length in 1usize..120) {
+        let case = victim_case(seed, length);
+        let asleep = run(&case, Mode::default(), |_| ());
+        for mode in [Mode { evaluate_all: true, ..Mode::default() }, Mode { lint: true, ..Mode::default() }] {
+            prop_assert_eq!(&run(&case, mode, |_| ()), &asleep, "{:?}", mode);
+        }
+    }
+
+    #[test]
     fn decoupled_tags_and_other_policies_serve_random_programs_right_and_alike(seed: u64, length in 1usize..120) {
         let case = decoupled_case(seed, length);
         let asleep = run(&case, Mode::default(), |_| ());
@@ -581,7 +606,7 @@ fn random_programs_reach_every_outcome_and_every_combination_of_failing_conditio
 #[test]
 fn every_case_is_a_legal_configuration() {
     for seed in 0..2000 {
-        let draw = [case, decoupled_case, prefetch_case][seed as usize % 3];
+        let draw = [case, decoupled_case, prefetch_case, victim_case][seed as usize % 4];
         let Case { l1, read_only, lsu, .. } = draw(seed, 1);
         let mut rules = Rules::default();
         l1.validate(&mut rules);

@@ -24,4 +24,6 @@ mod prefetch;
 #[cfg(test)]
 mod sectors;
 #[cfg(test)]
+mod victim;
+#[cfg(test)]
 mod word_banks;

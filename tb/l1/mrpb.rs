@@ -39,6 +39,7 @@ fn buffers(seed: u64) -> (AccessQueue, Mrpb<u32>) {
             LineShape {
                 line_bits: line_bits(128),
                 line_bytes: 128,
+                pc_bits: 0,
                 judged: false,
                 sectored: false,
                 data_beside: false,

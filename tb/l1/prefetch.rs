@@ -69,7 +69,7 @@ fn l1(prefetch: impl Into<PrefetchConfig>) -> L1Config {
     }
 }
 
-fn load(warp: u8, pc: u32, line: u64) -> WarpAccess {
+pub(super) fn load(warp: u8, pc: u32, line: u64) -> WarpAccess {
     let address = std::array::from_fn::<_, LANES, _>(|lane| line * 128 + 4 * lane as u64);
     WarpAccess { warp, pc, size_log2: 2, mask: u32::MAX, address, ..WarpAccess::default() }
 }
@@ -94,7 +94,7 @@ fn twice() -> Vec<WarpAccess> {
     strides().into_iter().flat_map(|load| [load.clone(), load]).collect()
 }
 
-fn manners(seed: u64, pause: u64) -> RigBehavior {
+pub(super) fn manners(seed: u64, pause: u64) -> RigBehavior {
     let stalls = |n: u64| Stalls { cycles: mix(seed, n) % 2, spells: 0 };
     RigBehavior {
         seed,
@@ -109,7 +109,7 @@ fn manners(seed: u64, pause: u64) -> RigBehavior {
 }
 
 /// Plays a program with the twin of `twin`. Returns the counters of the L1D and of its prefetches.
-fn play(
+pub(super) fn play(
     l1: &L1Config,
     twin: &L1Config,
     program: Vec<WarpAccess>,

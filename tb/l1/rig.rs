@@ -22,6 +22,7 @@ use rtl::l1::lsu::{DuelIo, Lsu, LsuIo, LsuPlace};
 use rtl::l1::mrpb::MrpbConfig;
 use rtl::l1::prefetch::PrefetchLimits;
 use rtl::l1::prefetch::none::NoPrefetcher;
+use rtl::l1::victim::none::NoVictimCache;
 use rtl::l2::{Invalidate, InvalidateAck, RecallIo, RecallShape, RecalledIo};
 use rtl::noc::interleave::Interleave;
 use rtl::noc::packet::{PacketShape, Reply, ReplyKind, Request, RequestKind};
@@ -79,6 +80,7 @@ pub fn l1() -> L1Config {
         mrpb: MrpbConfig::NONE,
         prefetch: NoPrefetcher {}.into(),
         prefetch_limits: PrefetchLimits { queue: 4, mshr_share: 1, miss_queue_share: 1, page_bytes: 4096 },
+        victim: NoVictimCache {}.into(),
     }
 }
 
@@ -477,12 +479,12 @@ impl Blocks for Rig {
                 self.links.inv.describe("inv", None, to);
                 self.lsu.describe(to);
             }),
-            SOURCE => to.part("source", |to| to.list_sized("next", self.source.next as u64, 32)),
-            SINK => to.part("sink", |to| to.list_sized("taken", self.sink.taken.len() as u64, 32)),
+            SOURCE => to.part("source", |to| to.sized("next", self.source.next as u64, 32)),
+            SINK => to.part("sink", |to| to.sized("taken", self.sink.taken.len() as u64, 32)),
             _ => to.part("memory", |to| {
-                to.list_sized("taken", self.memory.taken, 32);
-                to.list_sized("waiting", self.memory.due.len() as u64, 32);
-                to.list_sized("lines", digest_of(&self.memory.lines), 64);
+                to.sized("taken", self.memory.taken, 32);
+                to.sized("waiting", self.memory.due.len() as u64, 32);
+                to.sized("lines", digest_of(&self.memory.lines), 64);
             }),
         }
     }

@@ -74,7 +74,7 @@ fn without_sizes(l1: &L1Config) -> String {
 }
 
 /// L1D fields with small values, so that every status occurs within a few hundred accesses.
-const SMALL: [(&str, &[u32]); 19] = [
+const SMALL: [(&str, &[u32]); 20] = [
     // Fermi's hash needs 32 sets or more.
     ("l1.sets", &[1, 2, 8, 32]),
     ("l1.ways", &[1, 2, 4]),
@@ -95,6 +95,7 @@ const SMALL: [(&str, &[u32]); 19] = [
     ("l1.prefetch_limits.queue", &[1, 2, 8]),
     ("l1.prefetch_limits.mshr_share", &[1, 2]),
     ("l1.prefetch_limits.miss_queue_share", &[1, 2]),
+    ("l1.victim.lines", &[1, 2, 4]),
 ];
 
 impl Scheme {

@@ -105,7 +105,7 @@ fn status(access: &Access) -> Option<&'static str> {
         Access::Atomic { outcome, .. } => (outcome, true),
     };
     Some(match outcome {
-        Outcome::Hit => "hit",
+        Outcome::Hit | Outcome::VictimHit(_) => "hit",
         Outcome::HitPending => "hit_pending",
         Outcome::Miss(_) => "miss",
         Outcome::Refused(Fail::LineAlloc, _) => "line_alloc",

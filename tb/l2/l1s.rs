@@ -71,8 +71,8 @@ impl Block for L1s {
 
     fn describe(&self, to: &mut dyn Describe) {
         let Self { random: _, latency: _, waiting, taken, answered } = self;
-        to.list_sized("waiting", waiting.len() as u64, 8);
-        to.list_sized("taken", taken.len() as u64, 32);
-        to.list_sized("answered", answered.len() as u64, 32);
+        to.sized("waiting", waiting.len() as u64, 8);
+        to.sized("taken", taken.len() as u64, 32);
+        to.sized("answered", answered.len() as u64, 32);
     }
 }

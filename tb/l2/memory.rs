@@ -116,8 +116,8 @@ impl Block for Memory {
 
     fn describe(&self, to: &mut dyn Describe) {
         let Self { bursts: _, random: _, latency: _, opens: _, waiting, taken, answered } = self;
-        to.list_sized("waiting", waiting.len() as u64, 8);
-        to.list_sized("taken", taken.len() as u64, 32);
-        to.list_sized("answered", *answered, 32);
+        to.sized("waiting", waiting.len() as u64, 8);
+        to.sized("taken", taken.len() as u64, 32);
+        to.sized("answered", *answered, 32);
     }
 }

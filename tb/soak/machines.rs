@@ -267,6 +267,7 @@ impl Draw {
         self.one_of("l1.mrpb.greedy", &["true", "false"]);
         self.range("l1.mrpb.latency", 0, 1);
         self.prefetch(is_plain);
+        self.victim(is_plain);
         self.lookups(l1_line_bytes);
         for (cache, usual_log2) in [("const_cache", 5), ("texture_cache", 2)] {
             self.sets(cache, 7, usual_log2, l1_line_bytes == 128);
@@ -299,6 +300,14 @@ impl Draw {
         self.range("l1.prefetch_limits.queue", 1, 64);
     }
 
+    /// Gives a third of the L1Ds that can have a victim cache one. PDP has no state for its lines.
+    fn victim(&mut self, is_plain: bool) {
+        if is_plain && !self.has("l1.bypass={ kind = \"pdp\"") && self.random.percent(33) {
+            let lines = 1 + self.random.below(32);
+            self.set("l1.victim", format!("{{ kind = \"lru\", lines = {lines} }}"));
+        }
+    }
+
     /// Draws the lookups per cycle of the L1D: several only if every scheme that observes the accesses
     /// supports it.
     fn lookups(&mut self, l1_line_bytes: u32) {
@@ -328,9 +337,9 @@ impl Draw {
     }
 
     /// Gives half of the machines that can have a sharing tracker one. It requires plain tags
-    /// without a table of uses, and an L2 that does not recall lines from the L1s when it evicts them.
+    /// without a table of uses, no victim cache, and an L2 that does not recall lines from the L1s when it evicts them.
     fn tracker(&mut self, sms: u64) {
-        let is_refused = self.learns() || self.has("l1.organisation=decoupled");
+        let is_refused = self.learns() || self.has("l1.organisation=decoupled") || self.has("l1.victim=");
         if is_refused || self.has("l2.flow.coherence=sharers") || self.random.percent(50) {
             return;
         }
@@ -348,14 +357,17 @@ impl Draw {
         }
     }
 
-    /// Draws the replacement policy of a cache. `signature` is one that its accesses carry. DRRIP and DIP are
-    /// left out, since they need more sets than some caches have. Tree pseudo-LRU is left out where a set may
-    /// have more ways than its tree.
+    /// Draws the replacement policy of a cache. `signature` is one that its accesses carry. DRRIP and DIP
+    /// need eight sets. Tree pseudo-LRU is left out where a set may have more ways than its tree.
     fn replacement(&mut self, cache: &str, signature: &str) {
-        let policies = ["srrip", "brrip", "ship", "lip", "bip", "random", "tree-plru", "lru"];
-        let Some(policy) = self.number(0, policies.len() as u64 - 1).map(|drawn| policies[drawn as usize]) else {
+        let sets = format!("{cache}.sets=");
+        let drawn = self.sets.iter().rev().find_map(|set| set.strip_prefix(&sets)?.parse::<u64>().ok());
+        let count = if drawn.is_some_and(|sets| sets >= 8) { 10 } else { 8 };
+        let policies = ["srrip", "brrip", "ship", "lip", "bip", "random", "tree-plru", "lru", "dip", "drrip"];
+        if !self.random.percent(self.changed) {
             return;
-        };
+        }
+        let policy = policies[self.random.below(count) as usize];
         let kind = if policy == "tree-plru" && self.is_volta && cache == "l1" { "random" } else { policy };
         let more = if kind == "ship" { format!(", signature = \"{signature}\", bits = 6") } else { String::new() };
         self.set(&format!("{cache}.replacement"), format!("{{ kind = \"{kind}\"{more} }}"));

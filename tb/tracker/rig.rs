@@ -459,7 +459,7 @@ impl Blocks for Rig {
     fn describe(&self, block: BlockId, to: &mut dyn Describe) {
         let (n, m, slot) = (self.setup.cus, self.setup.banks, usize::from(block.slot));
         match (block.domain, slot) {
-            (0, i) if i < n => to.parts("core", i as u32, |to| to.list_sized("next", self.cores[i].next as u64, 32)),
+            (0, i) if i < n => to.parts("core", i as u32, |to| to.sized("next", self.cores[i].next as u64, 32)),
             (0, i) => to.parts("sm", (i - n) as u32, |to| to.part("l1", |to| self.lsus[i - n].describe(to))),
             (XBAR, 0) => to.part("xbar_req", |to| self.requests.describe(to)),
             (XBAR, 1) => to.part("xbar_rsp", |to| self.replies.describe(to)),
@@ -468,7 +468,7 @@ impl Blocks for Rig {
             (_, i) if i < m => {
                 to.parts("partition", i as u32, |to| to.part("tracker", |to| self.trackers[i].describe(to)));
             }
-            (_, i) => to.parts("memory", (i - m) as u32, |to| to.list_sized("served", self.memories[i - m].served, 32)),
+            (_, i) => to.parts("memory", (i - m) as u32, |to| to.sized("served", self.memories[i - m].served, 32)),
         }
     }
 }

@@ -117,6 +117,7 @@ fn statistics_have_every_key_of_schema_1() {
         "atomics",
         "evictions",
         "prefetch",
+        "victim",
         "promotions",
         "demotions",
         "recalls",

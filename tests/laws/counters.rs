@@ -19,6 +19,7 @@ const ELSEWHERE: &[(&str, &[&str], &str)] = &[
         &["issued", "useful", "late", "useless", "dropped"],
         "only an L1D has a prefetcher",
     ),
+    ("const_cache/victim texture_cache/victim", &["hits", "swaps", "kept"], "only an L1D has a victim cache"),
     ("", &["dram_khz"], "a clock of the configuration, by which rates of the papers are formed"),
 ];
 

@@ -57,6 +57,10 @@ fn prefetches(s: &Statistics<'_>) -> bool {
     s.config.l1.prefetch.is_on()
 }
 
+fn victims(s: &Statistics<'_>) -> bool {
+    s.config.l1.victim.is_on()
+}
+
 fn stores(s: &Statistics<'_>) -> i128 {
     s.sum("l1", &["store_hits", "store_misses"])
 }
@@ -282,12 +286,13 @@ pub const LAWS: &[Law] = &[
     },
     Law {
         name: "an eviction has its fill",
-        says: "evictions <= misses that take a way, prefetches, and bypasses where tags go on without lines, in each cache of the LSUs",
+        says: "evictions <= misses that take a way, prefetches, swaps with a victim cache, and bypasses where tags go on without lines, in each cache of the LSUs",
         on: On::Every,
         holds: |s| {
             s.of_all(&LSU_CACHES, |cache| {
                 let demand = s.sum(cache, &["misses", "bypasses"]) - s.count(&format!("{cache}.sector_misses"));
-                let fills = demand + s.count(&format!("{cache}.prefetch.issued"));
+                let moved = s.count(&format!("{cache}.prefetch.issued")) + s.count(&format!("{cache}.victim.swaps"));
+                let fills = demand + moved;
                 AtMost(s.count(&format!("{cache}.evictions")), fills)
             })
         },
@@ -311,6 +316,32 @@ pub const LAWS: &[Law] = &[
             s.of_all(&["l1"], |l1| {
                 AtMost(s.sum(&format!("{l1}.prefetch"), &["useful", "late"]), s.sum(l1, &["hits", "hit_pending"]))
             })
+        },
+    },
+    Law {
+        name: "a victim cache serves hits",
+        says: "hits in the victim cache <= hits, in each L1D with a victim cache and in all",
+        on: On::Only(victims, "no line is kept"),
+        holds: |s| {
+            s.of_all(&["l1"], |l1| AtMost(s.count(&format!("{l1}.victim.hits")), s.count(&format!("{l1}.hits"))))
+        },
+    },
+    Law {
+        name: "a swap follows a hit in the victim cache",
+        says: "swaps <= hits in the victim cache, in each L1D with a victim cache and in all",
+        on: On::Only(victims, "no line is kept"),
+        holds: |s| {
+            s.of_all(&["l1"], |l1| {
+                AtMost(s.count(&format!("{l1}.victim.swaps")), s.count(&format!("{l1}.victim.hits")))
+            })
+        },
+    },
+    Law {
+        name: "a victim cache keeps evicted lines",
+        says: "lines kept <= evictions, in each L1D with a victim cache and in all",
+        on: On::Only(victims, "no line is kept"),
+        holds: |s| {
+            s.of_all(&["l1"], |l1| AtMost(s.count(&format!("{l1}.victim.kept")), s.count(&format!("{l1}.evictions"))))
         },
     },
     Law {

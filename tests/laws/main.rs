@@ -47,6 +47,8 @@ const MACHINES: &[(&str, &[&str])] = &[
     ("fermi", &["stride"]),
     ("volta", &["next-line"]),
     ("kepler", &["stream"]),
+    ("fermi", &["victim-cache"]),
+    ("volta", &["victim-cache", "next-line"]),
 ];
 /// Kernels that run with golden models and a time series.
 const WATCHED: [&str; 3] = ["bfs", "gesummv", "histo"];

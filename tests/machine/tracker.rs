@@ -30,6 +30,20 @@ fn every_result_is_right_with_each_tracker() {
     }
 }
 
+/// A prefetch lists its L1 as a holder of the line, as a miss does, and the line that it evicts is reported.
+#[test]
+fn every_result_is_right_with_a_tracker_and_each_prefetcher() {
+    for prefetcher in ["next-line", "stride", "many-thread-aware", "stream"] {
+        for kernel in ["syrk", "bfs"] {
+            let small = launch(kernel, "small.toml");
+            let counters = hybrid(&["tracker", prefetcher]).passes(&small).counters;
+            let of_small_l1s = hybrid(&["tracker", prefetcher]).sets(&SMALL).passes(&small).counters;
+            let issued = [counters, of_small_l1s].map(|counters| counters.totals().l1.prefetch.issued);
+            assert!(prefetcher != "next-line" || issued.iter().all(|issued| *issued > 0), "{kernel}: {issued:?}");
+        }
+    }
+}
+
 /// The 80 L1s and 64 L2 banks are inputs of one crossbar.
 #[test]
 fn the_l1s_of_a_v100_supply_each_other() {

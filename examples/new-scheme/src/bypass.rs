@@ -66,7 +66,7 @@ impl Hooks for Counter {
     fn describe(&self, to: &mut dyn Describe) {
         let Self { every: _, passed } = self;
         to.part("new_bypass", |to| {
-            to.list_sized("passed", u64::from(*passed), BITS);
+            to.sized("passed", u64::from(*passed), BITS);
             to.logic("step", Logic::Adder { width: BITS });
         });
     }

@@ -68,7 +68,7 @@ impl Hooks for Ahead {
         let Self { ahead: _, missed, line_bits } = self;
         to.part("new_prefetch", |to| {
             to.flag("has_missed", missed.is_some());
-            to.list_sized("missed", missed.unwrap_or(0), *line_bits);
+            to.sized("missed", missed.unwrap_or(0), *line_bits);
             to.logic("ahead", Logic::Adder { width: *line_bits });
         });
     }

@@ -61,7 +61,7 @@ impl Position for Counter {
     fn describe(&self, to: &mut dyn Describe) {
         let Self { every: _, inserted } = self;
         to.part("new_replacement", |to| {
-            to.list_sized("inserted", u64::from(*inserted), BITS);
+            to.sized("inserted", u64::from(*inserted), BITS);
             to.logic("step", Logic::Counter { width: BITS });
         });
     }

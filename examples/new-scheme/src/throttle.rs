@@ -57,7 +57,7 @@ impl Hooks for Turns {
         let Self { turn, next } = self;
         let width = u64::BITS - turn.leading_zeros();
         to.part("new_throttle", |to| {
-            to.list_sized("cycle", next % turn, width);
+            to.sized("cycle", next % turn, width);
             to.flag("odd", !(next / turn).is_multiple_of(2));
             to.logic("count", Logic::Counter { width });
         });

@@ -51,6 +51,10 @@ impl Scheme for ByPc {
     fn validate(&self, rules: &mut Rules) {
         rules.range("bits", u64::from(self.bits), 1..=16, "each value of the hash has a counter");
     }
+
+    fn reads_pc(&self) -> bool {
+        true
+    }
 }
 
 const COUNTER_BITS: u32 = 2;
@@ -64,7 +68,7 @@ struct Counter(u8);
 impl Payload for Counter {
     type Shape = ();
     fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
-        to.list_sized("misses", u64::from(self.0), COUNTER_BITS);
+        to.sized("misses", u64::from(self.0), COUNTER_BITS);
     }
 }
 
@@ -112,7 +116,7 @@ impl Hooks for Table {
         let Self { bits: _, counters, passed } = self;
         to.part("by_pc", |to| {
             to.array("counters", counters);
-            to.list_sized("passed", u64::from(*passed), PASSED_BITS);
+            to.sized("passed", u64::from(*passed), PASSED_BITS);
             to.logic("count", Logic::Adder { width: COUNTER_BITS });
             to.logic("step", Logic::Adder { width: PASSED_BITS });
         });

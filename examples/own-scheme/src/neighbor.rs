@@ -52,6 +52,10 @@ impl Scheme for Neighbor {
         rules.range("bits", u64::from(self.bits), 1..=12, "each value of the hash has an entry");
     }
 
+    fn reads_pc(&self) -> bool {
+        true
+    }
+
     fn supports_multiple_lookups(&self) -> bool {
         true
     }
@@ -70,8 +74,8 @@ struct Entry {
 impl Payload for Entry {
     type Shape = u32;
     fn fields<F: Fields + ?Sized>(&self, line_bits: &u32, to: &mut F) {
-        to.list_sized("line", self.line, *line_bits);
-        to.list_sized("counter", u64::from(self.counter), COUNTER_BITS);
+        to.sized("line", self.line, *line_bits);
+        to.sized("counter", u64::from(self.counter), COUNTER_BITS);
     }
 }
 
@@ -123,7 +127,7 @@ impl Hooks for Table {
         to.part("neighbor", |to| {
             to.array("table", entries);
             to.flag("has_missed", missed.is_some());
-            to.list_sized("missed", missed.unwrap_or(0), *line_bits);
+            to.sized("missed", missed.unwrap_or(0), *line_bits);
             to.logic("is_neighbor", Logic::Comparator { width: *line_bits, count: 1 });
             to.logic("count", Logic::Adder { width: COUNTER_BITS });
         });

@@ -60,6 +60,10 @@ impl Scheme for ReuseDistance {
         rules.range("bits", u64::from(self.bits), 1..=16, "each value of the hash has a prediction");
     }
 
+    fn reads_pc(&self) -> bool {
+        true
+    }
+
     fn learns(&self) -> bool {
         true
     }
@@ -76,7 +80,7 @@ struct Prediction(u8);
 impl Payload for Prediction {
     type Shape = ();
     fn fields<F: Fields + ?Sized>(&self, (): &(), to: &mut F) {
-        to.list_sized("distance", u64::from(self.0), DISTANCE_BITS);
+        to.sized("distance", u64::from(self.0), DISTANCE_BITS);
     }
 }
 
@@ -93,8 +97,8 @@ impl Payload for Line {
     type Shape = u32;
     fn fields<F: Fields + ?Sized>(&self, bits: &u32, to: &mut F) {
         let Self { source, age, used } = self;
-        to.list_sized("source", u64::from(*source), *bits);
-        to.list_sized("age", u64::from(*age), DISTANCE_BITS);
+        to.sized("source", u64::from(*source), *bits);
+        to.sized("age", u64::from(*age), DISTANCE_BITS);
         to.flag("used", *used);
     }
 }

@@ -1,7 +1,7 @@
 //! # Many-thread-aware prefetching
 //! Follows Lee et al. (MICRO 2010): strides by warp, promoted once three warps agree, and strides between
 //! warps. Tables are maps of histories; a slot of a table holds one instruction, or instruction and warp, at
-//! a time.
+//! a time. The prefetch cache and the adaptive throttling of the paper are left out.
 
 use std::collections::BTreeMap;
 

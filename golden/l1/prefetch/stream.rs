@@ -1,7 +1,8 @@
 //! # Stream prefetching
 //! Follows streams as Srinath et al. describe them (HPCA 2007, section 2.1). The streams are a list from the
 //! least to the most recently used one. A stream is its misses until it has a direction, then a region, which
-//! the third miss already moves. It ends where its region leaves the page of a load.
+//! the third miss already moves. It ends where its region leaves the page of a load. Distance and degree are
+//! fixed: the feedback of section 3 is left out.
 
 use serde::Deserialize;
 

@@ -181,16 +181,16 @@ impl Hooks for Atlas {
         to.bits("end", *end);
         // The queue has the same register.
         to.probe_sized("waiting", *waiting, entries);
-        to.list_sized("starved", *starved, entries);
-        to.list_sized("begun", *begun, entries);
+        to.sized("starved", *starved, entries);
+        to.sized("begun", *begun, entries);
         to.entries("slot", accepted.iter().zip(first).take(entries as usize), |(&accepted, &first), to| {
             to.bits("accepted", accepted);
             to.bits("first", first);
         });
         to.entries("requester", requesters.iter(), |&Requester { service, history, rank }, to| {
-            to.list_sized("service", service, SERVICE_BITS);
-            to.list_sized("history", history, SERVICE_BITS);
-            to.list_sized("rank", u64::from(rank), rank_bits);
+            to.sized("service", service, SERVICE_BITS);
+            to.sized("history", history, SERVICE_BITS);
+            to.sized("rank", u64::from(rank), rank_bits);
         });
         to.logic("waits_long", Logic::Less { width: u64::BITS, count: entries });
         to.logic("of_request", Logic::Adder { width: u64::BITS });

@@ -109,8 +109,8 @@ impl Hooks for Bliss {
         let Self { threshold, interval: _, last, count, blacklist, clear_at, entries } = self;
         let requesters = blacklist.len() as u32;
         let (requester_bits, count_bits) = (requesters.ilog2() + 1, u32::BITS - threshold.leading_zeros() + 1);
-        to.list_sized("last", u64::from(*last), requester_bits);
-        to.list_sized("count", u64::from(*count), count_bits);
+        to.sized("last", u64::from(*last), requester_bits);
+        to.sized("count", u64::from(*count), count_bits);
         to.bits("clear_at", *clear_at);
         to.entries("requester", blacklist.iter(), |&is_listed, to| to.flag("blacklisted", is_listed));
         to.logic("is_same", Logic::Comparator { width: requester_bits, count: 1 });

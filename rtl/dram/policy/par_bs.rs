@@ -112,8 +112,8 @@ impl Hooks for ParBs {
         let Self { marking_cap, size, marked, ranks } = self;
         let ChannelSize { requesters, entries, banks, .. } = *size;
         let rank_bits = requesters.ilog2() + 1;
-        to.list_sized("marked", *marked, entries);
-        to.entries("requester", ranks.iter(), |&rank, to| to.list_sized("rank", u64::from(rank), rank_bits));
+        to.sized("marked", *marked, entries);
+        to.entries("requester", ranks.iter(), |&rank, to| to.sized("rank", u64::from(rank), rank_bits));
         // Each request counts the older ones of its requester and bank to find out if it is in the batch.
         let (requester_bits, bank_bits, load_bits) = (rank_bits, banks.ilog2(), entries.ilog2() + 1);
         let pairs = entries * (entries - 1) / 2;

@@ -76,7 +76,14 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
         false
     }
 
-    /// True if lines may enter the cache by prefetches, which the hooks are not told of.
+    /// True if the scheme reads program counters. Only then do the requests to the L1D carry them; otherwise
+    /// it gets 0.
+    fn reads_pc(&self) -> bool {
+        false
+    }
+
+    /// True if lines may enter the cache by prefetches, which the hooks are not told of, and come back from a
+    /// victim cache.
     fn supports_prefetch(&self) -> bool {
         false
     }
@@ -127,7 +134,7 @@ impl BypassConfig {
         self.supports_multiple_lookups() || !self.decides(l1)
     }
 
-    /// True if the cache can have a prefetcher.
+    /// True if the cache can have a prefetcher or a victim cache.
     pub(super) fn gets_prefetches(&self, l1: &L1Config) -> bool {
         self.supports_prefetch() || !self.decides(l1)
     }

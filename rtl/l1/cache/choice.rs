@@ -76,6 +76,9 @@ impl Cache {
     #[inline(never)]
     pub fn failing(&self, head: &LineAccess, queue: &MissQueue) -> u8 {
         let Some(tags) = self.tags.as_plain() else { return 0 };
+        if self.entry_of(head).is_some() {
+            return 0;
+        }
         let line = head.line;
         let set = tags.set_of(line);
         let probe = tags.peek(set, line);

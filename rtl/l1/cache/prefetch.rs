@@ -39,6 +39,9 @@ impl Cache {
         let outcome = match self.tags.probe(at, set, line) {
             Probe::Present { .. } | Probe::TagOnly { .. } => PrefetchOutcome::Present,
             Probe::Reserved { .. } => PrefetchOutcome::InFlight,
+            Probe::Absent if self.victims.as_ref().is_some_and(|victims| victims.holds(line)) => {
+                PrefetchOutcome::Present
+            }
             Probe::Absent => self.send_prefetch(at, set, line, queue),
         };
         let prefetcher = self.prefetcher.as_mut()?;
@@ -75,7 +78,7 @@ impl Cache {
         outcome: Outcome,
     ) {
         let missed = match outcome {
-            Outcome::Hit | Outcome::HitPending => false,
+            Outcome::Hit | Outcome::HitPending | Outcome::VictimHit(_) => false,
             Outcome::Miss(_) => true,
             _ => return,
         };

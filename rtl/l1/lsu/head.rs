@@ -73,6 +73,7 @@ impl Lsu {
         if self.queue.select(at.cycle()) {
             self.charge(at.cycle());
             self.derived.refused = None;
+            self.awaits_victim = false;
         }
         let probing = std::mem::take(&mut self.probing);
         let fixed = self.bypasses();
@@ -109,6 +110,7 @@ impl Lsu {
         self.charge(at.cycle());
         self.derived.refused = None;
         self.derived.beside = 0;
+        let has_waited = std::mem::take(&mut self.awaits_victim);
         if !self.queue.has_front() {
             self.observed.shown = StageStatus::Idle;
             return false;
@@ -122,14 +124,15 @@ impl Lsu {
             self.observed.shown = StageStatus::Stall;
             return false;
         }
-        self.probe(at)
+        self.probe(at, has_waited)
     }
 
     /// Counts a head that left on the bypass path, and reports it to the schemes, the throttle and the watch.
     fn count_bypass(&mut self, at: &impl AnyEdge) {
         let chosen = !self.bypasses();
         let Some(head) = self.queue.front() else { return };
-        let &LineAccess { uncached, warp, line, slot, lanes, pc, .. } = head;
+        let &LineAccess { uncached, warp, line, slot, lanes, .. } = head;
+        let pc = self.pending.pc(slot);
         let l1d = &mut self.caches[CacheId::L1d as usize];
         l1d.stats.accesses += 1;
         l1d.stats.bypasses += 1;
@@ -151,27 +154,28 @@ impl Lsu {
     }
 
     /// Probes the tags for the head, which is accepted or refused. Returns true if it was accepted.
-    fn probe(&mut self, at: &impl AnyEdge) -> bool {
+    fn probe(&mut self, at: &impl AnyEdge, has_waited: bool) -> bool {
         let Some(head) = self.queue.front() else { return false };
-        let &LineAccess { kind, space, warp, slot, pc, .. } = head;
+        let &LineAccess { kind, space, warp, slot, .. } = head;
         let queue_used = self.miss_queue.len();
         let id = CacheId::of(space);
         let cache = &mut self.caches[id as usize];
         let outcome = match kind {
-            AccessKind::Load => Some(cache.load(at, head, &mut self.miss_queue, &mut self.pending)),
+            AccessKind::Load => cache.load(at, head, has_waited, &mut self.miss_queue, &mut self.pending),
             AccessKind::Store | AccessKind::Atomic | AccessKind::Reduce => {
                 cache.write(at, head, &mut self.miss_queue, &mut self.pending)
             }
         };
         let Some(outcome) = outcome else {
             self.observed.shown = StageStatus::Stall;
+            self.awaits_victim = kind == AccessKind::Load;
             return false;
         };
         if self.observed.watch.is_some() {
             self.show(queue_used, outcome);
         }
         if kind == AccessKind::Load {
-            if let Some(load) = self.observed.loads.get_mut(pc as usize) {
+            if let Some(load) = self.observed.loads.get_mut(self.pending.pc(slot) as usize) {
                 load.count(outcome);
             }
             if self.constants.monitored && id == CacheId::L1d {
@@ -203,7 +207,8 @@ impl Lsu {
             && l1d.banks_of(next) & taken == 0
             && l1d.load_extra(at, next, &self.miss_queue, &mut self.pending)
         {
-            let &LineAccess { space, line, lanes, pc, warp, .. } = next;
+            let &LineAccess { space, line, lanes, warp, .. } = next;
+            let pc = self.pending.pc(slot);
             taken |= l1d.banks_of(next);
             l1d.stats.accesses += 1;
             l1d.stats.hits += 1;
@@ -231,7 +236,8 @@ impl Lsu {
     #[inline(never)]
     fn show(&mut self, queue_used: u32, outcome: Outcome) {
         let (Some(watch), Some(head)) = (&mut self.observed.watch, self.queue.front()) else { return };
-        let &LineAccess { kind, space, uncached, line, slot, lanes, pc, warp, .. } = head;
+        let &LineAccess { kind, space, uncached, line, slot, lanes, warp, .. } = head;
+        let pc = self.pending.pc(slot);
         let (cache, waiter) = (CacheId::of(space), Waiter { slot, lanes });
         let updates = || self.caches[cache as usize].updates_on_store();
         watch.access = Some(match kind {
@@ -252,6 +258,7 @@ impl Lsu {
         let count;
         (count, self.observed.shown) = match outcome {
             Outcome::Hit => (&mut stats.hits, StageStatus::Hit),
+            Outcome::VictimHit(_) => (&mut stats.hits, StageStatus::VictimHit),
             Outcome::HitPending => (&mut stats.hit_pending, StageStatus::HitPending),
             Outcome::Miss(_) => (&mut stats.misses, StageStatus::Miss),
             Outcome::Refused(fail, all) => {

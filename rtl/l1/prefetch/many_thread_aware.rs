@@ -14,6 +14,9 @@
 //! the paper, a stride between warps is trained only by a warp that follows its neighbor, the next lower warp
 //! slot, so that no division is needed.
 //!
+//! Simplified from the paper: lines enter the L1D instead of a prefetch cache, and the adaptive throttling by
+//! early evictions and merges is not modeled. Table sizes are assumed, not those of the paper.
+//!
 //! Part of `rtl/l1/cache.rs`.
 //! Bench: its own tests and `tb/l1/prefetch.rs`.
 
@@ -60,6 +63,10 @@ impl Scheme for ManyThreadConfig {
         rules.power_of_two("warp_entries", u64::from(self.warp_entries), 2..=4096, why);
         rules.power_of_two("pc_entries", u64::from(self.pc_entries), 2..=4096, why);
         rules.range("degree", u64::from(self.degree), 1..=16, "one line is prefetched per cycle");
+    }
+
+    fn reads_pc(&self) -> bool {
+        true
     }
 
     fn supports_multiple_lookups(&self) -> bool {

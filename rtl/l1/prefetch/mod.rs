@@ -64,6 +64,12 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Checks the keys of the prefetcher.
     fn validate(&self, _rules: &mut Rules) {}
 
+    /// True if the scheme reads program counters. Only then do the requests to the L1D carry them; otherwise
+    /// it gets 0.
+    fn reads_pc(&self) -> bool {
+        false
+    }
+
     /// True if the hardware can observe several loads per cycle, of which all but the first hit.
     fn supports_multiple_lookups(&self) -> bool {
         false
@@ -165,7 +171,7 @@ impl PrefetchLimits {
 pub struct DemandLoad {
     /// Line address.
     pub line: u64,
-    /// Program counter of the instruction.
+    /// Program counter of the instruction; 0 unless the scheme reads it ([`Scheme::reads_pc`]).
     pub pc: u32,
     /// Warp slot.
     pub warp: u8,
@@ -268,10 +274,10 @@ impl Run {
         let Self { trigger, line, step, left } = self;
         let &RunShape { line_bits, step_bits, most } = place;
         to.part("run", |to| {
-            to.list_sized("trigger", *trigger, line_bits);
-            to.list_sized("line", low_bits(*line, line_bits), line_bits);
-            to.list_sized("step", low_bits(*step as u64, step_bits), step_bits);
-            to.list_sized("left", u64::from(*left), count_bits(most));
+            to.sized("trigger", *trigger, line_bits);
+            to.sized("line", low_bits(*line, line_bits), line_bits);
+            to.sized("step", low_bits(*step as u64, step_bits), step_bits);
+            to.sized("left", u64::from(*left), count_bits(most));
             to.logic("next", Logic::Adder { width: line_bits });
             to.logic("count", Logic::Counter { width: count_bits(most) });
         });

@@ -4,6 +4,8 @@
 //! prefetched line for the first time (tagged prefetching). A load that triggers while lines of an earlier
 //! one are left replaces them.
 //!
+//! Smith prefetches one line, the next one. A `degree` above 1 is an extension.
+//!
 //! Part of `rtl/l1/cache.rs`.
 //! Bench: its own tests and `tb/l1/prefetch.rs`.
 

@@ -13,7 +13,11 @@
 //! The stream used last is found first, and the one used least recently is replaced. A stream ends where its
 //! region would leave the page of the load. The paper begins a region at a start-up distance ahead of the
 //! third miss and prefetches from its end on; here the third miss prefetches the lines of that distance,
-//! which is the degree. Streams belong to an SM, not to a core with one thread.
+//! which is the degree.
+//!
+//! Simplified from the paper: distance and degree are fixed. The feedback from accuracy, lateness and
+//! pollution that adapts them (section 3) is not modeled, nor the insertion of prefetched lines by pollution.
+//! The paper trains by L2 misses of a core with one thread; here the misses of the L1D of an SM train.
 //!
 //! Part of `rtl/l1/cache.rs`.
 //! Bench: its own tests and `tb/l1/prefetch.rs`.
@@ -218,9 +222,9 @@ impl Hooks for Streams {
                 let Stream { state, descends, start, end, rank } = stream;
                 to.state("state", *state);
                 to.flag("descends", *descends);
-                to.list_sized("start", low_bits(*start, line_bits), line_bits);
-                to.list_sized("end", low_bits(*end, line_bits), line_bits);
-                to.list_sized("rank", u64::from(*rank), rank_bits);
+                to.sized("start", low_bits(*start, line_bits), line_bits);
+                to.sized("end", low_bits(*end, line_bits), line_bits);
+                to.sized("rank", u64::from(*rank), rank_bits);
             });
             run.describe(run_shape, to);
             // Both ends of the region, and the distance from the first miss.

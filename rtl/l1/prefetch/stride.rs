@@ -1,10 +1,19 @@
 //! # Stride prefetching by instruction and warp
 //! A table holds the last line and the stride of each load instruction in each warp. Once a stride has
-//! repeated often enough, the lines at the next multiples of it are prefetched. The table is the reference
-//! prediction table of Chen and Baer ("Effective hardware-based data prefetching for high-performance
-//! processors", IEEE Transactions on Computers 44(5), 1995), with a counter for its states. Entries by warp
-//! keep interleaved warps from hiding the strides (Lee et al., "Many-thread aware prefetching mechanisms for
-//! GPGPU applications", MICRO 2010).
+//! repeated often enough, the lines at the next multiples of it are prefetched. The table follows the
+//! reference prediction table of Chen and Baer ("Effective hardware-based data prefetching for
+//! high-performance processors", IEEE Transactions on Computers 44(5), 1995). Entries by warp keep
+//! interleaved warps from hiding the strides (Lee et al., "Many-thread aware prefetching mechanisms for GPGPU
+//! applications", MICRO 2010).
+//!
+//! Simplified from the paper:
+//! - The paper has four states: initial, transient, steady and no prediction. It prefetches in all but the
+//!   last, so from the second load on. Here a counter of repeats replaces them. A `confidence` of 1
+//!   prefetches in what the paper calls steady.
+//! - A steady entry of the paper keeps its stride over one wrong prediction. Here each new distance replaces
+//!   the stride.
+//! - The paper times its prefetches by a lookahead program counter. Here the load itself triggers them, as in
+//!   the basic scheme of the paper, and `degree` sets how far ahead they are.
 //!
 //! | port        | dir | payload | contract                                                            |
 //! |-------------|-----|---------|---------------------------------------------------------------------|
@@ -53,6 +62,10 @@ impl Scheme for StrideConfig {
         rules.power_of_two("entries", u64::from(self.entries), 2..=4096, "an entry is selected by bits of a hash");
         rules.range("confidence", u64::from(self.confidence), 1..=7, "the counter has 3 bits");
         rules.range("degree", u64::from(self.degree), 1..=16, "one line is prefetched per cycle");
+    }
+
+    fn reads_pc(&self) -> bool {
+        true
     }
 
     fn supports_multiple_lookups(&self) -> bool {

@@ -261,9 +261,9 @@ impl Prefetcher {
         to.part("prefetch", |to| {
             to.part("queue", |to| queue.describe(to));
             to.array("unused", unused);
-            to.list_sized("in_flight", u64::from(*in_flight), count_bits(*mshr_share));
-            to.list_sized("queued", u64::from(*queued), count_bits(*miss_queue_share));
-            to.list_sized("fresh", *fresh, *slots);
+            to.sized("in_flight", u64::from(*in_flight), count_bits(*mshr_share));
+            to.sized("queued", u64::from(*queued), count_bits(*miss_queue_share));
+            to.sized("fresh", *fresh, *slots);
             to.flag("armed", *armed);
             for (name, share) in [("mshr_share", mshr_share), ("miss_queue_share", miss_queue_share)] {
                 let width = count_bits(*share);

@@ -151,8 +151,8 @@ impl AtomicBuffer {
         let Self { shape, valid, place: (set, way), line } = self;
         let (set_bits, way_bits) = (bits_for(shape.sets), bits_for(shape.ways));
         to.flag("valid", *valid);
-        to.list_sized("set", u64::from(*set), set_bits);
-        to.list_sized("way", u64::from(*way), way_bits);
+        to.sized("set", u64::from(*set), set_bits);
+        to.sized("way", u64::from(*way), way_bits);
         line.fields(&shape.line_bytes, to);
         // One comparison for the accessed or evicted line, one for an arriving burst.
         to.logic("place_match", Logic::Comparator { width: set_bits + way_bits, count: 2 });

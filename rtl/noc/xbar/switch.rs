@@ -244,7 +244,7 @@ impl<M: Lines> Output<M> {
         let Self { arbiter, requests, passing: ActiveTransfer { input, tail_at }, count } = self;
         to.part("arbiter", |to| arbiter.describe(to));
         requests.describe("requests", inputs, to);
-        to.list_sized("input", u64::from(*input), (u32::BITS - (inputs - 1).leading_zeros()).max(1));
+        to.sized("input", u64::from(*input), (u32::BITS - (inputs - 1).leading_zeros()).max(1));
         to.bits("tail_at", u3::masked_new(*tail_at));
         to.logic("flit", Logic::Mux { ways: inputs, width: flit_bits });
         count.stats().describe(&(), to);

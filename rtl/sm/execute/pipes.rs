@@ -285,7 +285,7 @@ impl Pipes {
         to.bits("busy", *busy);
         to.entries("flight", flights, |flight, to| {
             let Flight { warp, half, more, rows: _, pc, mask, preds: [first, second], due } = flight;
-            to.list_sized("warp", u64::from(*warp), 6);
+            to.sized("warp", u64::from(*warp), 6);
             if *halves > 1 {
                 to.flag("half", *half != 0);
                 to.flag("more", *more);

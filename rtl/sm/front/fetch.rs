@@ -139,8 +139,8 @@ impl Fetch {
     /// Describes the registers; `cached` if a line end can cut a pair.
     pub fn describe(&self, cached: bool, to: &mut dyn Describe) {
         let Self { num_warps, head, second, decoding, stages, alone } = self;
-        to.list_sized("head_valid", *head, *num_warps);
-        to.list_sized("second_valid", *second, *num_warps);
+        to.sized("head_valid", *head, *num_warps);
+        to.sized("second_valid", *second, *num_warps);
         if let [stage] = stages[..] {
             stage.describe(*decoding, *num_warps, cached.then_some(*alone), to);
             return;
@@ -159,12 +159,12 @@ impl Stage {
     fn describe(self, decoding: u64, num_warps: u32, alone: Option<u64>, to: &mut dyn Describe) {
         let Self { group, last, after } = self;
         to.flag("decode_s1_valid", decoding != 0);
-        to.list_sized("decode_s1_warp", u64::from(last), 6);
+        to.sized("decode_s1_warp", u64::from(last), 6);
         if let Some(alone) = alone {
             to.flag("decode_s1_alone", decoding & alone != 0);
         }
         let next = (after & group).trailing_zeros() % num_warps;
-        to.list_sized("next", u64::from(next), 6);
+        to.sized("next", u64::from(next), 6);
         let inputs = (group & (u64::MAX >> (u64::BITS - num_warps))).count_ones();
         to.logic("round_robin", Logic::PriorityEncoder { inputs: 2 * inputs });
     }

@@ -361,15 +361,15 @@ impl InstructionCache {
         to.array("tags", tags);
         to.array("recency", recency);
         to.array("data", data);
-        to.list_sized("used", *used, count);
+        to.sized("used", *used, count);
         to.flag("serving", serving.is_some());
         let (entry, place) = serving.unwrap_or_default();
-        to.list_sized("serving_entry", entry.into(), count.max(2).next_power_of_two().ilog2());
-        to.list_sized("serving_place", place.into(), data.spec().rows.max(2).next_power_of_two().ilog2());
-        to.list_sized("held", *held, *num_warps);
+        to.sized("serving_entry", entry.into(), count.max(2).next_power_of_two().ilog2());
+        to.sized("serving_place", place.into(), data.spec().rows.max(2).next_power_of_two().ilog2());
+        to.sized("held", *held, *num_warps);
         to.entries("entry", entries.iter(), |ICacheMshrEntry { line, warps }, to| {
-            to.list_sized("line", *line, shape.line_bits);
-            to.list_sized("warps", *warps, *num_warps);
+            to.sized("line", *line, shape.line_bits);
+            to.sized("warps", *warps, *num_warps);
         });
         index.describe(to);
         to.logic("tag_match", Logic::Comparator { width: shape.line_bits - index.bits(), count: *ways });

@@ -77,7 +77,7 @@ impl Ages {
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { num_warps, older } = self;
         let rows = older.iter().take(*num_warps as usize);
-        to.entries("warp", rows, |row, to| to.list_sized("older", *row, *num_warps));
+        to.entries("warp", rows, |row, to| to.sized("older", *row, *num_warps));
         to.logic("oldest", Logic::Gates { count: 2 * *num_warps * *num_warps });
     }
 }
@@ -192,14 +192,14 @@ impl Scheduler {
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { policy, group, pool, throttled, in_charge: _, last, greedy } = self;
         if *policy == SchedulerPolicy::TwoLevel {
-            to.list_sized("pool", pack_bits(*pool, *group), group.count_ones());
+            to.sized("pool", pack_bits(*pool, *group), group.count_ones());
             to.logic("refill", Logic::Comparator { width: group.count_ones(), count: group.count_ones() });
         }
         if *throttled {
-            to.list_sized("pool", pack_bits(*pool, *group), group.count_ones());
+            to.sized("pool", pack_bits(*pool, *group), group.count_ones());
             to.logic("throttle", Logic::Comparator { width: group.count_ones(), count: group.count_ones() });
         }
-        to.list_sized("last", u64::from(*last), 6);
+        to.sized("last", u64::from(*last), 6);
         to.flag("greedy", *greedy != 0);
         to.logic("first", Logic::PriorityEncoder { inputs: group.count_ones() });
     }

@@ -125,8 +125,8 @@ impl Scoreboard {
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { num_warps, narrow: _, pending, memory, hazard, hazard_memory } = self;
         let warps = *num_warps;
-        to.list_sized("hazard", *hazard, warps);
-        to.list_sized("hazard_memory", *hazard_memory, warps);
+        to.sized("hazard", *hazard, warps);
+        to.sized("hazard_memory", *hazard_memory, warps);
         let sets = pending.iter().zip(memory).take(warps as usize);
         to.entries("warp", sets, |(pending, memory), to| {
             for (name, RegMask { words, preds }) in [("pending", pending), ("memory", memory)] {

@@ -320,13 +320,13 @@ impl AddressUnit {
         to.state("kind", *kind);
         to.state("space", *space);
         to.flag("uncached", *uncached);
-        to.list_sized("warp", u64::from(*warp), 6);
+        to.sized("warp", u64::from(*warp), 6);
         if halves > 1 {
             to.flag("half", *half != 0);
         }
         to.bits("pc", *pc);
         to.bits("mask", *mask);
-        to.list_sized("size_log2", u64::from(*size_log2), 2 + u32::from(*is_wide));
+        to.sized("size_log2", u64::from(*size_log2), 2 + u32::from(*is_wide));
         to.bits("beat", *beat);
         to.bits("beats", *beats);
         atomic.fields(&(), to);

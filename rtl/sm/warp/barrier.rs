@@ -153,10 +153,10 @@ impl Barriers {
 
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { num_warps, rounds, waiting, reductions } = self;
-        to.list_sized("waiting", *waiting, *num_warps);
+        to.sized("waiting", *waiting, *num_warps);
         to.entries("cta", rounds.iter(), |ids, to| {
             to.entries("id", ids.iter(), |Round { waiting, arrived, expected, threads, held }, to| {
-                to.list_sized("waiting", *waiting, *num_warps);
+                to.sized("waiting", *waiting, *num_warps);
                 to.bits("arrived", *arrived);
                 to.bits("expected", *expected);
                 to.bits("threads", *threads);

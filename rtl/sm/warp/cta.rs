@@ -115,10 +115,10 @@ impl CtaSlots {
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { ctas, usable, used, finished, share: Share { warps, rows, shared } } = self;
         let slots = ctas.len() as u32;
-        to.list_sized("usable", u64::from(*usable), slots);
-        to.list_sized("used", u64::from(*used), slots);
-        to.list_sized("finished", u64::from(*finished), slots);
-        to.list_sized("share_warps", u64::from(*warps), 7);
+        to.sized("usable", u64::from(*usable), slots);
+        to.sized("used", u64::from(*used), slots);
+        to.sized("finished", u64::from(*finished), slots);
+        to.sized("share_warps", u64::from(*warps), 7);
         to.bits("share_rows", *rows);
         to.bits("share_shared", *shared);
         to.entries("slot", ctas.iter(), |Cta { number, at: [x, y, z] }, to| {

@@ -101,7 +101,7 @@ impl Halves {
         if came.is_empty() {
             return;
         }
-        to.list_sized("begun", *begun, *num_warps);
+        to.sized("begun", *begun, *num_warps);
         for (warp, RegMask { words: [words0, words1, words2, words3], preds }) in (0..).zip(came) {
             to.parts("came", warp, |to| {
                 to.bits("words0", *words0);

@@ -227,9 +227,9 @@ impl SimtStacks {
         to.entries("warp", stacks, |Stack { top: StackEntry { pc, rpc, mask }, below, alive }, to| {
             to.bits("pc", *pc);
             to.bits("rpc", *rpc);
-            to.list_sized("active", *mask, *lanes);
-            to.list_sized("below", u64::from(*below), spec.columns.ilog2() + 1);
-            to.list_sized("alive", *alive, *lanes);
+            to.sized("active", *mask, *lanes);
+            to.sized("below", u64::from(*below), spec.columns.ilog2() + 1);
+            to.sized("alive", *alive, *lanes);
         });
         let warps = spec.rows;
         let entry = 64 + *lanes;

@@ -131,13 +131,13 @@ impl Warps {
 
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { num_warps, slots, live, storing, outstanding } = self;
-        to.list_sized("live", *live, *num_warps);
+        to.sized("live", *live, *num_warps);
         to.probe_sized("storing", *storing, *num_warps);
         to.bits("outstanding", *outstanding);
         let slots = slots.iter().take(*num_warps as usize);
         to.entries("warp", slots, |Warp { cta, index, rows, loads, stores, served }, to| {
-            to.list_sized("cta", u64::from(*cta), 5);
-            to.list_sized("index", u64::from(*index), 6);
+            to.sized("cta", u64::from(*cta), 5);
+            to.sized("index", u64::from(*index), 6);
             to.bits("rows", *rows);
             to.bits("loads", *loads);
             to.bits("stores", *stores);

@@ -223,6 +223,7 @@ fn slots_have_the_names_of_the_architecture() {
             "bypass",
             "replacement",
             "prefetch",
+            "victim",
             "throttle",
             "operands",
             "fetch",

@@ -795,6 +795,41 @@ fn a_prefetcher_is_refused_where_a_scheme_would_not_know_its_lines() {
     assert_eq!(refused_on("fermi", &["l1.mshr_entries=1", "l1.prefetch_limits.queue=0"]), [""; 0]);
 }
 
+#[test]
+fn a_victim_cache_is_refused_where_a_scheme_would_not_know_its_lines() {
+    for (sets, expected) in [
+        (
+            &["l1.organisation=decoupled"][..],
+            "l1.victim is lru, expected none with l1.organisation = \"decoupled\"; the plain organisation has all \
+             victim caches: decoupled tags keep",
+        ),
+        (
+            &["l1.bypass.kind=pdp"],
+            "l1.victim is lru, expected none with an l1.bypass of kind pdp; the kinds none, all, contentious and \
+             profiled have all victim caches: the bypass scheme keeps a state of each line",
+        ),
+        (&["l1.bypass.kind=streaming"], "l1.victim is lru, expected none with an l1.bypass of kind streaming; "),
+        (
+            &["throttle.kind=ccws"],
+            "l1.victim is lru, expected none with a throttle of kind ccws; the throttles none and dwt-cs go with all \
+             victim caches: the throttle counts the lines",
+        ),
+        (&["l1.victim.lines=0"], "l1.victim.lines is 0, expected 1 to 32: a line is compared with all lines"),
+        (&["l1.victim.lines=33"], "l1.victim.lines is 33, expected 1 to 32: "),
+    ] {
+        let lines = refused_on("fermi", &[&["l1.victim.kind=lru"], sets].concat());
+        assert!(lines.len() == 1 && lines[0].contains(expected), "{sets:?}: {lines:?}");
+    }
+    let tracked = refused_on("hybrid", &["l1.victim.kind=lru", "tracker.scheme=corrected"]);
+    let expected = "expected off with l1.victim = \"lru\": the tracker forwards loads";
+    assert!(tracked.len() == 1 && tracked[0].contains(expected), "{tracked:?}");
+    for set in
+        ["l1.bypass.kind=contentious", "l1.prefetch.kind=stride", "l1.replacement.kind=srrip", "l1.fetch=sectors"]
+    {
+        assert_eq!(refused_on("fermi", &["l1.victim.kind=lru", set]), [""; 0], "{set}");
+    }
+}
+
 /// Each violation is reported at the field that was given, since that field is at fault.
 #[test]
 fn dram_distances_that_contradict_one_another_are_refused_at_the_one_that_is_given() {

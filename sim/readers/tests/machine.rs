@@ -23,7 +23,7 @@ impl Payload for Word {
     type Shape = u32;
     fn fields<F: Fields + ?Sized>(&self, width: &u32, to: &mut F) {
         let Self { data, mask } = self;
-        to.list_sized("data", *data, *width);
+        to.sized("data", *data, *width);
         to.bits("mask", *mask);
     }
 }
@@ -119,9 +119,9 @@ impl Block for Bank {
         for slot in 0..2 {
             to.parts("slot", slot, |to| {
                 parts_described.set(parts_described.get() + 1);
-                to.list_sized("word", latest[slot as usize], *width);
+                to.sized("word", latest[slot as usize], *width);
                 for lane in latest {
-                    to.list_sized("lane", *lane, *width);
+                    to.sized("lane", *lane, *width);
                 }
             });
         }

@@ -53,7 +53,14 @@ impl Unit {
             Size::Fermi | Size::Synthesised => (8, 128),
             Size::Any => (2 + random.below(15) as u32, 32 << random.below(3)),
         };
-        let shape = LineShape { line_bits: LINE_BITS, line_bytes, judged: false, sectored: false, data_beside: false };
+        let shape = LineShape {
+            line_bits: LINE_BITS,
+            line_bytes,
+            pc_bits: 0,
+            judged: false,
+            sectored: false,
+            data_beside: false,
+        };
         let line = random.below(1 << LINE_BITS);
         let mut lines: Vec<_> = (0..4).map(|_| line ^ 1 << random.below(LINE_BITS.into())).collect();
         lines.extend([line, line ^ 1]);

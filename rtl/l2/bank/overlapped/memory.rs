@@ -74,10 +74,10 @@ impl Payload for WriteBack {
     type Shape = MemoryShape;
     fn fields<F: Fields + ?Sized>(&self, shape: &MemoryShape, to: &mut F) {
         let Self { burst, id, mask, bursts, line } = self;
-        to.list_sized("burst", *burst, shape.burst_bits);
+        to.sized("burst", *burst, shape.burst_bits);
         to.bits("id", *id);
         if let Some(count) = shape.by_burst {
-            to.list_sized("bursts", u64::from(*bursts), count);
+            to.sized("bursts", u64::from(*bursts), count);
         }
         if shape.masked {
             to.wide("mask", &mask.to_le_bytes()[..shape.line_bytes as usize / 8]);
@@ -195,7 +195,7 @@ impl ToMemory {
         to.part("fetches", |to| fetches.describe(to));
         to.part("write_backs", |to| write_backs.describe(to));
         to.part("turns", |to| turns.describe(to));
-        to.list_sized("sent", u64::from(*sent), pieces.bursts().ilog2().max(1));
+        to.sized("sent", u64::from(*sent), pieces.bursts().ilog2().max(1));
     }
 }
 

@@ -61,7 +61,7 @@ impl Eviction {
         let Self { sharers, inv_left, dirty, unheard, id, missed: _, reserved: _ } = self;
         if l1s > 0 {
             to.mask("sharers", *sharers, l1s);
-            to.list_sized("inv_left", u64::from(*inv_left), bits_for(l1s + 1));
+            to.sized("inv_left", u64::from(*inv_left), bits_for(l1s + 1));
         }
         to.flag("dirty", *dirty);
         if acknowledged {
@@ -105,7 +105,7 @@ impl Jobs {
     fn describe(&self, bursts: u32, to: &mut dyn Describe) {
         let Self { queue, sent } = self;
         queue.describe(to);
-        to.list_sized("sent", u64::from(*sent), bits_for(bursts));
+        to.sized("sent", u64::from(*sent), bits_for(bursts));
     }
 }
 

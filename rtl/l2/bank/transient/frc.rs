@@ -404,13 +404,13 @@ impl FrcEntry {
         // The low bits of the set are the row number, so only the upper bits are stored.
         let high_bits = (shape.bank_sets / shape.sets).ilog2();
         if high_bits > 0 {
-            to.list_sized("set", u64::from(set / shape.sets), high_bits);
+            to.sized("set", u64::from(set / shape.sets), high_bits);
         }
-        to.list_sized("tag", *tag, shape.tag_bits);
+        to.sized("tag", *tag, shape.tag_bits);
         to.flag("wr_pend", *wr_pend);
         if shape.binds_early {
             to.flag("bound", bound.is_some());
-            to.list_sized("way", u64::from(bound.unwrap_or(0)), bits_for(shape.bank_ways));
+            to.sized("way", u64::from(bound.unwrap_or(0)), bits_for(shape.bank_ways));
         }
         leaving.describe(shape.l1s, shape.acknowledged, to);
     }

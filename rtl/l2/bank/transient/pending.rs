@@ -198,13 +198,13 @@ impl Pending {
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { entries, requests, free: _, awake: _, looking: _, latency: _, set_bits, shape, empty } = self;
         let depth = requests.len() as u32;
-        to.list_sized("level", entries.len() as u64, u32::BITS - depth.leading_zeros());
+        to.sized("level", entries.len() as u64, u32::BITS - depth.leading_zeros());
         to.entries("slot", 0..requests.len(), |place, to| {
             let entry = entries.get(place);
             entry.map_or(empty, |entry| &requests[usize::from(entry.slot)]).fields(shape, to);
             let (set, step, due) =
                 entry.map_or_else(Default::default, |&Entry { set, step, due, .. }| (set, step, due));
-            to.list_sized("set", u64::from(set), *set_bits);
+            to.sized("set", u64::from(set), *set_bits);
             to.state("step", step);
             to.bits("due", due_bits(due));
         });

@@ -32,8 +32,8 @@ impl Swap {
         let Self { entry, way, at } = swap.copied().unwrap_or_default();
         let (entries, ways) = frc.sizes();
         to.flag("swap_valid", swap.is_some());
-        to.list_sized("swap_entry", u64::from(entry), bits_for(entries));
-        to.list_sized("swap_way", u64::from(way), bits_for(ways));
+        to.sized("swap_entry", u64::from(entry), bits_for(entries));
+        to.sized("swap_way", u64::from(way), bits_for(ways));
         to.bits("swap_at", due_bits(at));
     }
 }

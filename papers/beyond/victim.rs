@@ -1,0 +1,175 @@
+//! Victim cache against next-line prefetching, for kernels with irregular accesses.
+
+use miette::Report;
+
+use super::{MEANS, extremes, gain_and_lose, in_words, ranged};
+use crate::chart::Chart;
+use crate::counted::{RunMetrics, parts, run_metrics, speedups};
+use crate::judge::{geometric_mean, mean};
+use crate::page::{Page, comma_separated};
+use crate::runs::Point;
+use crate::sheet::Table;
+use crate::{FigureError, Session};
+
+/// Machines: an L1 of 32 sets of 4 ways, and one of 4 sets of 256 ways.
+const MACHINES: [&str; 2] = ["fermi", "volta"];
+
+/// Kernels that `kernels/README.md` calls irregular, or that gather.
+const KERNELS: [&str; 7] = ["barneshut", "bfs", "histo", "mrigridding", "octree", "spmv_csr", "sssp"];
+
+/// Scheme with the name that the page uses, its designs and its settings.
+struct Scheme {
+    name: &'static str,
+    designs: &'static [&'static str],
+    sets: &'static [&'static str],
+}
+
+/// Unmodified machine and schemes. Sixteen lines are half of the sets of `fermi`.
+const SCHEMES: [Scheme; 5] = [
+    Scheme { name: "baseline", designs: &[], sets: &[] },
+    Scheme { name: "next-line", designs: &["next-line"], sets: &[] },
+    Scheme { name: "victim-cache, 4 lines", designs: &["victim-cache"], sets: &[] },
+    Scheme { name: "victim-cache, 16 lines", designs: &["victim-cache"], sets: &["l1.victim.lines=16"] },
+    Scheme { name: "both, 16 lines", designs: &["next-line", "victim-cache"], sets: &["l1.victim.lines=16"] },
+];
+const NEXT_LINE: usize = 1;
+const VICTIM: usize = 3;
+
+/// Results by machine, scheme and kernel.
+struct VictimResults(Vec<Vec<Vec<RunMetrics>>>);
+
+impl VictimResults {
+    fn speedups(&self, machine: usize, scheme: usize) -> Vec<f64> {
+        speedups(&self.0[machine][scheme], &self.0[machine][0])
+    }
+
+    fn bytes(&self, machine: usize, scheme: usize) -> Vec<f64> {
+        parts(&self.0[machine][scheme], &self.0[machine][0], |one| one.dram_bytes as f64)
+    }
+
+    /// Returns the hit rates of loads in percent.
+    fn hits(&self, machine: usize, scheme: usize) -> Vec<f64> {
+        self.0[machine][scheme].iter().filter_map(RunMetrics::hits).collect()
+    }
+}
+
+pub(super) fn victim(desk: &Session) -> Result<Page, FigureError> {
+    let launches = KERNELS.map(|kernel| desk.launch(kernel, "launch"));
+    let point = |machine: &'static str, scheme: &'static Scheme| {
+        launches.iter().map(move |path| Point::new(path, machine, scheme.designs, scheme.sets))
+    };
+    let on = |machine| SCHEMES.iter().flat_map(move |scheme| point(machine, scheme));
+    let points: Vec<_> = MACHINES.into_iter().flat_map(on).collect();
+    let runs = run_metrics(desk, &points)?;
+    let by_scheme: Vec<_> = runs.chunks(KERNELS.len()).map(<[_]>::to_vec).collect();
+    let found = by_scheme.chunks(SCHEMES.len()).map(<[_]>::to_vec).collect();
+    Ok(draw(desk.is_quick, &VictimResults(found))?)
+}
+
+fn draw(is_quick: bool, found: &VictimResults) -> Result<Page, Report> {
+    let mut page = Page::new("beyond/victim", is_quick, "Victim cache or next-line prefetcher for irregular kernels?");
+    let size = if is_quick { "`small.toml`, whose runs are short and fill few SMs," } else { "`launch.toml`" };
+    page.text(&format!(
+        "Irregular kernels reuse lines at distances that they cannot choose, and rarely need the next line. A victim cache serves the first\n\
+         of these, a next-line prefetcher the second. The page runs {} with {size} on `fermi`, whose L1 has 4 ways per set,\n\
+         and on `volta`, whose L1 has up to 256. Speed-ups and bytes over the DRAM's buses are relative to the same machine without\n\
+         either. L1 %: loads that find their line in the L1, in the victim cache or in flight. {MEANS}",
+        super::listed(&KERNELS)
+    ));
+    let head = [
+        "machine",
+        "scheme",
+        "speed-up",
+        "without one",
+        "gain 5 %",
+        "lose 5 %",
+        "DRAM bytes",
+        "without one",
+        "L1 %",
+        "without one",
+    ];
+    let row = |machine: usize, scheme: usize| {
+        let speedups = found.speedups(machine, scheme);
+        let speed = ranged(&speedups, 3, geometric_mean).into_iter().chain(gain_and_lose(&speedups));
+        let bytes = ranged(&found.bytes(machine, scheme), 3, geometric_mean);
+        let hits = ranged(&found.hits(machine, scheme), 1, mean);
+        let names = [MACHINES[machine], SCHEMES[scheme].name].map(str::to_owned);
+        names.into_iter().chain(speed).chain(bytes).chain(hits).collect::<Vec<_>>()
+    };
+    let rows = (0..MACHINES.len()).flat_map(|machine| (0..SCHEMES.len()).map(move |scheme| row(machine, scheme)));
+    page.table(&head, rows.collect(), 2);
+    for (machine, name) in MACHINES.iter().enumerate() {
+        let columns = (1..SCHEMES.len()).map(|at| (SCHEMES[at].name.to_owned(), found.speedups(machine, at)));
+        let sheet = Table::new(["kernel"], KERNELS.iter().map(|kernel| [*kernel])).columns(3, columns);
+        sheet.show(&mut page, &format!("## By kernel on `{name}`\nSpeed-ups."))?;
+        let chart = Chart::relative(&format!("Victim cache and prefetcher on {name}"), "speed-up");
+        sheet.chart(&mut page, name, chart.logarithmic(), sheet.all());
+    }
+    page.text(&format!("## What follows\n{}", findings(found)));
+    page.csv = numbers(found)?;
+    Ok(page)
+}
+
+/// Answers the question of the page for each machine.
+fn findings(found: &VictimResults) -> String {
+    let kernels = KERNELS.map(|kernel| (kernel.to_owned(), std::path::PathBuf::new()));
+    let mut text = String::new();
+    for (machine, name) in MACHINES.iter().enumerate() {
+        let [next_line, victim] = [NEXT_LINE, VICTIM].map(|scheme| found.speedups(machine, scheme));
+        let better = victim.iter().zip(&next_line).filter(|(victim, next_line)| victim > next_line).count();
+        text.push_str(&format!(
+            "On `{name}`, kernels run {} times as fast with a victim cache of 16 lines, and {} times with a next-line prefetcher.\n\
+             The victim cache is the better one for {better} of {} kernels",
+            in_words(&victim),
+            in_words(&next_line),
+            KERNELS.len()
+        ));
+        let against: Vec<f64> = victim.iter().zip(&next_line).map(|(victim, next_line)| victim / next_line).collect();
+        if let Some([most, least]) = extremes(&kernels, &against) {
+            text.push_str(&format!(": from {:.2} in `{}` to {:.2} in `{}`", least.1, least.0, most.1, most.0));
+        }
+        text.push_str(&format!(
+            ".\nBoth together make it {}.\n",
+            in_words(&found.speedups(machine, SCHEMES.len() - 1))
+        ));
+    }
+    text
+}
+
+/// Formats all measurements as CSV, by machine, scheme and kernel.
+fn numbers(found: &VictimResults) -> Result<String, Report> {
+    let head = [&["machine", "scheme", "kernel"][..], &RunMetrics::HEAD].concat();
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for (machine, by_scheme) in MACHINES.iter().zip(&found.0) {
+        for (scheme, runs) in SCHEMES.iter().zip(by_scheme) {
+            for (kernel, one) in KERNELS.iter().zip(runs) {
+                let names = [machine, scheme.name, *kernel].map(str::to_owned);
+                rows.push(names.into_iter().chain(one.cells()).collect());
+            }
+        }
+    }
+    comma_separated(&head, &rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_better_scheme_is_told_by_machine_and_kernel() {
+        let one = |cycles| RunMetrics { cycles, loads: 10, found: 5, dram_bytes: 64, ..RunMetrics::default() };
+        let all = |cycles: u64| vec![one(cycles); KERNELS.len()];
+        let mut victim = all(50);
+        victim[1] = one(400);
+        let fermi = vec![all(100), all(100), all(100), victim, all(50)];
+        let volta = vec![all(100), all(80), all(100), all(100), all(80)];
+        let page = draw(false, &VictimResults(vec![fermi, volta])).unwrap();
+        let text = &page.markdown;
+        assert!(
+            text.contains("The victim cache is the better one for 6 of 7 kernels: from 0.25 in `bfs` to 2.00"),
+            "{text}"
+        );
+        assert!(text.contains("The victim cache is the better one for 0 of 7 kernels: from 0.80"), "{text}");
+        assert_eq!(page.csv.lines().count(), 1 + MACHINES.len() * SCHEMES.len() * KERNELS.len());
+    }
+}

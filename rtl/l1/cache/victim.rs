@@ -1,0 +1,93 @@
+//! Connection of the L1D to its victim cache: loads that find their line there, and lines that it gets.
+
+use super::super::coalescer::LineAccess;
+use super::super::miss_queue::MissQueue;
+use super::super::pending::Pending;
+use super::super::sectors::{SectorStore, Sectors};
+use super::super::tags::{Probe, Victim};
+use super::super::victim::unit::EvictedLine;
+use super::super::watch::VictimMove;
+use super::Cache;
+use crate::kernel::AnyEdge;
+use crate::replacement::Source;
+
+impl Cache {
+    /// Returns the entry of the victim cache that holds everything that a load requests.
+    #[inline(always)]
+    pub(super) fn entry_of(&self, request: &LineAccess) -> Option<u32> {
+        let victims = self.victims.as_ref()?;
+        // A line that is fetched whole has no sectors of its own.
+        victims.find(request.line, if self.sectors.is_some() { request.sectors } else { 0 })
+    }
+
+    /// Serves a load by an entry of the victim cache. Its line changes places with the victim of a miss, if
+    /// there is one that can leave at once. A waiter of an earlier line may still read a way of the set, also
+    /// one that is invalid by now, so no way is overwritten before.
+    #[inline(never)]
+    pub(super) fn serve_victim(
+        &mut self,
+        at: &impl AnyEdge,
+        (set, entry): (u32, u32),
+        request: &LineAccess,
+        queue: &mut MissQueue,
+        pending: &mut Pending,
+    ) -> VictimMove {
+        let &LineAccess { line, pc, id, slot, lanes, .. } = request;
+        let probe = self.tags.probe(at, set, line);
+        debug_assert!(probe == Probe::Absent, "a line is in the L1D or in the victim cache");
+        self.banks = 0;
+        let can_leave = |victim: &Victim| !victim.modified || queue.room() > 0;
+        let victim = self.victim(set, line).filter(can_leave).filter(|_| !self.mshr.drains_set(set, self.ways));
+        let Some(victims) = &mut self.victims else { return VictimMove::Stays };
+        let (here, data) = victims.hit(at, entry);
+        pending.deliver(slot, lanes, &data.0);
+        let Some(victim) = victim else { return VictimMove::Stays };
+        let old = victim.holds.then(|| (self.tags.line_in(set, victim.way), victim.modified));
+        let kept = old.filter(|(_, modified)| !modified).map(|(line, _)| line);
+        if !victims.swaps(at, entry, kept) {
+            return VictimMove::Stays;
+        }
+        let evicted = kept.map(|line| {
+            self.banks = u8::MAX;
+            let of_way = |store: &SectorStore| store.read(at, set)[victim.way as usize].here;
+            let here = self.sectors.as_ref().map_or(self.all_sectors, of_way);
+            EvictedLine { line, here, data: &self.data.read(at, set * self.ways + victim.way)[0].0 }
+        });
+        victims.swap(at, entry, evicted);
+        if let Some((old, true)) = old {
+            self.write_back(at, (set, victim.way), old, id, queue);
+        }
+        self.stats.evictions += u64::from(victim.holds);
+        self.tags.insert(at, set, victim, Source { line, pc });
+        if let Some(store) = &mut self.sectors {
+            store.write(at, (set, victim.way), Sectors { here, ..Sectors::default() });
+        }
+        if let Some(prefetcher) = &mut self.prefetcher {
+            prefetcher.claim(at, (set, victim.way), false);
+        }
+        self.data.update(at, set * self.ways + victim.way, 0, |cell| *cell = data);
+        VictimMove::ToL1d(old)
+    }
+
+    /// Gives the victim cache the line that a miss of `line` evicts, if it is clean. A copy of `line` with
+    /// other sectors than requested is dropped first, since the line is in flight from now on.
+    #[inline(never)]
+    pub(super) fn keep_victim(&mut self, at: &impl AnyEdge, (set, victim): (u32, Victim), line: u64) {
+        let Some(victims) = &mut self.victims else { return };
+        victims.remove(line);
+        if !victim.holds || victim.modified {
+            return;
+        }
+        let here = self.sectors.as_ref().map_or(self.all_sectors, |store| store.peek(set, victim.way).here);
+        let data = &self.data.read(at, set * self.ways + victim.way)[0].0;
+        self.banks = u8::MAX;
+        victims.insert(at, EvictedLine { line: self.tags.line_in(set, victim.way), here, data });
+    }
+
+    /// True if no line of the victim cache has a tag in the L1D.
+    pub(super) fn has_distinct_victims(&self) -> bool {
+        let Some(victims) = &self.victims else { return true };
+        let Some(tags) = self.tags.as_plain() else { return false };
+        victims.lines().all(|line| tags.peek(tags.set_of(line), line) == Probe::Absent)
+    }
+}

@@ -1,0 +1,151 @@
+//! # Victim cache of the L1D
+//! Keeps lines that the L1D has evicted, and gives them back on a load (Jouppi, "Improving direct-mapped
+//! cache performance by the addition of a small fully-associative cache and prefetch buffers", ISCA 1990).
+//! Each policy is one file here: its configuration, its state and its hooks. The unit around it
+//! ([`mod@unit`]) holds the lines.
+//!
+//! | kind   | keeps                                     | source             |
+//! |--------|-------------------------------------------|--------------------|
+//! | `none` | nothing                                   |                    |
+//! | `lru`  | the clean lines evicted or used last      | Jouppi, ISCA 1990  |
+//!
+//! | hook       | when                                                                                |
+//! |------------|-------------------------------------------------------------------------------------|
+//! | `on_evict` | step 4 of an LSU cycle: a miss or a prefetch evicts a clean line                     |
+//! | `lookup`   | step 4: a load has found its line in an entry                                        |
+//! | `swap`     | step 4, after `lookup`: the line of the entry and the line that the L1D evicts can change places |
+//! | `clear`    | the kernel has ended                                                                |
+//! | `record`, `describe` | for digests; for waveforms and area counts                                |
+//!
+//! A load that finds its line here takes one cycle more than a hit, is counted as a hit, and sends no
+//! request. Its line changes places with the line that a miss would evict. If that is impossible, the line
+//! stays and the load is served all the same. It is impossible if every way of the set is reserved, if a
+//! waiter still reads a line of the set, or if a modified line to write back finds the miss queue full.
+//!
+//! Unlike the direct-mapped caches of the paper, the L1D is set associative and has modified lines of local
+//! memory. They are written back and not kept. A store, an atomic or a recall drops the line, so that it is
+//! never older than one in the L1D could be. Where misses fetch sectors, a load of a sector that the line
+//! lacks is a miss and drops the line.
+
+automod::dir!(pub "l1/victim");
+
+use std::fmt::Debug;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::Arc;
+
+use derive::watched;
+use serde::{Deserialize, Serialize};
+
+use self::unit::{VictimCache, VictimShape};
+use super::config::{L1Config, Organisation};
+use crate::choice::Choice;
+use crate::config::Rules;
+use crate::kernel::{Counted, Describe, Edge};
+
+/// Largest number of lines of a victim cache.
+const MAX_LINES: u32 = 32;
+
+/// Configuration of a victim cache: its keys in `l1.victim`, next to `kind`.
+#[typetag::serde(tag = "kind")]
+pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
+    /// Returns the number of lines; 0 if there is no victim cache.
+    fn lines(&self) -> u32;
+
+    /// Creates the policy that selects the lines to keep; `None` if there is no victim cache.
+    fn hardware(&self) -> Option<Box<dyn Hooks>>;
+
+    /// Checks the keys other than the number of lines.
+    fn validate(&self, _rules: &mut Rules) {}
+}
+
+/// Victim cache that a configuration selects.
+pub type VictimConfig = Choice<dyn Scheme>;
+
+impl<S: Scheme + 'static> From<S> for VictimConfig {
+    fn from(scheme: S) -> Self {
+        Self::new(Arc::new(scheme))
+    }
+}
+
+impl VictimConfig {
+    /// True if a victim cache is selected.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.lines() > 0
+    }
+
+    /// Checks the keys of the victim cache, and that it fits the L1D.
+    pub(super) fn validate(&self, l1: &L1Config, rules: &mut Rules) {
+        let kind = self.typetag_name();
+        rules.group("victim", |rules| {
+            if kind != "none" {
+                let why = "a line is compared with all lines in one cycle";
+                rules.range("lines", u64::from(self.lines()), 1..=MAX_LINES.into(), why);
+            }
+            Scheme::validate(&**self, rules);
+        });
+        if !self.is_on() {
+            return;
+        }
+        rules.expect(
+            l1.organisation == Organisation::Plain,
+            "victim",
+            kind,
+            "none with l1.organisation = \"decoupled\"; the plain organisation has all victim caches",
+            "decoupled tags keep the tag of an evicted line, and decide by it whether the line gets data again",
+        );
+        rules.expect(
+            l1.bypass.gets_prefetches(l1),
+            "victim",
+            kind,
+            &format!(
+                "none with an l1.bypass of kind {}; the kinds none, all, contentious and profiled have all victim caches",
+                l1.bypass.typetag_name()
+            ),
+            "the bypass scheme keeps a state of each line, which only misses start",
+        );
+    }
+
+    /// Creates the victim cache of an L1D at `path`; `None` if none is selected. `is_recalled` adds a port
+    /// for recalls.
+    pub(super) fn unit(&self, path: &str, shape: VictimShape, is_recalled: bool) -> Option<Box<VictimCache>> {
+        let hooks = Watched::of(self.typetag_name(), self.hardware()?);
+        Some(Box::new(VictimCache::new(hooks, path, self.lines(), shape, is_recalled)))
+    }
+}
+
+/// Hooks that the victim cache calls in its policy. An entry is the place of one line.
+#[watched("l1.victim")]
+#[typetag::serde]
+pub trait Hooks: Debug + Send {
+    /// Returns the entry that takes a line evicted from the L1D; `None` if the line is not kept. `empty` is
+    /// the lowest empty entry.
+    fn on_evict(&mut self, at: &Edge<'_>, line: u64, empty: Option<u32>) -> Option<u32>;
+
+    /// Reports that a load has found its line in an entry.
+    fn lookup(&mut self, at: &Edge<'_>, entry: u32);
+
+    /// True if the line of the entry moves to the L1D. `evicted` is the clean line that takes the entry; the
+    /// entry becomes empty if there is none.
+    fn swap(&mut self, at: &Edge<'_>, entry: u32, evicted: Option<u64>) -> bool;
+
+    /// Clears the state at the end of a kernel.
+    fn clear(&mut self) {}
+
+    /// Starts to keep digests of the array contents.
+    fn record(&mut self) {}
+
+    /// Adds registers, arrays and logic to the hardware description.
+    fn describe(&self, to: &mut dyn Describe);
+}
+
+/// Counters of the victim cache of an L1D.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, Counted)]
+pub struct VictimStats {
+    /// Loads that found their line in the victim cache; also counted as hits of the L1D.
+    pub hits: u64,
+    /// Hits whose line moved back to the L1D.
+    pub swaps: u64,
+    /// Lines that entered, evicted by a miss, a prefetch or a swap.
+    pub kept: u64,
+}

@@ -1,0 +1,191 @@
+//! # Lines of the victim cache
+//! Holds the lines that a victim cache keeps, with their bytes. All entries are compared with the line of a
+//! load in parallel with its probe of the tags.
+//!
+//! | port     | dir | payload           | contract                                                        |
+//! |----------|-----|-------------------|-----------------------------------------------------------------|
+//! | `find`   | out | line, sectors     | the entry that holds all these sectors of the line              |
+//! | `hit`    | in  | entry             | a load is served by the entry                                   |
+//! | `swap`   | in  | entry, line       | its line moves to the L1D, and a line of the L1D may take its place |
+//! | `insert` | in  | line              | a miss or a prefetch has evicted a clean line                   |
+//! | `remove` | in  | line              | once per cycle by a store, a miss or a recall; recalls have a port of their own |
+//!
+//! A line is in the L1D or here, never in both. A cycle has one read and one write of the bytes.
+//!
+//! Part of `rtl/l1/cache.rs`.
+//! Twin: `golden/l1/victim/mod.rs`.
+//! Bench: `tb/l1/victim.rs`.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Hooks, VictimStats};
+use crate::cells::line::{LINE_BYTES, LineData};
+use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Counted, Describe, DescribeExt, FieldsExt, Logic, Storage};
+
+/// Widths of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VictimShape {
+    /// Width of a line address in bits.
+    pub line_bits: u32,
+    /// Size of a line in bytes.
+    pub line_bytes: u32,
+    /// Number of sectors that are fetched one by one; 1 if lines are fetched whole.
+    pub sectors: u32,
+    /// Width of a set number in bits.
+    pub set_bits: u32,
+    /// Number of MSHR entries, whose waiters may still read the set of a swap.
+    pub mshr_entries: u32,
+}
+
+/// Line that the L1D evicts: its address, the mask of its present sectors, and its bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct EvictedLine<'a> {
+    /// Line address.
+    pub line: u64,
+    /// Mask of the present sectors.
+    pub here: u8,
+    /// Bytes of the line.
+    pub data: &'a [u8; LINE_BYTES],
+}
+
+/// Line that the victim cache keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Entry {
+    valid: bool,
+    line: u64,
+    here: u8,
+}
+
+/// Victim cache of an L1D.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct VictimCache {
+    hooks: Box<dyn Hooks>,
+    entries: Box<[Entry]>,
+    data: Array<LineData>,
+    shape: VictimShape,
+    is_recalled: bool,
+    /// Counters; they model no hardware.
+    pub stats: VictimStats,
+}
+
+impl VictimCache {
+    pub(super) fn new(hooks: Box<dyn Hooks>, path: &str, lines: u32, shape: VictimShape, is_recalled: bool) -> Self {
+        let spec = ArraySpec {
+            path: format!("{path}.victim.data"),
+            storage: Storage::RegisterFile,
+            rows: lines,
+            columns: 1,
+            reads: 1,
+            writes: 1,
+            collide: Collide::Old,
+        };
+        Self {
+            hooks,
+            entries: vec![Entry::default(); lines as usize].into(),
+            data: Array::new(spec, shape.line_bytes),
+            shape,
+            is_recalled,
+            stats: VictimStats::default(),
+        }
+    }
+
+    /// Returns the entry that holds these sectors of a line.
+    #[must_use]
+    pub fn find(&self, line: u64, sectors: u8) -> Option<u32> {
+        let has = |entry: &Entry| entry.valid && entry.line == line && sectors & !entry.here == 0;
+        self.entries.iter().position(has).map(|entry| entry as u32)
+    }
+
+    /// True if the line, or some of its sectors, is here.
+    #[must_use]
+    pub fn holds(&self, line: u64) -> bool {
+        self.find(line, 0).is_some()
+    }
+
+    /// Returns all lines, for invariants.
+    pub fn lines(&self) -> impl Iterator<Item = u64> {
+        self.entries.iter().filter(|entry| entry.valid).map(|entry| entry.line)
+    }
+
+    /// Serves a load by an entry. Returns the mask of the present sectors and the bytes of the line.
+    pub fn hit(&mut self, at: &impl AnyEdge, entry: u32) -> (u8, LineData) {
+        self.stats.hits += 1;
+        self.hooks.lookup(at.edge(), entry);
+        (self.entries[entry as usize].here, self.data.read(at, entry)[0].clone())
+    }
+
+    /// True if the line of an entry changes places with `evicted`, the clean line that the L1D evicts for it.
+    pub fn swaps(&mut self, at: &impl AnyEdge, entry: u32, evicted: Option<u64>) -> bool {
+        self.hooks.swap(at.edge(), entry, evicted)
+    }
+
+    /// Replaces the line of an entry, which moves to the L1D, by the one that the L1D evicts for it.
+    pub fn swap(&mut self, at: &impl AnyEdge, entry: u32, evicted: Option<EvictedLine<'_>>) {
+        self.stats.swaps += 1;
+        match evicted {
+            Some(evicted) => self.fill(at, entry, evicted),
+            None => self.entries[entry as usize].valid = false,
+        }
+    }
+
+    /// Takes a clean line that a miss or a prefetch has evicted, if the policy keeps it.
+    pub fn insert(&mut self, at: &impl AnyEdge, evicted: EvictedLine<'_>) {
+        let empty = self.entries.iter().position(|entry| !entry.valid).map(|entry| entry as u32);
+        if let Some(entry) = self.hooks.on_evict(at.edge(), evicted.line, empty) {
+            self.fill(at, entry, evicted);
+        }
+    }
+
+    /// Drops a line. Returns true if it was here.
+    pub fn remove(&mut self, line: u64) -> bool {
+        let entry = self.entries.iter_mut().find(|entry| entry.valid && entry.line == line);
+        entry.map(|entry| entry.valid = false).is_some()
+    }
+
+    /// Drops all lines at the end of a kernel.
+    pub fn clear(&mut self) {
+        self.entries.fill(Entry::default());
+        self.hooks.clear();
+    }
+
+    /// Starts to keep digests of the array contents.
+    pub fn record(&mut self) {
+        self.data.record();
+        self.hooks.record();
+    }
+
+    /// Adds entries, bytes, comparators and policy to the hardware description.
+    pub fn describe(&self, to: &mut dyn Describe) {
+        let Self { hooks, entries, data, shape, is_recalled, stats } = self;
+        let &VictimShape { line_bits, line_bytes: _, sectors, set_bits, mshr_entries } = shape;
+        let count = entries.len() as u32;
+        to.part("victim", |to| {
+            to.entries("entry", entries.iter(), |entry, to| {
+                let Entry { valid, line, here } = entry;
+                to.flag("valid", *valid);
+                to.sized("line", *line, line_bits);
+                if sectors > 1 {
+                    to.sized("here", u64::from(*here), sectors);
+                }
+            });
+            to.array("data", data);
+            to.logic("same_line", Logic::Comparator { width: line_bits, count: count * (1 + u32::from(*is_recalled)) });
+            if sectors > 1 {
+                to.logic("has_sectors", Logic::Gates { count: 2 * sectors * count });
+            }
+            if set_bits > 0 {
+                to.logic("drains_set", Logic::Comparator { width: set_bits, count: mshr_entries });
+            }
+            to.logic("entry", Logic::PriorityEncoder { inputs: count });
+            to.logic("empty", Logic::PriorityEncoder { inputs: count });
+            hooks.describe(to);
+            stats.describe(&(), to);
+        });
+    }
+
+    fn fill(&mut self, at: &impl AnyEdge, entry: u32, EvictedLine { line, here, data }: EvictedLine<'_>) {
+        self.stats.kept += 1;
+        self.entries[entry as usize] = Entry { valid: true, line, here };
+        self.data.update(at, entry, 0, |cell| cell.0 = *data);
+    }
+}
