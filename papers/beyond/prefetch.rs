@@ -98,15 +98,15 @@ fn draw(is_quick: bool, found: &PrefetchResults) -> Result<Page, Report> {
     let head = [
         "prefetcher",
         "speed-up",
-        "without one",
+        "leave-one-out",
         "gain 5 %",
         "lose 5 %",
         "DRAM bytes",
-        "without one",
+        "leave-one-out",
         "useful %",
-        "without one",
+        "leave-one-out",
         "late %",
-        "without one",
+        "leave-one-out",
     ];
     let rows = (1..DESIGNS.len()).map(|at| {
         let speedups = found.speedups(at);
@@ -123,7 +123,7 @@ fn draw(is_quick: bool, found: &PrefetchResults) -> Result<Page, Report> {
     let sheet = Table::new(["kernel"], names).columns(3, columns);
     let chart = Chart::relative("Prefetchers of the L1", "speed-up");
     sheet.chart(&mut page, "", chart.logarithmic(), sheet.all());
-    page.text(&format!("## What follows\n{}", findings(found)));
+    page.text(&format!("## Conclusions\n{}", findings(found)));
     page.csv = numbers(found)?;
     Ok(page)
 }

@@ -2,7 +2,7 @@
 
 use miette::Report;
 
-use super::{MEANS, extremes, gain_and_lose, in_words, ranged};
+use super::{MEANS, extremes, gain_and_lose, in_words, format_range};
 use crate::chart::Chart;
 use crate::counted::{RunMetrics, parts, run_metrics, speedups};
 use crate::judge::{geometric_mean, mean};
@@ -74,7 +74,7 @@ fn draw(is_quick: bool, found: &VictimResults) -> Result<Page, Report> {
          of these, a next-line prefetcher the second. The page runs {} with {size} on `fermi`, whose L1 has 4 ways per set,\n\
          and on `volta`, whose L1 has up to 256. Speed-ups and bytes over the DRAM's buses are relative to the same machine without\n\
          either. L1 %: loads that find their line in the L1, in the victim cache or in flight. {MEANS}",
-        super::listed(&KERNELS)
+        super::join_names(&KERNELS)
     ));
     let head = [
         "machine",
@@ -90,9 +90,9 @@ fn draw(is_quick: bool, found: &VictimResults) -> Result<Page, Report> {
     ];
     let row = |machine: usize, scheme: usize| {
         let speedups = found.speedups(machine, scheme);
-        let speed = ranged(&speedups, 3, geometric_mean).into_iter().chain(gain_and_lose(&speedups));
-        let bytes = ranged(&found.bytes(machine, scheme), 3, geometric_mean);
-        let hits = ranged(&found.hits(machine, scheme), 1, mean);
+        let speed = format_range(&speedups, 3, geometric_mean).into_iter().chain(gain_and_lose(&speedups));
+        let bytes = format_range(&found.bytes(machine, scheme), 3, geometric_mean);
+        let hits = format_range(&found.hits(machine, scheme), 1, mean);
         let names = [MACHINES[machine], SCHEMES[scheme].name].map(str::to_owned);
         names.into_iter().chain(speed).chain(bytes).chain(hits).collect::<Vec<_>>()
     };
