@@ -80,13 +80,13 @@ fn draw(is_quick: bool, found: &VictimResults) -> Result<Page, Report> {
         "machine",
         "scheme",
         "speed-up",
-        "without one",
+        "leave-one-out",
         "gain 5 %",
         "lose 5 %",
         "DRAM bytes",
-        "without one",
+        "leave-one-out",
         "L1 %",
-        "without one",
+        "leave-one-out",
     ];
     let row = |machine: usize, scheme: usize| {
         let speedups = found.speedups(machine, scheme);
