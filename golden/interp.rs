@@ -24,6 +24,7 @@ mod code;
 mod gather;
 mod livelock;
 mod order;
+mod registers;
 mod spaces;
 mod undefined;
 mod warp;
@@ -33,11 +34,13 @@ use std::fmt;
 
 use isa::lanes::ConvergenceFault;
 use isa::program::Program;
+use isa::types::Special;
 
 use self::code::{Code, special};
+use self::registers::Slot;
 use self::undefined::UndefinedBits;
 use self::warp::Warp;
-use crate::memory::{AccessError, FlatMemory};
+use crate::memory::AccessError;
 
 pub use self::livelock::{Livelocked, LoopingWarp};
 pub use self::order::{Order, run, run_finding_undefined, run_in};
@@ -253,14 +256,12 @@ const BARRIERS: usize = 16;
 struct Cta<'a> {
     launch: &'a Launch<'a>,
     code: &'a Code,
-    /// Global memory, moved in only while this CTA runs.
-    memory: FlatMemory,
     shared: Vec<u8>,
     /// Local memory of all threads, concatenated.
     local: Vec<u8>,
-    /// Register frames of all threads, concatenated.
-    values: Vec<u64>,
     warps: Vec<Warp>,
+    /// Number of warps that have not ended.
+    live: usize,
     /// Threads that arrived without waiting, per barrier.
     arrived: [u32; BARRIERS],
     index: [u32; 3],
@@ -275,31 +276,32 @@ impl<'a> Cta<'a> {
     /// Allocates the state for one CTA; [`Cta::begin`] reuses it for the following ones.
     fn new(launch: &'a Launch<'a>, code: &'a Code) -> Result<Self, InterpError> {
         let threads = launch.block.iter().product::<u32>() as usize;
-        let values = threads * code.frame.len();
+        let values = threads * code.places;
         if values > MAX_VALUES {
             return Err(InterpError::Launch(format!(
                 "kernel `{}`: {threads} threads with {} registers and constants each, expected at most \
                  {MAX_VALUES} in all",
-                launch.program.name,
-                code.frame.len()
+                launch.program.name, code.places
             )));
         }
         let shared_bytes = launch.program.shared_bytes as usize + launch.dynamic_shared as usize;
         let local_bytes = threads * launch.program.local_bytes as usize;
-        Ok(Cta {
+        let warp = |first| Warp::new(first, threads, code.initial.clone());
+        let mut cta = Cta {
             launch,
             code,
-            memory: FlatMemory::new(),
             shared: vec![0; shared_bytes],
             local: vec![0; local_bytes],
-            values: vec![0; values],
-            warps: (0..threads).step_by(LANES).map(|first| Warp::new(first, threads)).collect(),
+            warps: (0..threads).step_by(LANES).map(warp).collect(),
+            live: 0,
             arrived: [0; BARRIERS],
             index: [0; 3],
             executed: 0,
             has_changed: false,
-            undefined: code.follows_undefined.then(|| UndefinedBits::new(launch.program, code, threads)),
-        })
+            undefined: code.follows_undefined.then(|| UndefinedBits::new(code, threads.div_ceil(LANES))),
+        };
+        code.specials.iter().for_each(|(name, slot)| cta.define(*name, *slot));
+        Ok(cta)
     }
 
     /// Resets the state to the start of the CTA at `index`.
@@ -309,37 +311,35 @@ impl<'a> Cta<'a> {
         self.local.fill(0);
         self.arrived = [0; BARRIERS];
         self.has_changed = true;
-        let frame = self.code.frame.len();
-        for (number, values) in self.values.chunks_exact_mut(frame).enumerate() {
-            values.copy_from_slice(&self.code.frame);
-            let thread = thread_index(self.launch.block, number);
-            for &(name, slot) in &self.code.specials {
-                values[slot] = special(name, self.launch, index, thread, number);
+        let code = self.code;
+        self.warps.iter_mut().for_each(|warp| warp.begin(code.register_rows));
+        self.live = self.warps.len();
+        for (name, slot) in &code.specials {
+            // Other special registers are the same in all CTAs of a launch.
+            if let Special::Ctaid(_) = name {
+                self.define(*name, *slot);
             }
         }
-        self.warps.iter_mut().for_each(Warp::begin);
-        self.undefined.iter_mut().for_each(UndefinedBits::begin);
+        self.undefined.iter_mut().for_each(|bits| bits.begin(code));
+    }
+
+    /// Sets a special register of all threads.
+    fn define(&mut self, name: Special, slot: Slot) {
+        let (launch, index) = (self.launch, self.index);
+        for warp in &mut self.warps {
+            for (lane, number) in (warp.first..).take(LANES).enumerate() {
+                let value = special(name, launch, index, thread_index(launch.block, number), number);
+                warp.registers.write(slot, lane, value);
+            }
+        }
     }
 
     fn is_done(&self) -> bool {
-        self.warps.iter().all(Warp::is_done)
+        self.live == 0
     }
 
     fn threads(&self) -> usize {
         self.launch.block.iter().product::<u32>() as usize
-    }
-
-    /// Returns the register frame of a thread.
-    #[inline(always)]
-    fn frame(&self, number: usize) -> &[u64] {
-        let frame = self.code.frame.len();
-        &self.values[number * frame..][..frame]
-    }
-
-    #[inline(always)]
-    fn frame_mut(&mut self, number: usize) -> &mut [u64] {
-        let frame = self.code.frame.len();
-        &mut self.values[number * frame..][..frame]
     }
 
     #[cold]

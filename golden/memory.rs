@@ -23,6 +23,15 @@ impl Buffer {
     pub fn end(&self) -> u64 {
         self.base + self.bytes.len() as u64
     }
+
+    /// Returns the offset of an aligned access that lies in the buffer, in bytes.
+    #[inline]
+    fn offset(&self, address: u64, bytes: u32) -> Option<usize> {
+        let start = address.checked_sub(self.base)?;
+        let fits = start.checked_add(bytes.into())? <= self.bytes.len() as u64;
+        // Accesses have a power of two of bytes, except those of the host, which are not aligned.
+        (fits && address & (u64::from(bytes.max(1)) - 1) == 0).then_some(start as usize)
+    }
 }
 
 /// All buffers, sorted by address.
@@ -155,19 +164,56 @@ impl FlatMemory {
         Ok(&mut self.buffers[at].bytes[start..start + bytes as usize])
     }
 
+    /// Returns the bytes of an aligned access for reading. Looks first in the buffer with index `near`, and
+    /// sets it to the buffer of the access.
+    #[inline]
+    pub fn read_near(&self, near: &mut usize, address: u64, bytes: u32) -> Result<&[u8], AccessError> {
+        let start = self.locate_near(near, address, bytes)?;
+        Ok(&self.buffers[*near].bytes[start..start + bytes as usize])
+    }
+
+    /// Returns the bytes of an aligned access for writing, found as in [`FlatMemory::read_near`].
+    #[inline]
+    pub fn write_near(&mut self, near: &mut usize, address: u64, bytes: u32) -> Result<&mut [u8], AccessError> {
+        let start = self.locate_near(near, address, bytes)?;
+        Ok(&mut self.buffers[*near].bytes[start..start + bytes as usize])
+    }
+
+    /// Returns the buffer that holds an address: its first address, and its bytes.
+    pub fn around(&self, address: u64) -> Option<(u64, &[u8])> {
+        let (at, _) = self.locate(address, 1).ok()?;
+        let Buffer { base, bytes, .. } = &self.buffers[at];
+        Some((*base, bytes))
+    }
+
+    /// Returns the bytes of `count` adjacent aligned accesses for writing, `bytes` bytes each, if one buffer
+    /// holds them all and none is read-only for kernels.
+    pub fn write_run(&mut self, address: u64, bytes: u32, count: usize) -> Option<&mut [u8]> {
+        let (at, start) = self.locate(address, bytes).ok()?;
+        let length = bytes as usize * count;
+        if self.is_protected(address, length as u32) {
+            return None;
+        }
+        self.buffers[at].bytes.get_mut(start..start + length)
+    }
+
     /// Returns the index of the buffer that an access lies in, and the offset of the access in that buffer,
     /// in bytes.
     #[inline]
     fn locate(&self, address: u64, bytes: u32) -> Result<(usize, usize), AccessError> {
         let after = self.buffers.partition_point(|b| b.base <= address);
-        if let Some(buffer) = after.checked_sub(1).map(|at| &self.buffers[at]) {
-            let start = address - buffer.base;
-            let fits = start + u64::from(bytes) <= buffer.bytes.len() as u64;
-            if fits && address.is_multiple_of(u64::from(bytes.max(1))) {
-                return Ok((after - 1, start as usize));
-            }
+        let found = after.checked_sub(1).and_then(|at| Some((at, self.buffers[at].offset(address, bytes)?)));
+        found.ok_or_else(|| self.refuse(address, bytes))
+    }
+
+    #[inline]
+    fn locate_near(&self, near: &mut usize, address: u64, bytes: u32) -> Result<usize, AccessError> {
+        if let Some(start) = self.buffers.get(*near).and_then(|buffer| buffer.offset(address, bytes)) {
+            return Ok(start);
         }
-        Err(self.refuse(address, bytes))
+        let (at, start) = self.locate(address, bytes)?;
+        *near = at;
+        Ok(start)
     }
 
     #[cold]

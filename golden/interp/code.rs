@@ -1,25 +1,26 @@
-//! Decoded program of the interpreter. Every operand is a slot in one array per thread, its *frame*. The
-//! frame holds registers, predicates (as 0 or 1), constants and special registers alike, so that every
-//! operand is read by one indexed load.
+//! Decoded program of the interpreter. Every operand is a slot, which names a row of the registers of a warp.
+//! Registers, predicates, constants and special registers have rows alike, so that every operand is read in
+//! the same way.
 
-use isa::lanes::{alu, carry_add, compare, convert, tensor};
-use isa::program::{Dst, Form, Guard, Inst, MemOp, Op, Program, Reg, Src};
+use isa::lanes::{alu, alu32, carry_add, compare, compare32, convert, tensor};
+use isa::program::{Dst, Form, Guard, Inst, Op, Program, Reg, Src};
 use isa::types::{Axis, Logic, Special};
 use rustc_hash::FxHashMap;
 
-use super::warp::lanes;
+use super::registers::{Longs, Registers, Row, Slot};
 use super::{LANES, Launch};
-
-/// Mask of the 32 bits of a physical register.
-const WORD: u64 = u32::MAX as u64;
 
 /// Program in decoded form.
 pub(super) struct Code {
     pub(super) insts: Vec<DecodedInst>,
-    /// Initial frame of a thread: constants in place, everything else zero.
-    pub(super) frame: Vec<u64>,
+    /// Initial registers of a warp: constants in place, everything else zero.
+    pub(super) initial: Registers,
+    /// Number of rows of 32 and of 64 bits that hold registers; constants and special registers follow.
+    pub(super) register_rows: [usize; 2],
     /// Special registers in use, with their slots.
-    pub(super) specials: Vec<(Special, usize)>,
+    pub(super) specials: Vec<(Special, Slot)>,
+    /// Number of places of slots.
+    pub(super) places: usize,
     /// True if undefined registers are tracked.
     pub(super) follows_undefined: bool,
 }
@@ -35,286 +36,241 @@ pub(super) struct DecodedInst {
     pub(super) has_count: bool,
 }
 
-/// Operand slot in a frame.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Slot {
-    at: u32,
-    /// True if the value has 64 bits.
-    wide: bool,
-    /// True if a wide value occupies this slot and the next, 32 bits each.
-    split: bool,
-    /// True if the predicate is used inverted.
-    negated: bool,
-}
-
-impl Slot {
-    #[inline]
-    pub(super) fn read(self, values: &[u64]) -> u64 {
-        let low = values[self.at as usize];
-        if self.split { low | values[self.at as usize + 1] << 32 } else { low }
-    }
-
-    #[inline]
-    pub(super) fn write(self, values: &mut [u64], value: u64) {
-        if self.split {
-            values[self.at as usize] = value & WORD;
-            values[self.at as usize + 1] = value >> 32;
-        } else {
-            values[self.at as usize] = value;
-        }
-    }
-
-    /// Returns the index of the slot, or of its lower half, if its frame starts at index `start`.
-    #[inline]
-    pub(super) fn place(self, start: usize) -> usize {
-        start + self.at as usize
-    }
-
-    /// True if both are the same slot.
-    pub(super) fn is_same(self, other: Slot) -> bool {
-        self.at == other.at
-    }
-
-    /// Returns the mask of the bits that the register has.
-    pub(super) fn width(self) -> u64 {
-        if self.wide { u64::MAX } else { WORD }
-    }
-
-    /// Returns the value of a predicate.
-    #[inline]
-    pub(super) fn is_true(self, values: &[u64]) -> bool {
-        (values[self.at as usize] != 0) != self.negated
-    }
-}
-
-/// Frames of the threads of a warp, with the active lanes of an instruction.
-pub(super) struct Frames<'v> {
-    /// Frames of all lanes, concatenated.
-    pub(super) values: &'v mut [u64],
-    /// Number of slots per frame.
-    pub(super) frame: usize,
-    pub(super) mask: u32,
-}
-
-impl Frames<'_> {
-    /// Returns the value of a slot in each active lane, and 0 for other lanes.
-    #[inline(always)]
-    fn read(&self, slot: Slot) -> [u64; LANES] {
-        let mut all = [0; LANES];
-        lanes(self.mask).for_each(|lane| all[lane] = slot.read(&self.values[lane * self.frame..][..self.frame]));
-        all
-    }
-
-    /// Returns the mask of active lanes in which a predicate holds.
-    #[inline(always)]
-    fn truth(&self, slot: Slot) -> u64 {
-        let bit = |lane: usize| u64::from(slot.is_true(&self.values[lane * self.frame..][..self.frame])) << lane;
-        lanes(self.mask).fold(0, |mask, lane| mask | bit(lane))
-    }
-
-    #[inline(always)]
-    fn write(&mut self, slot: Slot, value: impl Fn(usize) -> u64) {
-        let frame = self.frame;
-        lanes(self.mask).for_each(|lane| slot.write(&mut self.values[lane * frame..][..frame], value(lane)));
-    }
-
-    #[inline(always)]
-    fn write_bits(&mut self, slot: Slot, bits: u64) {
-        self.write(slot, |lane| bits >> lane & 1);
-    }
-}
-
 impl DecodedInst {
-    /// Executes an instruction that accesses only frames.
+    /// Executes an instruction that accesses only registers, in the lanes of a mask.
     #[inline]
-    pub(super) fn compute(&self, frames: &mut Frames<'_>) {
+    pub(super) fn compute(&self, registers: &mut Registers, mask: u32) {
         let [a, b, c, ..] = self.srcs;
         let [first, second, ..] = self.dsts;
         match &self.op {
+            Op::Alu(op) if op.is_word() => {
+                let result = alu32(op, &registers.words(a), &registers.words(b), &registers.words(c));
+                registers.write_words(first, &result, mask);
+            }
             Op::Alu(op) => {
-                let result = alu(op, &frames.read(a), &frames.read(b), &frames.read(c));
-                frames.write(first, |lane| result[lane]);
+                let result = alu(op, &registers.longs(a), &registers.longs(b), &registers.longs(c));
+                registers.write_longs(first, &result, mask);
+            }
+            Op::Mov(_) if first.wide => {
+                let value = *registers.longs(a);
+                registers.write_longs(first, &value, mask);
             }
             Op::Mov(_) => {
-                let (value, kept) = (frames.read(a), if first.wide { u64::MAX } else { WORD });
-                frames.write(first, |lane| value[lane] & kept);
+                let value = *registers.words(a);
+                registers.write_words(first, &value, mask);
             }
             Op::CarryAdd(op) => {
-                let (sums, carry) = carry_add(op, &frames.read(a), &frames.read(b), frames.truth(c));
-                frames.write(first, |lane| sums[lane]);
-                frames.write_bits(second, carry);
+                let carry = registers.truth(c).into();
+                let (sums, carry) = carry_add(op, &registers.longs(a), &registers.longs(b), carry);
+                registers.write_longs(first, &sums, mask);
+                registers.write_bits(second, carry as u32, mask);
+            }
+            Op::Select(_) if first.wide => {
+                let result = select(registers.truth(c), &registers.longs(a), &registers.longs(b));
+                registers.write_longs(first, &result, mask);
             }
             Op::Select(_) => {
-                let (a, b, chosen) = (frames.read(a), frames.read(b), frames.truth(c));
-                frames.write(first, |lane| if chosen >> lane & 1 != 0 { a[lane] } else { b[lane] });
+                let result = select(registers.truth(c), &registers.words(a), &registers.words(b));
+                registers.write_words(first, &result, mask);
             }
             Op::Convert(op) => {
-                let result = convert(op, &frames.read(a));
-                frames.write(first, |lane| result[lane]);
+                let result = convert(op, &registers.longs(a));
+                registers.write_longs(first, &result, mask);
             }
             Op::Compare(op) => {
-                let holds = compare(op, &frames.read(a), &frames.read(b));
-                let (yes, no) = op.combine_masks(holds, frames.truth(c));
-                frames.write_bits(first, yes);
-                frames.write_bits(second, no);
+                let holds = match op.ty.bits() {
+                    64 => compare(op, &registers.longs(a), &registers.longs(b)),
+                    _ => compare32(op, &registers.words(a), &registers.words(b)),
+                };
+                let third = if op.combine.is_some() { registers.truth(c).into() } else { 0 };
+                let (yes, no) = op.combine_masks(holds, third);
+                registers.write_bits(first, yes as u32, mask);
+                registers.write_bits(second, no as u32, mask);
             }
             Op::Pred(logic) => {
-                let (a, b) = (frames.truth(a), frames.truth(b));
+                let (a, b) = (registers.truth(a), registers.truth(b));
                 let result = match logic {
                     None => a,
                     Some(Logic::And) => a & b,
                     Some(Logic::Or) => a | b,
                     Some(Logic::Xor) => a ^ b,
                 };
-                frames.write_bits(first, result);
+                registers.write_bits(first, result, mask);
             }
             Op::Tensor(op) => {
-                let [a0, a1, b0, b1, c0, c1] = self.srcs.map(|slot| frames.read(slot).map(|word| word as u32));
+                let [a0, a1, b0, b1, c0, c1] = self.srcs.map(|slot| *registers.words(slot));
                 let result = tensor(op, [&a0, &a1], [&b0, &b1], [&c0, &c1]);
                 for (dst, words) in self.dsts.iter().zip(&result) {
-                    frames.write(*dst, |lane| words[lane].into());
+                    registers.write_words(*dst, words, mask);
                 }
             }
             Op::Pack { part_bits } => {
-                let mask = (1 << part_bits) - 1;
-                let mut whole = [0; LANES];
+                let kept = (1 << part_bits) - 1;
+                let mut whole: Longs = [0; LANES];
                 for (part, at) in self.srcs.iter().zip((0..64).step_by(usize::from(*part_bits))) {
-                    let values = frames.read(*part);
-                    whole.iter_mut().zip(values).for_each(|(whole, value)| *whole |= (value & mask) << at);
+                    let values = registers.longs(*part);
+                    whole.iter_mut().zip(values.iter()).for_each(|(whole, value)| *whole |= (value & kept) << at);
                 }
-                frames.write(first, |lane| whole[lane]);
+                registers.write_longs(first, &whole, mask);
             }
             Op::Unpack { part_bits } => {
-                let whole = frames.read(a);
-                let mask = (1 << part_bits) - 1;
+                let whole = *registers.longs(a);
+                let kept = (1 << part_bits) - 1;
                 for (part, at) in self.dsts.iter().zip((0..64).step_by(usize::from(*part_bits))) {
-                    frames.write(*part, |lane| whole[lane] >> at & mask);
+                    registers.write_longs(*part, &whole.map(|value| value >> at & kept), mask);
                 }
             }
             // Instructions that access memory, other threads or the control flow are executed elsewhere.
             _ => {}
         }
     }
-
-    /// Writes the elements in `bytes` to the destinations, each extended to the width of its register.
-    #[inline]
-    pub(super) fn load(&self, mem: &MemOp, bytes: &[u8], values: &mut [u64]) {
-        let size = mem.ty.bytes() as usize;
-        for (element, dst) in bytes.chunks_exact(size).zip(self.dsts) {
-            let raw = match *element {
-                [a] => u64::from(a),
-                [a, b] => u64::from(u16::from_le_bytes([a, b])),
-                [a, b, c, d] => u64::from(u32::from_le_bytes([a, b, c, d])),
-                [a, b, c, d, e, f, g, h] => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
-                _ => 0,
-            };
-            let unused = 64 - mem.ty.bits();
-            let extended = match mem.ty.is_signed() {
-                true => ((raw << unused) as i64 >> unused) as u64,
-                false => raw,
-            };
-            dst.write(values, if dst.wide { extended } else { extended & WORD });
-        }
-    }
-
-    /// Writes the source values into `bytes`.
-    #[inline]
-    pub(super) fn store(&self, mem: &MemOp, bytes: &mut [u8], values: &[u64]) {
-        let size = mem.ty.bytes() as usize;
-        for (element, src) in bytes.chunks_exact_mut(size).zip(self.srcs) {
-            element.copy_from_slice(&src.read(values).to_le_bytes()[..size]);
-        }
-    }
 }
 
-/// Builder of the frame layout: registers, predicates, then constants and special registers in order of first
-/// use. The frame also has a zero for absent sources and a slot for discarded results.
+/// Builder of the rows: registers first, then constants and special registers in order of first use.
 struct Layout<'a> {
     program: &'a Program,
-    frame: Vec<u64>,
-    constants: FxHashMap<u64, u32>,
-    specials: Vec<(Special, usize)>,
-    unwanted: u32,
+    /// Row of each register.
+    registers: Vec<Row>,
+    initial: Registers,
+    constants: FxHashMap<(u64, bool), Slot>,
+    specials: Vec<(Special, Slot)>,
+    places: u32,
 }
 
 /// Decodes a program: assigns a slot to every operand.
 pub(super) fn decode(program: &Program) -> Code {
-    let unwanted = u32::from(program.regs) + u32::from(program.preds);
+    let (registers, register_rows) = register_rows(program);
+    let [words, longs] = register_rows;
     let mut layout = Layout {
         program,
-        frame: vec![0; unwanted as usize + 1],
+        registers,
+        initial: Registers {
+            words: vec![[0; LANES]; words],
+            longs: vec![[0; LANES]; longs],
+            preds: vec![0; program.preds.into()],
+        },
         constants: FxHashMap::default(),
         specials: Vec::new(),
-        unwanted,
+        places: u32::from(program.regs) + u32::from(program.preds),
     };
     let insts = program.insts.iter().map(|inst| layout.inst(inst)).collect();
-    Code { insts, frame: layout.frame, specials: layout.specials, follows_undefined: false }
+    Code {
+        insts,
+        initial: layout.initial,
+        register_rows,
+        specials: layout.specials,
+        places: layout.places as usize,
+        follows_undefined: false,
+    }
+}
+
+/// Assigns a row to every register, and returns the number of rows of 32 and of 64 bits. A register is wide
+/// if any instruction uses it so, except in physical form, where it then takes two rows.
+fn register_rows(program: &Program) -> (Vec<Row>, [usize; 2]) {
+    let count = usize::from(program.regs);
+    if program.form == Form::Physical {
+        return ((0..u32::from(program.regs)).map(Row::Word).collect(), [count, 0]);
+    }
+    let mut is_wide = vec![false; count];
+    for reg in program.insts.iter().flat_map(|inst| inst.source_regs().chain(inst.dest_regs())) {
+        is_wide[usize::from(reg.index)] |= reg.wide;
+    }
+    let mut rows = [0; 2];
+    let assign = |is_wide| {
+        let at = &mut rows[usize::from(is_wide)];
+        *at += 1;
+        let row = if is_wide { Row::Long } else { Row::Word };
+        row(*at as u32 - 1)
+    };
+    (is_wide.into_iter().map(assign).collect(), rows)
 }
 
 impl Layout<'_> {
     fn inst(&mut self, inst: &Inst) -> DecodedInst {
         let base = inst.mem().and_then(|mem| mem.base);
+        let none = Slot { place: u32::MAX, row: Row::None, wide: false };
+        let is_wide = computes_wide(&inst.op);
         DecodedInst {
             has_count: inst.srcs[1] != Src::None,
             op: inst.op,
             guard: inst.guard.map(|guard| self.pred(guard)),
-            base: match base {
-                Some(reg) => self.reg(reg),
-                None => self.constant(0),
-            },
+            base: base.map_or(none, |reg| self.reg(reg)),
             dsts: inst.dsts.map(|dst| match dst {
-                Dst::None => Slot { at: self.unwanted, wide: false, split: false, negated: false },
+                Dst::None => none,
                 Dst::Reg(reg) => self.reg(reg),
                 Dst::Pred(pred) => self.pred(Guard { pred, negated: false }),
             }),
             srcs: inst.srcs.map(|src| match src {
-                Src::None => self.constant(0),
+                Src::None => none,
                 Src::Reg(reg) => self.reg(reg),
                 Src::Pred(guard) => self.pred(guard),
-                Src::Imm(value) => self.constant(value),
+                Src::Imm(value) => self.constant(value, is_wide || value > u32::MAX.into()),
                 Src::Special(special) => self.special(special),
             }),
         }
     }
 
-    fn reg(&self, reg: Reg) -> Slot {
-        let split = reg.wide && self.program.form == Form::Physical;
-        Slot { at: u32::from(reg.index), wide: reg.wide, split, negated: false }
-    }
-
-    fn pred(&self, guard: Guard) -> Slot {
-        let at = u32::from(self.program.regs) + u32::from(guard.pred);
-        Slot { at, wide: false, split: false, negated: guard.negated }
-    }
-
-    fn constant(&mut self, value: u64) -> Slot {
-        let at = match self.constants.get(&value) {
-            Some(&at) => at,
-            None => {
-                let at = self.append(value);
-                self.constants.insert(value, at);
-                at
-            }
+    fn reg(&self, Reg { index, wide }: Reg) -> Slot {
+        let row = match self.registers[usize::from(index)] {
+            Row::Word(at) if wide => Row::Split(at),
+            row => row,
         };
-        Slot { at, wide: true, split: false, negated: false }
+        Slot { place: index.into(), row, wide }
+    }
+
+    fn pred(&self, Guard { pred, negated }: Guard) -> Slot {
+        let place = u32::from(self.program.regs) + u32::from(pred);
+        Slot { place, row: Row::Pred { at: pred.into(), negated }, wide: false }
+    }
+
+    fn constant(&mut self, value: u64, is_long: bool) -> Slot {
+        if let Some(known) = self.constants.get(&(value, is_long)) {
+            return *known;
+        }
+        let slot = self.append(value, is_long);
+        self.constants.insert((value, is_long), slot);
+        slot
     }
 
     fn special(&mut self, special: Special) -> Slot {
-        let known = self.specials.iter().find(|(s, _)| *s == special);
-        let at = match known {
-            Some(&(_, at)) => at as u32,
-            None => {
-                let at = self.append(0);
-                self.specials.push((special, at as usize));
-                at
-            }
-        };
-        Slot { at, wide: true, split: false, negated: false }
+        if let Some((_, slot)) = self.specials.iter().find(|(known, _)| *known == special) {
+            return *slot;
+        }
+        let slot = self.append(0, special.bits() > 32);
+        self.specials.push((special, slot));
+        slot
     }
 
-    fn append(&mut self, value: u64) -> u32 {
-        self.frame.push(value);
-        self.frame.len() as u32 - 1
+    /// Appends a row that holds `value` in every lane.
+    fn append(&mut self, value: u64, is_long: bool) -> Slot {
+        let Registers { words, longs, .. } = &mut self.initial;
+        let row = if is_long {
+            longs.push([value; LANES]);
+            Row::Long(longs.len() as u32 - 1)
+        } else {
+            words.push([value as u32; LANES]);
+            Row::Word(words.len() as u32 - 1)
+        };
+        self.places += 1;
+        Slot { place: self.places - 1, row, wide: true }
+    }
+}
+
+/// Returns the values of `a` in the chosen lanes, and those of `b` in the others.
+#[inline]
+fn select<T: Copy>(chosen: u32, a: &[T; LANES], b: &[T; LANES]) -> [T; LANES] {
+    std::array::from_fn(|lane| if chosen & 1 << lane != 0 { a[lane] } else { b[lane] })
+}
+
+/// True if an instruction computes with 64-bit operands. Its constants then have rows of that width.
+fn computes_wide(op: &Op) -> bool {
+    match op {
+        Op::Alu(op) => !op.is_word(),
+        Op::Compare(op) => op.ty.bits() == 64,
+        Op::CarryAdd(op) => op.ty.bits() == 64,
+        Op::Mov(ty) | Op::Select(ty) => ty.bits() == 64,
+        Op::Convert(_) => true,
+        _ => false,
     }
 }
 

@@ -6,7 +6,8 @@
 use isa::lanes::{ConvergenceFault, VoteMode, WarpInputs, WarpOp, warp};
 use isa::program::{BarrierKind, Op};
 
-use super::code::{DecodedInst, Slot};
+use super::code::DecodedInst;
+use super::registers::{Longs, Slot, Words};
 use super::undefined::Step;
 use super::warp::{Arrival, Warp, lanes};
 use super::{BARRIERS, Cta, FaultKind, InterpError, LANES};
@@ -17,29 +18,30 @@ type Fault = (usize, FaultKind);
 type Outcome = Result<(), Fault>;
 
 /// Returns the lanes of a mask that name the same members as the given lane.
-fn agreeing(members: &[u32; LANES], mask: u32, lane: usize) -> u32 {
+fn agreeing(members: &Words, mask: u32, lane: usize) -> u32 {
     lanes(mask).filter(|other| members[*other] == members[lane]).fold(0, |all, other| all | 1 << other)
 }
 
 impl Cta<'_> {
     /// Executes an exchange between lanes of a warp, such as a shuffle or a vote.
     pub(super) fn exchange(&mut self, at: usize, pc: u32, (inst, op): (&DecodedInst, &WarpOp), mask: u32) -> Outcome {
-        let first = self.warps[at].first;
-        let (mut a, mut b, mut c, mut pred) = ([0; LANES], [0; LANES], [0; LANES], 0);
-        let mut members = [mask; LANES];
-        for lane in lanes(mask) {
-            let values = self.frame(first + lane);
-            let [x, y, z, ..] = inst.srcs;
-            a[lane] = x.read(values);
-            (b[lane], c[lane]) = (y.read(values) as u32, z.read(values) as u32);
-            pred |= u32::from(x.is_true(values)) << lane;
-            if let Some(source) = op.members() {
-                members[lane] = inst.srcs[source].read(values) as u32;
-            }
-        }
-        // Per lane: checks that all named members are present, and that they name the same members.
-        for lane in lanes(mask) {
-            let (op, members, with) = (op.name(), members[lane], agreeing(&members, mask, lane));
+        let Warp { first, ref registers, .. } = self.warps[at];
+        let [x, y, z, ..] = inst.srcs;
+        let acts = |lane: usize| mask >> lane & 1 != 0;
+        let words = |slot: Slot| -> Words {
+            let values = registers.words(slot);
+            std::array::from_fn(|lane| if acts(lane) { values[lane] } else { 0 })
+        };
+        let values = registers.longs(x);
+        let a: Longs = std::array::from_fn(|lane| if acts(lane) { values[lane] } else { 0 });
+        let (b, c, pred) = (words(y), words(z), registers.truth(x) & mask);
+        let members = op.members().map_or([mask; LANES], |source| words(inst.srcs[source]));
+        // Lanes that name the same members form a group. Checks that each group is complete.
+        let mut rest = mask;
+        while rest != 0 {
+            let lane = rest.trailing_zeros() as usize;
+            let (op, members, with) = (op.name(), members[lane], agreeing(&members, rest, lane));
+            rest &= !with;
             let (outside, absent) = (with & !members, members & !with);
             let missing = if absent == 0 { 0 } else { absent & self.awaited_lanes(at) };
             let fault = match (outside, missing) {
@@ -55,16 +57,16 @@ impl Cta<'_> {
         while rest != 0 {
             let group = agreeing(&members, rest, rest.trailing_zeros() as usize);
             if let Some(undefined) = &mut self.undefined {
-                let step = Step { pc, first, running: mask, acting: group, cta: self.index };
+                let step = Step { pc, warp: at, running: mask, acting: group, cta: self.index };
                 undefined.exchange(inst, op, step, &inputs);
             }
             let result = warp(op, group, inputs);
-            for lane in lanes(group) {
-                let values = self.frame_mut(first + lane);
-                let holds = u64::from(result.preds >> lane & 1);
-                inst.dsts[0].write(values, if votes { holds } else { result.values[lane] });
-                inst.dsts[1].write(values, holds);
+            let registers = &mut self.warps[at].registers;
+            match votes {
+                true => registers.write_bits(inst.dsts[0], result.preds, group),
+                false => registers.write_longs(inst.dsts[0], &result.values, group),
             }
+            registers.write_bits(inst.dsts[1], result.preds, group);
             rest &= !group;
         }
         Ok(())
@@ -115,8 +117,8 @@ impl Cta<'_> {
         slot: Slot,
         mask: u32,
     ) -> Result<u32, Fault> {
-        let first = self.warps[warp].first;
-        let read = |lane: usize| slot.read(self.frame(first + lane)) as u32;
+        let Warp { first, ref registers, .. } = self.warps[warp];
+        let read = |lane: usize| registers.read(slot, lane) as u32;
         let value = read(mask.trailing_zeros() as usize);
         let others = lanes(mask).filter(|&lane| read(lane) != value).fold(0u32, |all, lane| all | 1 << lane);
         if others == 0 {
@@ -163,6 +165,9 @@ impl Cta<'_> {
 
     /// Opens all barriers that are complete, after a warp has ended.
     pub(super) fn open_all(&mut self) {
+        if self.warps.iter().all(|warp| warp.barrier.is_none()) {
+            return;
+        }
         (0..BARRIERS as u8).for_each(|id| self.open_if_complete(id));
     }
 
@@ -183,7 +188,7 @@ impl Cta<'_> {
         let count = self.waiting(id).count();
         let Some((warp, arrival)) = self.waiting(id).next() else { return false };
         match self.expected_threads(warp, arrival) {
-            None => count == self.warps.iter().filter(|warp| !warp.is_done()).count(),
+            None => count == self.live,
             Some(expected) => (count * LANES) as u32 + self.arrived[usize::from(id)] >= expected,
         }
     }
@@ -192,34 +197,30 @@ impl Cta<'_> {
     fn expected_threads(&self, warp: usize, Arrival { pc, lanes, .. }: Arrival) -> Option<u32> {
         let inst: &DecodedInst = &self.code.insts[pc as usize];
         let is_counted = matches!(inst.op, Op::BarrierWith(_)) && inst.has_count;
-        let frame = self.frame(self.warps[warp].first + lanes.trailing_zeros() as usize);
-        is_counted.then(|| inst.srcs[1].read(frame) as u32).filter(|count| *count != 0)
+        let read = || self.warps[warp].registers.read(inst.srcs[1], lanes.trailing_zeros() as usize) as u32;
+        is_counted.then(read).filter(|count| *count != 0)
     }
 
     /// Releases the warps at a barrier and delivers the result of a reduction.
     fn open(&mut self, id: u8) {
         let waiting: Vec<_> = self.waiting(id).collect();
         let code = self.code;
-        let threads = |(warp, Arrival { pc, lanes: mask, .. }): (usize, Arrival)| {
-            let first = self.warps[warp].first;
-            lanes(mask).map(move |lane| (first + lane, &code.insts[pc as usize]))
+        let insts = waiting.iter().map(|(warp, arrival)| (*warp, arrival.lanes, &code.insts[arrival.pc as usize]));
+        let reductions = insts.clone().filter(|(.., inst)| matches!(inst.op, Op::BarrierWith(_)));
+        let holds = |(warp, lanes, inst): (usize, u32, &DecodedInst)| {
+            (self.warps[warp].registers.truth(inst.srcs[2]) & lanes).count_ones()
         };
-        let threads: Vec<_> = waiting.iter().copied().flat_map(threads).collect();
-        let holds = |(number, inst): &&(usize, &DecodedInst)| {
-            matches!(inst.op, Op::BarrierWith(_)) && inst.srcs[2].is_true(self.frame(*number))
-        };
-        let held = threads.iter().filter(holds).count();
-        for &(number, inst) in &threads {
+        let held: u32 = reductions.clone().map(holds).sum();
+        let threads: u32 = insts.map(|(_, lanes, _)| lanes.count_ones()).sum();
+        for (warp, mask, inst) in reductions {
             let result = match inst.op {
-                Op::BarrierWith(BarrierKind::All) => usize::from(held == threads.len()),
-                Op::BarrierWith(BarrierKind::Any) => usize::from(held > 0),
+                Op::BarrierWith(BarrierKind::All) => u32::from(held == threads),
+                Op::BarrierWith(BarrierKind::Any) => u32::from(held > 0),
                 _ => held,
             };
-            if matches!(inst.op, Op::BarrierWith(_)) {
-                // The livelock detector counts a reduction as progress, like a changed value in memory.
-                self.has_changed = true;
-                inst.dsts[0].write(self.frame_mut(number), result as u64);
-            }
+            // The livelock detector counts a reduction as progress, like a changed value in memory.
+            self.has_changed = true;
+            self.warps[warp].registers.write_words(inst.dsts[0], &[result; LANES], mask);
         }
         waiting.iter().for_each(|(warp, _)| self.warps[*warp].barrier = None);
         self.arrived[usize::from(id)] = 0;

@@ -9,6 +9,7 @@ use std::fmt;
 
 use rustc_hash::FxHashMap;
 
+use super::registers::Registers;
 use super::warp::Entry;
 use super::{Cta, InterpError};
 
@@ -92,7 +93,7 @@ struct WatchedWarp {
 #[derive(PartialEq, Eq)]
 struct State {
     stack: Vec<Entry>,
-    values: Vec<u64>,
+    registers: Registers,
 }
 
 impl Default for Livelock {
@@ -147,9 +148,7 @@ impl Livelock {
 impl State {
     fn of(cta: &Cta<'_>, warp: usize) -> Self {
         let one = &cta.warps[warp];
-        let numbers = one.first..(one.first + super::LANES).min(cta.threads());
-        let values = numbers.flat_map(|number| cta.frame(number)).copied().collect();
-        Self { stack: one.stack.clone(), values }
+        Self { stack: one.stack.clone(), registers: one.registers.clone() }
     }
 
     /// True if the warp has the recorded stack: a fast check before all registers are compared.

@@ -118,11 +118,13 @@ pub(super) struct Residents<'a, 'm> {
     memory: &'m mut FlatMemory,
     livelock: Livelock,
     pub(super) issued: u64,
+    /// True if a CTA has ended since the flag was last cleared.
+    pub(super) has_ended: bool,
 }
 
 impl<'a, 'm> Residents<'a, 'm> {
     pub(super) fn new(memory: &'m mut FlatMemory) -> Self {
-        Self { ctas: Vec::new(), is_full: false, memory, livelock: Livelock::default(), issued: 0 }
+        Self { ctas: Vec::new(), is_full: false, memory, livelock: Livelock::default(), issued: 0, has_ended: false }
     }
 
     /// Adds one more resident CTA.
@@ -148,12 +150,11 @@ impl<'a, 'm> Residents<'a, 'm> {
             return Err(livelock(&self.ctas, self.issued));
         }
         let one = &mut self.ctas[cta];
-        std::mem::swap(&mut one.memory, self.memory);
-        let ran = one.issue(warp, watcher);
-        std::mem::swap(&mut one.memory, self.memory);
+        let ran = one.issue(warp, self.memory, watcher);
         self.issued += 1;
         if std::mem::take(&mut one.has_changed) {
             self.livelock.restart();
+            self.has_ended |= one.is_done();
         }
         ran
     }

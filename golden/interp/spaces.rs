@@ -1,15 +1,24 @@
-//! Memory accesses of one thread: all state spaces with their bounds.
+//! Memory accesses of a warp: all state spaces with their bounds.
+//!
+//! The lanes of most accesses lie in one window of memory and name the same or adjacent elements. Such an
+//! access is checked once for all lanes; any other goes lane by lane, in ascending order.
 
 use std::ops::Range;
 
 use isa::lanes::{AtomicFn, atomic, global_atomic};
 use isa::map;
-use isa::program::{MatrixLoad, MemOp};
+use isa::program::{MatrixLoad, MemOp, Op};
 use isa::texture::TexOp;
 use isa::types::Space;
 
 use super::code::DecodedInst;
-use super::{Cta, FaultKind, LANES};
+use super::registers::{Longs, Row, Words};
+use super::warp::{Warp, each};
+use super::{Cta, FaultKind, LANES, Launch};
+use crate::memory::FlatMemory;
+
+/// Fault together with the number of its thread.
+type Outcome = Result<(), (usize, FaultKind)>;
 
 /// Location of an access.
 enum Bytes {
@@ -19,19 +28,73 @@ enum Bytes {
     Params(Range<usize>),
 }
 
-impl Cta<'_> {
-    /// Returns the location of an access of thread `number`.
+impl Warp {
+    /// Returns the addresses of an access in the lanes of a mask, and 0 for other lanes. For `ldmatrix`,
+    /// lanes beyond the rows of the matrices repeat the addresses of other lanes.
     #[inline]
-    fn place(&self, number: usize, mem: &MemOp, base: u64) -> Result<Bytes, FaultKind> {
-        let address = mem.address(base);
+    pub(super) fn addresses(&self, inst: &DecodedInst, mem: &MemOp, mask: u32) -> Longs {
+        let base = self.registers.longs(inst.base);
+        let rows = match inst.op {
+            Op::LoadMatrix(load, _) => 8 * usize::from(load.count),
+            _ => LANES,
+        };
+        let mut addresses: Longs = base.map(|base| mem.address(base));
+        for lane in rows..LANES {
+            addresses[lane] = addresses[lane % rows];
+        }
+        if mask != u32::MAX {
+            addresses = std::array::from_fn(|lane| if mask & 1 << lane != 0 { addresses[lane] } else { 0 });
+        }
+        addresses
+    }
+}
+
+/// Arrangement of the elements that a full warp accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pattern {
+    /// All lanes access the same element.
+    Same,
+    /// Each lane accesses the element that follows that of the lane before.
+    Adjacent,
+    /// Anything else.
+    Scattered,
+}
+
+impl Pattern {
+    #[inline]
+    fn of(mask: u32, addresses: &Longs, bytes: u32) -> Self {
+        let stride = addresses[1].wrapping_sub(addresses[0]);
+        if mask != u32::MAX || stride != 0 && stride != u64::from(bytes) {
+            return Pattern::Scattered;
+        }
+        let expected = |lane: usize| addresses[0].wrapping_add(stride.wrapping_mul(lane as u64));
+        match (0..LANES).fold(0, |differs, lane| differs | addresses[lane] ^ expected(lane)) {
+            0 if stride == 0 => Pattern::Same,
+            0 => Pattern::Adjacent,
+            _ => Pattern::Scattered,
+        }
+    }
+}
+
+/// Memory of a CTA, as an access of one of its threads sees it.
+struct Spaces<'s> {
+    launch: &'s Launch<'s>,
+    shared_bytes: usize,
+    mem: &'s MemOp,
+}
+
+impl Spaces<'_> {
+    /// Returns the location of an access of thread `number`.
+    #[inline(always)]
+    fn place(&self, number: usize, address: u64) -> Result<Bytes, FaultKind> {
+        let Self { launch: Launch { program, params, .. }, shared_bytes, mem } = self;
         let (space, address) = match mem.space {
             Space::Generic => map::resolve(address).ok_or(FaultKind::Generic(address))?,
             space => (space, address),
         };
-        let program = self.launch.program;
         Ok(match space {
             Space::Global | Space::Generic => Bytes::Memory(address),
-            Space::Shared => Bytes::Shared(window("shared memory", self.shared.len(), mem, address)?),
+            Space::Shared => Bytes::Shared(window("shared memory", *shared_bytes, mem, address)?),
             Space::Const => {
                 window("the constants", program.const_bytes as usize, mem, address)?;
                 Bytes::Memory(program.const_base + address)
@@ -41,22 +104,82 @@ impl Cta<'_> {
                 let at = window("local memory", size, mem, address)?;
                 Bytes::Local(number * size + at.start..number * size + at.end)
             }
-            Space::Param => Bytes::Params(window("the parameters", self.launch.params.len(), mem, address)?),
+            Space::Param => Bytes::Params(window("the parameters", params.len(), mem, address)?),
         })
     }
 
-    #[inline]
-    pub(super) fn load(&mut self, number: usize, inst: &DecodedInst, mem: &MemOp) -> Result<(), FaultKind> {
-        let frame = self.code.frame.len();
-        let base = inst.base.read(self.frame(number));
-        let bytes = match self.place(number, mem, base)? {
-            Bytes::Memory(address) => self.memory.read(address, mem.bytes()).map_err(FaultKind::Global)?,
-            Bytes::Shared(at) => &self.shared[at],
-            Bytes::Local(at) => &self.local[at],
-            Bytes::Params(at) => &self.launch.params[at],
+    /// Returns the range in shared memory of an access of a full warp to adjacent elements, if all of it lies
+    /// inside.
+    fn shared_run(&self, address: u64) -> Option<Range<usize>> {
+        let at = window("shared memory", self.shared_bytes, self.mem, address).ok()?;
+        let end = at.start + LANES * at.len();
+        (end <= self.shared_bytes).then_some(at.start..end)
+    }
+}
+
+impl Cta<'_> {
+    pub(super) fn load(
+        &mut self,
+        warp: usize,
+        inst: &DecodedInst,
+        mem: &MemOp,
+        mask: u32,
+        addresses: &Longs,
+        memory: &FlatMemory,
+    ) -> Outcome {
+        let Cta { launch, shared, local, warps, .. } = self;
+        let Warp { first, ref mut registers, .. } = warps[warp];
+        let spaces = Spaces { launch, shared_bytes: shared.len(), mem };
+        let mut near = 0;
+        let mut read = |lane: usize| match spaces.place(first + lane, addresses[lane])? {
+            Bytes::Memory(address) => memory.read_near(&mut near, address, mem.bytes()).map_err(FaultKind::Global),
+            Bytes::Shared(at) => Ok(&shared[at]),
+            Bytes::Local(at) => Ok(&local[at]),
+            Bytes::Params(at) => Ok(&launch.params[at]),
         };
-        inst.load(mem, bytes, &mut self.values[number * frame..][..frame]);
-        Ok(())
+        let pattern = Pattern::of(mask, addresses, mem.bytes());
+        let is_private = matches!(mem.space, Space::Local | Space::Generic);
+        if pattern == Pattern::Same && !is_private {
+            let bytes = read(0).map_err(|kind| (first, kind))?;
+            for (element, dst) in elements(mem, bytes).zip(inst.dsts) {
+                registers.write_longs(dst, &[element & dst.width(); LANES], mask);
+            }
+            return Ok(());
+        }
+        let [dst, ..] = inst.dsts;
+        let (Row::Word(at), 4, 1) = (dst.row, mem.ty.bytes(), mem.lanes) else {
+            return each(first, mask, |lane| {
+                for (element, dst) in elements(mem, read(lane)?).zip(inst.dsts) {
+                    registers.write(dst, lane, element & dst.width());
+                }
+                Ok(())
+            });
+        };
+        let row = &mut registers.words[at as usize];
+        // Bytes in which most lanes lie, with the address of the first one.
+        let (base, window): (u64, &[u8]) = match mem.space {
+            Space::Global => memory.around(addresses[mask.trailing_zeros() as usize]).unwrap_or_default(),
+            Space::Shared => (0, shared),
+            _ => Default::default(),
+        };
+        let from = |lane: usize| {
+            let inside = window.get(addresses[lane].wrapping_sub(base) as usize..);
+            inside.filter(|_| addresses[lane].is_multiple_of(4))
+        };
+        if pattern == Pattern::Adjacent
+            && let Some(run) = from(0).and_then(|inside| inside.get(..4 * LANES))
+        {
+            row.iter_mut().zip(run.as_chunks().0).for_each(|(word, bytes)| *word = u32::from_le_bytes(*bytes));
+            return Ok(());
+        }
+        each(first, mask, |lane| {
+            let bytes = match from(lane).and_then(|inside| inside.first_chunk()) {
+                Some(bytes) => bytes,
+                None => read(lane)?.first_chunk().unwrap_or(&[0; 4]),
+            };
+            row[lane] = u32::from_le_bytes(*bytes);
+            Ok(())
+        })
     }
 
     /// Loads 8 x 8 matrices of half-precision elements. All rows are read first, because a result may
@@ -64,16 +187,17 @@ impl Cta<'_> {
     /// if transposed), from index `2 (lane mod 4)` on.
     pub(super) fn load_matrix(
         &mut self,
-        first: usize,
+        warp: usize,
         inst: &DecodedInst,
         load: MatrixLoad,
         mem: &MemOp,
-    ) -> Result<(), (usize, FaultKind)> {
+        addresses: &Longs,
+    ) -> Outcome {
+        let Warp { first, ref mut registers, .. } = self.warps[warp];
         let count = usize::from(load.count);
         let mut matrices = [[[0; 8]; 8]; 4];
-        for (thread, row) in (first..first + 8 * count).zip(matrices.as_flattened_mut()) {
-            let address = mem.address(inst.base.read(self.frame(thread)));
-            let at = window("shared memory", self.shared.len(), mem, address).map_err(|kind| (thread, kind))?;
+        for ((lane, address), row) in addresses.iter().enumerate().take(8 * count).zip(matrices.as_flattened_mut()) {
+            let at = window("shared memory", self.shared.len(), mem, *address).map_err(|kind| (first + lane, kind))?;
             for (element, bytes) in row.iter_mut().zip(self.shared[at].as_chunks().0) {
                 *element = u16::from_le_bytes(*bytes);
             }
@@ -84,55 +208,66 @@ impl Cta<'_> {
                     let (line, at) = (lane / 4, 2 * (lane % 4) + next);
                     u64::from(if load.transposed { matrix[at][line] } else { matrix[line][at] })
                 };
-                let word = element(1) << 16 | element(0);
-                dst.write(self.frame_mut(first + lane), word);
+                registers.write(dst, lane, element(1) << 16 | element(0));
             }
         }
         Ok(())
     }
 
-    /// Returns the bytes of an access for writing.
-    fn writable(&mut self, number: usize, mem: &MemOp, base: u64) -> Result<&mut [u8], FaultKind> {
-        match self.place(number, mem, base)? {
-            Bytes::Memory(address) if self.memory.is_protected(address, mem.bytes()) => {
-                Err(FaultKind::ReadOnly(address))
-            }
-            Bytes::Memory(address) => self.memory.write(address, mem.bytes()).map_err(FaultKind::Global),
-            Bytes::Shared(at) => Ok(&mut self.shared[at]),
-            Bytes::Local(at) => Ok(&mut self.local[at]),
-            // Parameters are read-only: the fault names a window of 0 writable bytes.
-            Bytes::Params(at) => {
-                let (address, bytes) = (at.start as u64, mem.bytes());
-                Err(FaultKind::Window { what: "writable parameters", address, bytes, size: 0 })
+    pub(super) fn store(
+        &mut self,
+        warp: usize,
+        inst: &DecodedInst,
+        mem: &MemOp,
+        mask: u32,
+        addresses: &Longs,
+        memory: &mut FlatMemory,
+    ) -> Outcome {
+        let Warp { first, ref registers, .. } = self.warps[warp];
+        let spaces = Spaces { launch: self.launch, shared_bytes: self.shared.len(), mem };
+        if (mem.ty.bytes(), mem.lanes) == (4, 1) && Pattern::of(mask, addresses, 4) == Pattern::Adjacent {
+            let run = match mem.space {
+                Space::Global => memory.write_run(addresses[0], 4, LANES),
+                Space::Shared => spaces.shared_run(addresses[0]).map(|run| &mut self.shared[run]),
+                _ => None,
+            };
+            if let Some(run) = run {
+                let words: Words = *registers.words(inst.srcs[0]);
+                for (bytes, word) in run.as_chunks_mut().0.iter_mut().zip(words) {
+                    self.has_changed |= *bytes != word.to_le_bytes();
+                    *bytes = word.to_le_bytes();
+                }
+                return Ok(());
             }
         }
-    }
-
-    #[inline]
-    pub(super) fn store(&mut self, number: usize, inst: &DecodedInst, mem: &MemOp) -> Result<(), FaultKind> {
-        let values = self.frame(number);
-        let base = inst.base.read(values);
-        let mut data = [0; 16];
-        let data = &mut data[..mem.bytes() as usize];
-        inst.store(mem, data, values);
-        let bytes = self.writable(number, mem, base)?;
-        let is_new = bytes != data;
-        bytes.copy_from_slice(data);
-        self.has_changed |= is_new;
-        Ok(())
+        let mut near = 0;
+        each(first, mask, |lane| {
+            let mut data = [0; 16];
+            let data = &mut data[..mem.bytes() as usize];
+            for (element, src) in data.chunks_exact_mut(mem.ty.bytes() as usize).zip(inst.srcs) {
+                element.copy_from_slice(&registers.read(src, lane).to_le_bytes()[..element.len()]);
+            }
+            let place = spaces.place(first + lane, addresses[lane])?;
+            let bytes = writable(place, mem, [&mut self.shared, &mut self.local], memory, &mut near)?;
+            self.has_changed |= bytes != data;
+            bytes.copy_from_slice(data);
+            Ok(())
+        })
     }
 
     pub(super) fn atomic(
         &mut self,
-        number: usize,
+        warp: usize,
+        lane: usize,
         inst: &DecodedInst,
-        f: AtomicFn,
-        mem: &MemOp,
+        (f, mem): (AtomicFn, &MemOp),
+        address: u64,
+        memory: &mut FlatMemory,
     ) -> Result<(), FaultKind> {
-        let values = self.frame(number);
-        let [base, b, c] = [inst.base, inst.srcs[0], inst.srcs[1]].map(|slot| slot.read(values));
+        let Warp { first, ref mut registers, .. } = self.warps[warp];
+        let [b, c] = [inst.srcs[0], inst.srcs[1]].map(|slot| registers.read(slot, lane));
         let space = match mem.space {
-            Space::Generic => map::resolve(mem.address(base)).map_or(Space::Global, |(space, _)| space),
+            Space::Generic => map::resolve(address).map_or(Space::Global, |(space, _)| space),
             space => space,
         };
         let changed = match space {
@@ -140,39 +275,85 @@ impl Cta<'_> {
             Space::Shared => atomic,
             _ => global_atomic,
         };
-        let bytes = self.writable(number, mem, base)?;
+        let spaces = Spaces { launch: self.launch, shared_bytes: self.shared.len(), mem };
+        let place = spaces.place(first + lane, address)?;
+        let bytes = writable(place, mem, [&mut self.shared, &mut self.local], memory, &mut 0)?;
         let old = bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
         let new = changed(f, mem.ty, old, b, c).to_le_bytes();
         let new = &new[..bytes.len()];
-        let is_new = bytes != new;
+        self.has_changed |= bytes != new;
         bytes.copy_from_slice(new);
-        self.has_changed |= is_new;
-        inst.dsts[0].write(self.frame_mut(number), old);
+        registers.write(inst.dsts[0], lane, old);
         Ok(())
     }
 
-    pub(super) fn texture(&mut self, number: usize, inst: &DecodedInst, op: &TexOp) -> Result<(), FaultKind> {
-        let frame = self.code.frame.len();
-        let values = &mut self.values[number * frame..][..frame];
-        let [handle, x, y, z, ..] = inst.srcs.map(|slot| slot.read(values));
+    pub(super) fn texture(
+        &mut self,
+        warp: usize,
+        lane: usize,
+        inst: &DecodedInst,
+        op: &TexOp,
+        memory: &FlatMemory,
+    ) -> Result<(), FaultKind> {
+        let registers = &mut self.warps[warp].registers;
+        let [handle, x, y, z, ..] = inst.srcs.map(|slot| registers.read(slot, lane));
         let number = handle.checked_sub(1).and_then(|number| usize::try_from(number).ok());
         let texture = number.and_then(|number| self.launch.program.textures.get(number));
         let texture = texture.ok_or(FaultKind::Texture(handle))?;
         let components = match texture.texel(op, [x, y, z].map(|bits| bits as u32)) {
             Some(address) => {
-                let texel = self.memory.read(address, texture.texel_bytes()).map_err(FaultKind::Global)?;
+                let texel = memory.read(address, texture.texel_bytes()).map_err(FaultKind::Global)?;
                 texture.decode(op, texel)
             }
             None => [0; 4],
         };
         for (dst, component) in inst.dsts.iter().zip(components) {
-            dst.write(values, component.into());
+            registers.write(*dst, lane, component.into());
         }
         Ok(())
     }
 }
 
+/// Returns the bytes of an access for writing. `near` is the buffer to look in first.
+#[inline(always)]
+fn writable<'b>(
+    place: Bytes,
+    mem: &MemOp,
+    [shared, local]: [&'b mut [u8]; 2],
+    memory: &'b mut FlatMemory,
+    near: &mut usize,
+) -> Result<&'b mut [u8], FaultKind> {
+    match place {
+        Bytes::Memory(address) if memory.is_protected(address, mem.bytes()) => Err(FaultKind::ReadOnly(address)),
+        Bytes::Memory(address) => memory.write_near(near, address, mem.bytes()).map_err(FaultKind::Global),
+        Bytes::Shared(at) => Ok(&mut shared[at]),
+        Bytes::Local(at) => Ok(&mut local[at]),
+        // Parameters are read-only: the fault names a window of 0 writable bytes.
+        Bytes::Params(at) => {
+            let (address, bytes) = (at.start as u64, mem.bytes());
+            Err(FaultKind::Window { what: "writable parameters", address, bytes, size: 0 })
+        }
+    }
+}
+
+/// Yields the elements in `bytes`, each extended by the signedness of its type.
+#[inline]
+fn elements<'b>(mem: &MemOp, bytes: &'b [u8]) -> impl Iterator<Item = u64> + use<'b> {
+    let (unused, is_signed) = (64 - mem.ty.bits(), mem.ty.is_signed());
+    bytes.chunks_exact(mem.ty.bytes() as usize).map(move |element| {
+        let raw = match *element {
+            [a] => u64::from(a),
+            [a, b] => u64::from(u16::from_le_bytes([a, b])),
+            [a, b, c, d] => u64::from(u32::from_le_bytes([a, b, c, d])),
+            [a, b, c, d, e, f, g, h] => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+            _ => 0,
+        };
+        if is_signed { ((raw << unused) as i64 >> unused) as u64 } else { raw }
+    })
+}
+
 /// Returns the byte range of an aligned access to a window that starts at address 0.
+#[inline]
 fn window(what: &'static str, size: usize, mem: &MemOp, address: u64) -> Result<Range<usize>, FaultKind> {
     let bytes = mem.bytes();
     let end = address.checked_add(u64::from(bytes));

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use ptx::Source;
 
 use super::*;
+use crate::memory::FlatMemory;
 
 const OUT: u64 = 0x1000_0000;
 
@@ -64,6 +65,44 @@ fn threads_exchange_values_through_shared_memory_and_a_barrier() {
 fn threads_that_have_exited_hold_no_barrier_up() {
     let body = "setp.eq.u32 %p1, %r0, 2; mov.u32 %r1, 5; @%p1 ret; bar.sync 1;";
     assert_eq!(results(4, body), [5, 5, 0, 5]);
+}
+
+/// A full warp with equal or adjacent addresses is served at once, and lanes under a guard one by one.
+#[test]
+fn a_full_warp_accesses_the_same_memory_as_its_lanes_one_by_one() {
+    for (space, base) in [("global", "mov.u64 %rd1, %rd0;"), ("shared", "mov.u64 %rd1, more;")] {
+        for (ty, register, bytes) in
+            [("u32", "%r2", 4), ("s8", "%r2", 1), ("u64", "%rd2", 8), ("v2.u32", "{%r2, %r3}", 8)]
+        {
+            for stride in [0, bytes, 2 * bytes, 64] {
+                let run = |guards: &[&str]| {
+                    let access = |op: &str, operands: &str| -> String {
+                        guards.iter().map(|guard| format!("{guard} {op}.{space}.{ty} {operands};\n")).collect()
+                    };
+                    let program = kernel(&format!(
+                        ".shared .align 8 .b8 more[4096];\n{base} mad.wide.u32 %rd1, %r0, {stride}, %rd1;\n\
+                         and.b32 %r4, %r0, 1; setp.eq.u32 %p1, %r4, 1; mad.lo.u32 %r2, %r0, 77, 200;\n\
+                         not.b32 %r3, %r2; mov.b64 %rd2, {{%r2, %r3}};\n{}mov.u32 %r2, 0; mov.u32 %r3, 0;\n\
+                         mov.u64 %rd2, 0;\n{}mov.b64 {{%r5, %r6}}, %rd2; add.u32 %r2, %r2, %r3;\n\
+                         add.u32 %r5, %r5, %r6; add.u32 %r2, %r2, %r5; mad.wide.u32 %rd3, %r0, 4, %rd0; st.global.u32 [%rd3+4096], %r2; ret;",
+                        access("st", &format!("[%rd1], {register}")),
+                        access("ld", &format!("{register}, [%rd1]")),
+                    ));
+                    words(&start(&program, [32, 1, 1], 4096 + 128).unwrap())
+                };
+                assert_eq!(run(&[""]), run(&["@!%p1", "@%p1"]), "{space} {ty} stride {stride}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_full_warp_that_leaves_its_buffer_faults_in_the_first_lane_outside() {
+    for op in ["st.global.u32 [%rd1], %r0;", "ld.global.u32 %r1, [%rd1];"] {
+        let program = kernel(&format!("mad.wide.u32 %rd1, %r0, 4, %rd0; {op} ret;"));
+        let fault = start(&program, [32, 1, 1], 120).unwrap_err().to_string();
+        assert!(fault.contains("thread [30, 0, 0]: 4 bytes at 0x10000078: out of range"), "{fault}");
+    }
 }
 
 #[test]

@@ -22,7 +22,8 @@ use isa::lanes::{AluFn, AluOp, WarpInputs, WarpOp, alu, compare, warp, without_s
 use isa::program::{Form, Inst, Op, Program, Reg};
 use isa::types::{Logic, Space};
 
-use super::code::{Code, DecodedInst, Frames, Slot};
+use super::code::{Code, DecodedInst};
+use super::registers::{Longs, Registers, Row, Slot};
 use super::warp::lanes;
 use super::{LANES, Launch, thread_index};
 
@@ -151,8 +152,8 @@ struct Use {
 #[derive(Clone, Copy)]
 pub(super) struct Step {
     pub(super) pc: u32,
-    /// Number of the thread in lane 0.
-    pub(super) first: usize,
+    /// Number of the warp in its CTA.
+    pub(super) warp: usize,
     /// Running lanes, followed by those of them in which the guard holds.
     pub(super) running: u32,
     pub(super) acting: u32,
@@ -161,28 +162,35 @@ pub(super) struct Step {
 
 /// Undefined bits of all threads of a CTA.
 pub(super) struct UndefinedBits {
-    /// Mask of undefined bits for every slot of all frames.
-    bits: Vec<u64>,
-    /// Read that made each slot undefined; `None` for slots never written.
+    /// Mask of undefined bits in place of every value, for each warp.
+    bits: Vec<Registers>,
+    /// Read that made each operand undefined, by warp, place and lane; `None` for operands never written.
     origins: Vec<Option<Origin>>,
-    /// Initial undefined bits of a thread.
-    fresh: Vec<u64>,
+    /// Number of places of each warp.
+    places: usize,
     uses: Vec<Use>,
 }
 
 impl UndefinedBits {
-    pub(super) fn new(program: &Program, code: &Code, threads: usize) -> Self {
-        let (regs, preds) = (usize::from(program.regs), usize::from(program.preds));
-        let mut fresh = vec![u64::MAX; regs];
-        fresh.resize(regs + preds, 1);
-        fresh.resize(code.frame.len(), 0);
-        let places = threads * fresh.len();
-        Self { bits: vec![0; places], origins: vec![None; places], fresh, uses: Vec::new() }
+    pub(super) fn new(code: &Code, warps: usize) -> Self {
+        let Registers { words, longs, preds } = &code.initial;
+        let defined = Registers {
+            words: vec![[0; LANES]; words.len()],
+            longs: vec![[0; LANES]; longs.len()],
+            preds: vec![0; preds.len()],
+        };
+        let origins = vec![None; warps * code.places * LANES];
+        Self { bits: vec![defined; warps], origins, places: code.places, uses: Vec::new() }
     }
 
-    /// Resets the state at the start of a CTA.
-    pub(super) fn begin(&mut self) {
-        self.bits.chunks_exact_mut(self.fresh.len()).for_each(|frame| frame.copy_from_slice(&self.fresh));
+    /// Resets the state at the start of a CTA: registers and predicates are undefined, and constants are not.
+    pub(super) fn begin(&mut self, code: &Code) {
+        let [words, longs] = code.register_rows;
+        for bits in &mut self.bits {
+            bits.words[..words].fill([u32::MAX; LANES]);
+            bits.longs[..longs].fill([u64::MAX; LANES]);
+            bits.preds.fill(u32::MAX);
+        }
         self.origins.fill(None);
     }
 
@@ -202,8 +210,8 @@ impl UndefinedBits {
         })
     }
 
-    /// Tracks an instruction that is about to run. `values` are the frames of its warp.
-    pub(super) fn follow(&mut self, inst: &DecodedInst, step: Step, values: &[u64]) {
+    /// Tracks an instruction that is about to run on these registers.
+    pub(super) fn follow(&mut self, inst: &DecodedInst, step: Step, values: &Registers) {
         if let Some(guard) = inst.guard {
             self.uses(&[guard], 1, step, step.running);
         }
@@ -271,7 +279,7 @@ impl UndefinedBits {
     }
 
     /// Tracks an instruction whose results depend only on its sources.
-    fn compute(&mut self, inst: &DecodedInst, step: Step, values: &[u64]) {
+    fn compute(&mut self, inst: &DecodedInst, step: Step, values: &Registers) {
         let sources = inst.srcs.map(|slot| self.read(slot, step));
         let any = |lane: usize| sources.iter().any(|bits| bits[lane] != 0);
         if !lanes(step.acting).any(any) {
@@ -282,15 +290,9 @@ impl UndefinedBits {
             let at = sources.iter().position(|bits| bits[lane] != 0)?;
             Some(self.origin(inst.srcs[at], step, lane))
         });
-        let frame = self.fresh.len();
-        let read = |slot: Slot| {
-            let mut all = [0; LANES];
-            lanes(step.acting).for_each(|lane| all[lane] = slot.read(&values[lane * frame..][..frame]));
-            all
-        };
+        let read = |slot: Slot| only(step.acting, &values.longs(slot));
         let truth = |slot: Slot| {
-            let holds = lanes(step.acting).filter(|&lane| slot.is_true(&values[lane * frame..][..frame]));
-            let holds = holds.fold(0u32, |mask, lane| mask | 1 << lane);
+            let holds = values.truth(slot) & step.acting;
             move |lane: usize| holds >> lane & 1 != 0
         };
         let [a, b, c, ..] = inst.srcs;
@@ -371,30 +373,26 @@ impl UndefinedBits {
 
     /// Applies an instruction that only moves bits to the undefined masks of its sources.
     fn move_bits(&mut self, inst: &DecodedInst, step: Step, origins: &[Option<Origin>; LANES]) {
-        let frame = self.fresh.len();
-        let values = &mut self.bits[step.first * frame..];
-        inst.compute(&mut Frames { values, frame, mask: step.acting });
+        inst.compute(&mut self.bits[step.warp], step.acting);
         for slot in inst.dsts {
-            lanes(step.acting).for_each(|lane| self.origins[slot.place((step.first + lane) * frame)] = origins[lane]);
+            self.set_origins(slot, step, |lane| origins[lane]);
         }
     }
 
-    /// Returns the undefined bits of a slot in each acting lane, and 0 for other lanes.
-    fn read(&self, slot: Slot, step: Step) -> [u64; LANES] {
-        let frame = self.fresh.len();
-        let mut all = [0; LANES];
-        for lane in lanes(step.acting) {
-            all[lane] = slot.read(&self.bits[(step.first + lane) * frame..][..frame]);
-        }
-        all
+    /// Returns the undefined bits of an operand in each acting lane, and 0 for other lanes.
+    fn read(&self, slot: Slot, step: Step) -> Longs {
+        only(step.acting, &self.bits[step.warp].longs(slot))
     }
 
-    fn write(&mut self, slot: Slot, step: Step, bits: [u64; LANES], origin: impl Fn(usize) -> Option<Origin>) {
-        let frame = self.fresh.len();
-        for lane in lanes(step.acting) {
-            let start = (step.first + lane) * frame;
-            slot.write(&mut self.bits[start..][..frame], bits[lane]);
-            self.origins[slot.place(start)] = origin(lane);
+    fn write(&mut self, slot: Slot, step: Step, bits: Longs, origin: impl Fn(usize) -> Option<Origin>) {
+        self.bits[step.warp].write_longs(slot, &bits, step.acting);
+        self.set_origins(slot, step, origin);
+    }
+
+    fn set_origins(&mut self, slot: Slot, step: Step, origin: impl Fn(usize) -> Option<Origin>) {
+        if slot.row != Row::None {
+            let start = (step.warp * self.places + slot.place as usize) * LANES;
+            lanes(step.acting).for_each(|lane| self.origins[start + lane] = origin(lane));
         }
     }
 
@@ -405,8 +403,8 @@ impl UndefinedBits {
 
     /// Returns the read that made a slot undefined; if the slot was never written, the current read.
     fn origin(&self, slot: Slot, step: Step, lane: usize) -> Origin {
-        let known = self.origins[slot.place((step.first + lane) * self.fresh.len())];
-        known.unwrap_or(Origin { pc: step.pc, place: Some(slot.place(0) as u32) })
+        let known = self.origins[(step.warp * self.places + slot.place as usize) * LANES + lane];
+        known.unwrap_or(Origin { pc: step.pc, place: Some(slot.place.into()) })
     }
 
     /// Records the uses of undefined bits of these slots in the lanes of a mask.
@@ -417,11 +415,16 @@ impl UndefinedBits {
             for lane in lanes(mask).filter(|&lane| bits[lane] & slot.width() & width != 0) {
                 let origin = self.origin(slot, step, lane);
                 if self.uses.len() < MAX_READS && !self.uses.iter().any(|known| known.origin == origin) {
-                    self.uses.push(Use { origin, pc: step.pc, number: step.first + lane, cta: step.cta });
+                    self.uses.push(Use { origin, pc: step.pc, number: step.warp * LANES + lane, cta: step.cta });
                 }
             }
         }
     }
+}
+
+/// Returns the values in the lanes of a mask, and 0 for other lanes.
+fn only(mask: u32, values: &Longs) -> Longs {
+    each(|lane| if mask >> lane & 1 != 0 { values[lane] } else { 0 })
 }
 
 /// Returns a mask of the lowest `bits` bits.

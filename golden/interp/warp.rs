@@ -2,12 +2,14 @@
 
 use isa::program::{BarrierKind, MemOp, NO_PC, Op};
 
-use super::code::{DecodedInst, Frames};
+use super::code::DecodedInst;
+use super::registers::{Longs, NO_LONGS, Registers};
 use super::undefined::Step;
 use super::warps::{Access, WarpStep, Watcher};
 use super::{Cta, FaultKind, InterpError, LANES};
+use crate::memory::FlatMemory;
 
-/// State of a warp with its SIMT stack.
+/// State of a warp with its registers and its SIMT stack.
 pub(super) struct Warp {
     /// Number of the thread in lane 0.
     pub(super) first: usize,
@@ -19,6 +21,7 @@ pub(super) struct Warp {
     pub(super) barrier: Option<Arrival>,
     /// SIMT stack: the last entry runs; the entries below wait for it.
     pub(super) stack: Vec<Entry>,
+    pub(super) registers: Registers,
 }
 
 /// SIMT stack entry: lanes that run together from `pc` until the reconvergence point `until`.
@@ -38,17 +41,21 @@ pub(super) struct Arrival {
 }
 
 impl Warp {
-    pub(super) fn new(first: usize, threads: usize) -> Self {
+    pub(super) fn new(first: usize, threads: usize, registers: Registers) -> Self {
         let threads = u32::MAX >> (LANES - (threads - first).min(LANES));
-        Self { first, threads, alive: 0, barrier: None, stack: Vec::new() }
+        Self { first, threads, alive: 0, barrier: None, stack: Vec::new(), registers }
     }
 
-    /// Restarts the warp with all lanes at the first instruction.
-    pub(super) fn begin(&mut self) {
+    /// Restarts the warp with all lanes at the first instruction, and clears the given numbers of rows, which
+    /// hold registers.
+    pub(super) fn begin(&mut self, [words, longs]: [usize; 2]) {
         let mask = self.threads;
         (self.alive, self.barrier) = (mask, None);
         self.stack.clear();
         self.stack.push(Entry { pc: 0, until: NO_PC, mask });
+        self.registers.words[..words].fill([0; LANES]);
+        self.registers.longs[..longs].fill([0; LANES]);
+        self.registers.preds.fill(0);
     }
 
     pub(super) fn is_done(&self) -> bool {
@@ -112,16 +119,28 @@ impl Cta<'_> {
 
     /// Runs one instruction of a warp that is able to run, after notifying the watcher.
     #[inline]
-    pub(super) fn issue(&mut self, warp: usize, watcher: Option<Watcher<'_>>) -> Result<(), InterpError> {
+    pub(super) fn issue(
+        &mut self,
+        warp: usize,
+        memory: &mut FlatMemory,
+        watcher: Option<Watcher<'_>>,
+    ) -> Result<(), InterpError> {
         let code = self.code;
-        let Some(at) = self.warps[warp].next() else { return Ok(()) };
-        let Warp { first, alive, ref stack, .. } = self.warps[warp];
-        let Entry { pc, mask, .. } = stack[at];
-        let mask = mask & alive;
+        let one = &self.warps[warp];
+        let Some(at) = one.next() else { return Ok(()) };
+        let Entry { pc, mask, .. } = one.stack[at];
+        let (first, mask) = (one.first, mask & one.alive);
         let inst = &code.insts[pc as usize];
-        let lanes = self.acting(inst, first, mask);
-        if let Some(watcher) = watcher {
-            self.show(watcher, warp, (pc, lanes), inst);
+        let lanes = inst.guard.map_or(mask, |guard| mask & one.registers.truth(guard));
+        let access = memory_access(&inst.op);
+        let computed;
+        let mut addresses = NO_LONGS;
+        if let Some((_, mem)) = access {
+            computed = one.addresses(inst, mem, lanes);
+            addresses = &computed;
+        }
+        if let Some(Watcher { observer, sm, resident }) = watcher {
+            observer(&WarpStep { sm, cta: self.index, warp, pc, mask: lanes, access, addresses, resident });
         }
         let limit = self.launch.max_instructions;
         self.executed += u64::from(mask.count_ones());
@@ -129,15 +148,16 @@ impl Cta<'_> {
             return Err(self.fault(first + mask.trailing_zeros() as usize, pc, FaultKind::Runaway(limit)));
         }
         if let Some(undefined) = &mut self.undefined {
-            let step = Step { pc, first, running: mask, acting: lanes, cta: self.index };
-            undefined.follow(inst, step, &self.values[first * code.frame.len()..]);
+            let step = Step { pc, warp, running: mask, acting: lanes, cta: self.index };
+            undefined.follow(inst, step, &one.registers);
         }
         if let Op::Branch { target, reconverge, .. } = inst.op {
             self.warps[warp].part(at, lanes, target, reconverge);
             return Ok(());
         }
         if lanes != 0 {
-            self.act(warp, inst, pc, lanes)?;
+            let done = self.act(warp, inst, pc, lanes, addresses, memory);
+            done.map_err(|(number, kind)| self.fault(number, pc, kind))?;
         }
         let one = &mut self.warps[warp];
         one.stack[at].pc = pc + 1;
@@ -148,43 +168,30 @@ impl Cta<'_> {
         Ok(())
     }
 
-    /// Returns the lanes of `mask` in which the guard of an instruction holds.
+    /// Executes an instruction other than a branch in the given lanes, at least one. Returns a fault together
+    /// with the number of its thread.
     #[inline]
-    fn acting(&self, inst: &DecodedInst, first: usize, mask: u32) -> u32 {
-        let Some(guard) = inst.guard else { return mask };
-        lanes(mask).filter(|lane| guard.is_true(self.frame(first + lane))).fold(0, |mask, lane| mask | 1 << lane)
-    }
-
-    #[inline(never)]
-    fn show(&self, watcher: Watcher<'_>, warp: usize, (pc, mask): (u32, u32), inst: &DecodedInst) {
-        let Watcher { observer, sm, resident } = watcher;
-        let access = memory_access(&inst.op);
-        let mut step = WarpStep { sm, cta: self.index, warp, pc, mask, access, addresses: [0; LANES], resident };
-        if let Some((_, mem)) = access {
-            for lane in lanes(mask) {
-                // For `ldmatrix`, lanes beyond the rows of the matrices repeat the addresses of other lanes.
-                let from =
-                    if let Op::LoadMatrix(load, _) = inst.op { lane % (8 * usize::from(load.count)) } else { lane };
-                let frame = self.frame(self.warps[warp].first + from);
-                step.addresses[lane] = mem.address(inst.base.read(frame));
-            }
-        }
-        observer(&step);
-    }
-
-    /// Executes an instruction other than a branch in the given lanes, at least one.
-    #[inline]
-    fn act(&mut self, warp: usize, inst: &DecodedInst, pc: u32, mask: u32) -> Result<(), InterpError> {
+    fn act(
+        &mut self,
+        warp: usize,
+        inst: &DecodedInst,
+        pc: u32,
+        mask: u32,
+        addresses: &Longs,
+        memory: &mut FlatMemory,
+    ) -> Result<(), (usize, FaultKind)> {
         let first = self.warps[warp].first;
-        let done = match &inst.op {
-            Op::Load(mem) => each(first, mask, |number| self.load(number, inst, mem)),
-            Op::Store(mem) => each(first, mask, |number| self.store(number, inst, mem)),
-            Op::Atomic(f, mem) => each(first, mask, |number| self.atomic(number, inst, *f, mem)),
+        match &inst.op {
+            Op::Load(mem) => self.load(warp, inst, mem, mask, addresses, memory),
+            Op::Store(mem) => self.store(warp, inst, mem, mask, addresses, memory),
+            Op::Atomic(f, mem) => {
+                each(first, mask, |lane| self.atomic(warp, lane, inst, (*f, mem), addresses[lane], memory))
+            }
             Op::LoadMatrix(..) | Op::Tensor(_) if mask != u32::MAX => {
                 Err((first + mask.trailing_zeros() as usize, FaultKind::Lanes(mask)))
             }
-            Op::LoadMatrix(load, mem) => self.load_matrix(first, inst, *load, mem),
-            Op::Texture(op) => each(first, mask, |number| self.texture(number, inst, op)),
+            Op::LoadMatrix(load, mem) => self.load_matrix(warp, inst, *load, mem, addresses),
+            Op::Texture(op) => each(first, mask, |lane| self.texture(warp, lane, inst, op, memory)),
             Op::Trap => each(first, mask, |_| Err(FaultKind::Trap)),
             Op::Exit => {
                 self.exit(warp, mask);
@@ -195,12 +202,10 @@ impl Cta<'_> {
             Op::Warp(op) => self.exchange(warp, pc, (inst, op), mask),
             Op::Fence(_) | Op::Nop | Op::Branch { .. } => Ok(()),
             _ => {
-                let frame = self.code.frame.len();
-                inst.compute(&mut Frames { values: &mut self.values[first * frame..], frame, mask });
+                inst.compute(&mut self.warps[warp].registers, mask);
                 Ok(())
             }
-        };
-        done.map_err(|(number, kind)| self.fault(number, pc, kind))
+        }
     }
 
     /// Exits lanes. If this ends the warp, barriers may open, because they no longer wait for it.
@@ -208,6 +213,7 @@ impl Cta<'_> {
         self.warps[warp].alive &= !mask;
         if self.warps[warp].is_done() {
             self.has_changed = true;
+            self.live -= 1;
             self.open_all();
         }
     }
@@ -223,11 +229,11 @@ impl Cta<'_> {
     }
 }
 
-/// Calls `act` for the threads of a mask in ascending order. Returns an error together with the number of the
+/// Calls `act` for the lanes of a mask in ascending order. Returns an error together with the number of the
 /// thread.
 #[inline(always)]
-fn each<E>(first: usize, mask: u32, mut act: impl FnMut(usize) -> Result<(), E>) -> Result<(), (usize, E)> {
-    lanes(mask).map(|lane| first + lane).try_for_each(|number| act(number).map_err(|e| (number, e)))
+pub(super) fn each<E>(first: usize, mask: u32, mut act: impl FnMut(usize) -> Result<(), E>) -> Result<(), (usize, E)> {
+    lanes(mask).try_for_each(|lane| act(lane).map_err(|e| (first + lane, e)))
 }
 
 /// Returns the memory access of an instruction, if it has one.

@@ -80,7 +80,7 @@ pub struct WarpStep<'a> {
     /// Kind, width and space of a load, store or atomic; `None` for other instructions.
     pub access: Option<(Access, &'a MemOp)>,
     /// Address of every lane of the mask in that space; 0 for the others.
-    pub addresses: [u64; LANES],
+    pub addresses: &'a [u64; LANES],
     /// Number of warps on the SM that have not ended, including this one.
     pub resident: usize,
 }
@@ -94,9 +94,13 @@ impl<'a> WarpStep<'a> {
             return None;
         }
         let &WarpStep { sm, pc, resident, .. } = self;
+        if mem.space == Space::Global {
+            let (mask, addresses) = (self.mask, *self.addresses);
+            return (mask != 0).then_some(WarpMemory { sm, pc, mem, access, mask, addresses, resident });
+        }
         let mut asked = WarpMemory { sm, pc, mem, access, mask: 0, addresses: [0; LANES], resident };
         for lane in lanes(self.mask) {
-            if let Some(address) = global(mem.space, self.addresses[lane]) {
+            if let Some((Space::Global, address)) = map::resolve(self.addresses[lane]) {
                 asked.mask |= 1 << lane;
                 asked.addresses[lane] = address;
             }
@@ -152,6 +156,9 @@ pub fn run_steps(
         if residents.issued == before {
             return Ok(residents.issued);
         }
+        if !std::mem::take(&mut residents.has_ended) {
+            continue;
+        }
         for turn in 0..sms.count {
             let sm = (first + turn) % sms.count;
             for cta in (sm..residents.ctas.len()).step_by(sms.count) {
@@ -183,11 +190,13 @@ impl Sm<'_> {
     ) -> Result<(), InterpError> {
         let Some(warps) = residents.ctas.get(self.id).map(|cta| cta.warps.len()) else { return Ok(()) };
         let held = || (self.id..residents.ctas.len()).step_by(self.count);
-        let all = warps * held().count();
-        let live = |cta: usize| residents.ctas[cta].warps.iter().filter(|warp| !warp.is_done()).count();
-        let resident = held().map(live).sum();
-        for turn in 0..all {
-            let at = (*self.next + turn) % all;
+        let resident = held().map(|cta| residents.ctas[cta].live).sum();
+        if resident == 0 {
+            return Ok(());
+        }
+        let all = warps * held().len();
+        let first = *self.next % all;
+        for at in (first..all).chain(0..first) {
             let (cta, warp) = (self.id + self.count * (at / warps), at % warps);
             if residents.ctas[cta].can_run(warp) {
                 *self.next = at + 1;
@@ -203,14 +212,6 @@ pub(super) struct Watcher<'w> {
     pub(super) observer: &'w mut dyn FnMut(&WarpStep<'_>),
     pub(super) sm: usize,
     pub(super) resident: usize,
-}
-
-/// Returns the global address of an access to global memory; a generic address selects its space itself.
-fn global(space: Space, address: u64) -> Option<u64> {
-    match space {
-        Space::Generic => map::resolve(address).filter(|(space, _)| *space == Space::Global).map(|(_, at)| at),
-        _ => Some(address),
-    }
 }
 
 #[cfg(test)]

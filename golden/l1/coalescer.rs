@@ -1,9 +1,9 @@
 //! # Coalescer by sets
 //! Merges the lanes of one warp memory instruction into requests for the lines that they touch.
 //!
-//! Bytes of all active lanes are sorted into a map from line to lanes and bytes. Each line yields one
-//! request, in ascending line order. When several lanes store to the same byte, the highest lane wins. CUDA
-//! leaves the winner undefined; a fixed choice keeps runs repeatable.
+//! Active lanes are sorted by their lines. Each line yields one request, in ascending line order. A store
+//! also sorts the bytes of its lanes into a map. When several lanes store to the same byte, the highest lane
+//! wins. CUDA leaves the winner undefined; a fixed choice keeps runs repeatable.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -73,8 +73,28 @@ impl std::error::Error for Misaligned {}
 /// # Panics
 /// Panics if `line_bytes` or the access width is not one of the supported values.
 pub fn coalesce(access: &WarpAccess, line_bytes: usize) -> Result<Vec<LineRequest>, Misaligned> {
-    let data = [[0; MAX_WIDTH]; LANES];
-    Ok(coalesce_store(access, line_bytes, &data)?.into_iter().map(|store| store.request).collect())
+    assert!(matches!(line_bytes, 16 | 32 | 64 | 128), "line of {line_bytes} bytes");
+    let WarpAccess { active, ref addresses, width } = *access;
+    assert!(matches!(width, 1 | 2 | 4 | 8 | 16), "access of {width} bytes");
+    let mut requests: Vec<LineRequest> = Vec::new();
+    for lane in (0..LANES).filter(|lane| active >> lane & 1 == 1) {
+        let address = addresses[lane];
+        if !address.is_multiple_of(width as u64) {
+            return Err(Misaligned { lane, address, width });
+        }
+        let (line, offset) = (address / line_bytes as u64, address % line_bytes as u64);
+        let (lanes, byte_mask) = (1 << lane, ((1 << width) - 1) << offset);
+        // Adjacent lanes usually touch the same line, which is then the last one found.
+        match requests.iter_mut().rfind(|request| request.line == line) {
+            Some(request) => {
+                request.lanes |= lanes;
+                request.byte_mask |= byte_mask;
+            }
+            None => requests.push(LineRequest { line, lanes, byte_mask }),
+        }
+    }
+    requests.sort_unstable_by_key(|request| request.line);
+    Ok(requests)
 }
 
 /// Coalesces a store. Lane `i` stores the first `width` bytes of `data[i]`, lowest address first.
@@ -249,6 +269,8 @@ mod tests {
                 }
             }
             prop_assert!(requests.is_sorted_by(|a, b| a.line < b.line));
+            let stores = coalesce_store(&warp, 128, &[[0; MAX_WIDTH]; LANES]).unwrap();
+            prop_assert_eq!(requests, stores.into_iter().map(|store| store.request).collect::<Vec<_>>());
         }
     }
 }

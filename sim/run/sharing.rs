@@ -143,7 +143,7 @@ impl LaunchAccesses {
     fn step(&mut self, step: &WarpStep<'_>, grid: [u32; 3], accesses: &mut [Option<AccessSharing>]) {
         let Some((_, mem)) = step.access else { return };
         let (mask, addresses, space) = match (mem.space, step.global()) {
-            (Space::Const, _) => (step.mask, step.addresses, CONSTANT),
+            (Space::Const, _) => (step.mask, *step.addresses, CONSTANT),
             (_, Some(global)) => (global.mask, global.addresses, 0),
             (_, None) => return,
         };
