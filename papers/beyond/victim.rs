@@ -2,7 +2,7 @@
 
 use miette::Report;
 
-use super::{MEANS, extremes, gain_and_lose, in_words, format_range};
+use super::{MEANS, extremes, format_range, gain_and_lose, in_words};
 use crate::chart::Chart;
 use crate::counted::{RunMetrics, parts, run_metrics, speedups};
 use crate::judge::{geometric_mean, mean};
