@@ -268,4 +268,63 @@ mod tests {
         assert!(holds(21, &[("a", 6, 4)]) && !holds(20, &[("a", 6, 4)]));
         assert!(!holds(1, &[("a", u32::MAX, 8)]));
     }
+
+    /// Returns the violation of a rule between fields as the values that are legal for each.
+    fn legal(check: impl FnOnce(&mut Rules)) -> Vec<(String, String)> {
+        let mut rules = Rules::default();
+        check(&mut rules);
+        let found = rules.into_violations();
+        let sides = found.into_iter().flat_map(|Violation { path, legal, others, .. }| {
+            let others = others.into_iter().map(|Side { path, legal, .. }| (path, legal));
+            std::iter::once((path, legal)).chain(others).collect::<Vec<_>>()
+        });
+        sides.collect()
+    }
+
+    #[test]
+    fn a_memory_may_have_the_most_bytes_and_each_field_is_told_what_fits() {
+        let memory = |sets, ways| legal(|rules| rules.bytes(&[("sets", sets), ("ways", ways)], 128, 4096, "host"));
+        assert!(memory(8, 4).is_empty());
+        let too_large = |fits| format!("at most {fits}: the total size is 5120 bytes, and at most 4096 are legal");
+        assert_eq!(memory(8, 5), [("sets".to_owned(), too_large(6)), ("ways".to_owned(), too_large(4))]);
+        // One way of 64 sets is too large, so no number of ways fits.
+        assert_eq!(memory(64, 2).iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(), ["sets"]);
+    }
+
+    #[test]
+    fn the_size_of_a_memory_is_no_matter_while_a_field_is_illegal() {
+        let paths = |sets: u32| {
+            let found = legal(|rules| {
+                rules.range("sets", sets.into(), 1..=64, "bit field");
+                rules.bytes(&[("sets", sets), ("ways", 2)], 128, 4096, "host");
+            });
+            found.into_iter().map(|(path, _)| path).collect::<Vec<_>>()
+        };
+        assert_eq!(paths(65), ["sets"]);
+        assert_eq!(paths(64), ["sets"]);
+        assert_eq!(paths(16), [""; 0]);
+    }
+
+    #[test]
+    fn a_part_that_cannot_shrink_enough_is_no_remedy() {
+        let sides = |whole| legal(|rules| rules.at_least(("rc", whole), &[("ras", 20, 1), ("rp", 12, 1)], "parts"));
+        let of = |path: &str, legal: &str| (path.to_owned(), legal.to_owned());
+        let whole = of("rc", "31 or more with ras = 20, rp = 12");
+        let ras = |most: u32, rc: u32| of("ras", &format!("{most} or less with rp = 12, rc = {rc}"));
+        assert_eq!(sides(20), [whole.clone(), ras(9, 20), of("rp", "1 or less with ras = 20, rc = 20")]);
+        // `rp` would have to be 0.
+        assert_eq!(sides(19), [whole.clone(), ras(8, 19)]);
+        assert_eq!(sides(11), [whole]);
+    }
+
+    #[test]
+    fn of_fields_that_were_given_together_the_first_is_blamed() {
+        let mut rules = Rules::default();
+        rules.expect_relation(false, ["one", "other"].map(|path| Side::new(path, path, "less")), "they fit");
+        let found = rules.into_violations().remove(0);
+        assert_eq!(found.clone().blaming(|_| 1).path, "one");
+        let blamed = found.blaming(|path| path.len());
+        assert_eq!((blamed.path.as_str(), blamed.value.as_str()), ("other", "other"));
+        assert_eq!(blamed.others[0].path, "one");
+    }
 }

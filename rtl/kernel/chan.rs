@@ -166,18 +166,6 @@ impl<T: Payload> Chan<T> {
         (self.popped_at == tick).then(|| &self.slot(self.popped - 1).beat)
     }
 
-    /// Returns the ticks after which an action of the sender can first affect the receiver.
-    #[must_use]
-    pub fn latency(&self) -> u64 {
-        self.spec.latency
-    }
-
-    /// Returns the ticks after which an action of the receiver can first affect the sender.
-    #[must_use]
-    pub fn credit(&self) -> u64 {
-        self.spec.credit
-    }
-
     /// Exchanges the actions of both ends since the last synchronization point, between two copies of a link
     /// that ran independently. `self` is the copy into which beats were sent. `receiver` is the copy from
     /// which beats were taken; it holds all beats afterwards. Each side's blocks are woken by their own

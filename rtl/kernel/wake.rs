@@ -318,10 +318,9 @@ impl Domain {
         for step in 0..=4 {
             let word = (start / 64 + step) % 4;
             let mut bits = self.filled[word];
+            // The first word comes again at the end, when no cycle from `start` on is left in it.
             if step == 0 {
                 bits &= u64::MAX << (start % 64);
-            } else if step == 4 {
-                bits &= !(u64::MAX << (start % 64));
             }
             if bits != 0 {
                 let at = word as u64 * 64 + u64::from(bits.trailing_zeros());

@@ -8,14 +8,18 @@
 //! | each prefetcher sends lines that loads use, in time and late                     | `each_prefetcher_*`       |
 //! | every prefetch sent is useful, late or useless once the kernel has ended         | `each_prefetcher_*`       |
 //! | lines and lookups equal the twin's, with stores, stalls and recalls               | `prefetchers_agree_*`     |
+//! | a prefetcher alone returns the twin's lines, at page limits and after a kernel   | `prefetchers_alone_*`     |
+//! | an LSU is busy while a prefetch is in flight                                     | `an_lsu_is_busy_*`        |
 //! | a prefetch is dropped for each reason                                            | `a_prefetch_is_dropped_*` |
 //! | a prefetch that is late saves a part of the latency, and an early one all of it  | `a_prefetched_line_*`     |
 //! | a prefetcher whose keys differ in any way from those of its twin is caught       | `a_prefetcher_with_*`     |
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
+use golden::l1::event::Load;
+use golden::l1::prefetch::{CacheInfo, Scheme as TwinScheme, Seen};
 use rtl::index::linear::Linear;
-use rtl::kernel::Mode;
+use rtl::kernel::{Edge, Mode, Wake};
 use rtl::l1::access::{AccessKind, LANES, WarpAccess};
 use rtl::l1::config::{CacheConfig, Fetch, L1Config, LsuConfig};
 use rtl::l1::lsu::Lsu;
@@ -23,10 +27,11 @@ use rtl::l1::prefetch::many_thread_aware::ManyThreadConfig;
 use rtl::l1::prefetch::next_line::{NextLineConfig, PrefetchTrigger};
 use rtl::l1::prefetch::stream::StreamConfig;
 use rtl::l1::prefetch::stride::StrideConfig;
-use rtl::l1::prefetch::{DropReason, PrefetchConfig, PrefetchLimits, PrefetchStats};
+use rtl::l1::prefetch::{DemandLoad, DropReason, PrefetchConfig, PrefetchLimits, PrefetchPlace, PrefetchStats, Target};
 use rtl::l1::stats::L1Stats;
 use rtl::replacement::lru::Lru;
 use warpsieve::check::l1::Lockstep;
+use warpsieve::check::twin::twin;
 
 use super::rig::{self, Rig, RigBehavior, Stalls, mix};
 
@@ -192,6 +197,81 @@ fn prefetchers_agree_with_their_twins_on_random_loads_with_stalls_and_recalls() 
         *issued.entry(l1.prefetch.typetag_name()).or_insert(0) += stats.useful + stats.late;
     }
     assert!(issued.len() == 4 && issued.values().all(|used| *used > 10), "{issued:?}");
+}
+
+/// Draws the loads of a program. In each phase, warps take turns with one of two instructions, and their
+/// lines lie at distances around the size of a page, in both directions.
+fn phases(pick: &mut impl FnMut(u32, u32) -> u32, page_lines: i64) -> Vec<DemandLoad> {
+    let distances = [0, 1, -1, 3, page_lines - 1, page_lines, page_lines + 1, 1 - page_lines, -page_lines];
+    let mut loads = Vec::new();
+    for _ in 0..12 {
+        let [stride, between] = [0; 2].map(|_| distances[pick(0, 8) as usize]);
+        let (base, warps, pc) = (i64::from(pick(0, 1 << 12)) + (1 << 14), pick(1, 5), pick(0, 6));
+        for turn in 0..pick(4, 24) {
+            let warp = if pick(0, 9) == 0 { pick(0, 7) } else { turn % warps };
+            let pc = if pick(0, 9) == 0 { pick(0, 6) } else { pc };
+            let steps = i64::from(turn / warps) - i64::from(pick(0, 15) / 15);
+            let line = (base + steps * stride + i64::from(warp) * between) as u64;
+            let (is_first, missed, uses_prefetch) = (pick(0, 7) > 0, pick(0, 2) > 0, pick(0, 3) == 0);
+            loads.push(DemandLoad { line, pc, warp: warp as u8, is_first, missed, uses_prefetch });
+        }
+    }
+    loads
+}
+
+#[test]
+fn prefetchers_alone_return_the_lines_of_their_twins() {
+    let mut returned = BTreeMap::new();
+    for seed in 0..600 {
+        let mut draws = 0..;
+        let mut pick =
+            |least: u32, most: u32| least + (mix(seed, draws.next().unwrap_or(0)) % u64::from(most - least + 1)) as u32;
+        let (prefetch, page_bits) = (draw(&mut pick), pick(2, 6));
+        let place = PrefetchPlace { path: "prefetch", line_bits: 25, pc_bits: 8, page_bits };
+        let mut hardware = prefetch.hardware(&place).unwrap();
+        let scheme: Box<dyn TwinScheme> = twin(&prefetch).unwrap();
+        let mut twin = scheme.twin(&CacheInfo { page_lines: 1 << page_bits }).unwrap();
+        let (mut wake, mut pending) = (Wake::new(&[1]), VecDeque::new());
+        for (cycle, load) in (1..).zip(phases(&mut pick, 1 << page_bits)) {
+            let at = Edge::new(cycle, cycle, &mut wake);
+            let DemandLoad { line, pc, warp, is_first, missed, uses_prefetch } = load;
+            let seen = Load { pc, warp, first: is_first, ..Load::of(line) };
+            hardware.on_access(&at, &load);
+            if let Some(lines) = twin.on_access(&Seen { load: seen, missed, is_first_use: uses_prefetch }) {
+                pending = lines.into_iter().map(|next| Target { line: next as u64, trigger: line }).collect();
+            }
+            for _ in 0..pick(0, 4) {
+                let expected = pending.pop_front();
+                assert_eq!(hardware.next(&at), expected, "seed {seed}, cycle {cycle}: {load:?}, {prefetch:?}");
+                *returned.entry(prefetch.typetag_name()).or_insert(0) += u32::from(expected.is_some());
+            }
+            if pick(0, 80) == 0 {
+                hardware.clear();
+                twin.clear();
+                pending.clear();
+            }
+        }
+    }
+    assert!(returned.len() == 4 && returned.values().all(|lines| *lines > 500), "{returned:?}");
+}
+
+#[test]
+fn an_lsu_is_busy_while_a_prefetch_is_in_flight() {
+    let next_line = NextLineConfig { degree: 1, trigger: PrefetchTrigger::Always };
+    let (index, replacement) = (Linear {}.into(), Lru {}.into());
+    let read_only = CacheConfig { sets: 1, ways: 1, mshr_entries: 1, mshr_merges: 1, index, replacement };
+    let lsu = LsuConfig { slots: 8, access_queue: 4, request_latency: 1, reply_latency: 1 };
+    let mut rig = Rig::new(rig::lsu(&l1(next_line), [&read_only; 2], &lsu), vec![load(0, 0, 5)], manners(4, 0), 128);
+    let mut sim = rig.simulator(Mode::default());
+    let (mut replies, mut busy_after_the_answer) = (0, 0);
+    while let Some(cycle) = sim.step(&mut rig) {
+        replies += u64::from(rig.reply_at(cycle).is_some());
+        if rig.lsu.settle(cycle + 1).prefetch.issued == 1 && replies < 2 {
+            assert!(!rig.lsu.is_idle(), "cycle {cycle}");
+            busy_after_the_answer += usize::from(!rig.answers().is_empty());
+        }
+    }
+    assert!(rig.is_idle() && busy_after_the_answer > 0);
 }
 
 #[test]

@@ -8,6 +8,7 @@
 //! | lines of every size, sectors, interleave                                     | `lines`      |
 //! | small racing programs show only outcomes that the memory model allows        | `litmus`     |
 //! | machines at the limits of their configuration                                | `extremes`   |
+//! | the limits of each field, and the rules that set them                        | `limits`     |
 //! | an L2 that recalls lines from L1s; two DRAM channels per partition           | `recalls`    |
 //! | atomics, partially written words, bypassing loads, with and without a buffer | `atomics`    |
 //! | programs that rely on the order of lanes, or of warps                        | `orders`     |
@@ -16,6 +17,7 @@
 //! | schedulers with their own pipes, banks and collectors                        | `sub_cores`  |
 //! | L1s that supply lines to each other                                          | `tracker`    |
 //! | the machine of a V100: results, bandwidth, peak issue                        | `volta`      |
+//! | runs keep their cycles and counters                                          | `counts`     |
 //! | counters sum up                                                              | `statistics` |
 //! | cycle limit, and programs that make no progress                              | `endings`    |
 //! | operations of the host between launches                                      | `host`       |
@@ -28,6 +30,7 @@
 mod accel_sim;
 mod arguments;
 mod atomics;
+mod counts;
 mod designs;
 mod device;
 mod endings;
@@ -37,6 +40,7 @@ mod extremes;
 mod host;
 mod icache;
 mod kernels;
+mod limits;
 mod lines;
 mod litmus;
 mod networks;

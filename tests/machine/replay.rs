@@ -473,12 +473,21 @@ fn a_trace_is_refused_by_warps_of_another_size() {
 
 /// Returns a machine of two SMs that is about to run a trace, whose CTAs are read from the returned source.
 pub(super) fn start(traced: &TraceFolder, most_ahead: usize) -> (Machine, Simulator, Arc<TraceSource>, usize) {
+    start_on(&Setup::default().sets(&["num_sms=2"]), traced, most_ahead)
+}
+
+/// Returns a machine that is about to run the first kernel of a trace, whose CTAs are read from the returned
+/// source. The last number is that of the CTAs per SM.
+pub(super) fn start_on(
+    setup: &Setup,
+    traced: &TraceFolder,
+    most_ahead: usize,
+) -> (Machine, Simulator, Arc<TraceSource>, usize) {
     let trace = KernelTrace::open(&traced.folder.path().join("kernel-1.traceg")).unwrap();
     let header = trace.header().clone();
     let source = Arc::new(TraceSource::new(trace, most_ahead));
     let image = Arc::new(KernelImage::from_trace(&header, "k", source.clone()).unwrap());
-    let request = Request { machine: "fermi".to_owned(), sets: vec!["num_sms=2".to_owned()], ..Request::default() };
-    let config = ResolvedMachine::new(&request).unwrap().config;
+    let config = setup.config();
     let per_sm = occupancy(&config.sm, &image).unwrap() as usize;
     let mut machine = Machine::new(&config);
     machine.record_memory();
@@ -584,7 +593,8 @@ fn waiting_warps_are_named_with_the_address_of_their_instruction() {
     assert!(are_seen);
 }
 
-fn export_kernel(kernel: &str, packing: Packing) -> TraceFolder {
+/// Exports the small launch of a kernel as a trace.
+pub(super) fn export_kernel(kernel: &str, packing: Packing) -> TraceFolder {
     pack(&launch(kernel, "small.toml"), &[], TraceForm { packing, ..TraceForm::default() })
 }
 

@@ -168,7 +168,7 @@ impl<P: Packet, M: Lines> Switch<P, M> {
         if self.busy == M::NONE {
             return NEVER;
         }
-        let mut ahead = cycle + 1..cycle + CALENDAR;
+        let mut ahead = (1..CALENDAR).map(|cycles| cycle + cycles);
         ahead.find(|next| self.tails[(next % CALENDAR) as usize] != M::NONE).unwrap_or(NEVER)
     }
 

@@ -216,6 +216,28 @@ mod tests {
     }
 
     #[test]
+    fn a_flush_drops_both_instructions_of_its_warp_alone() {
+        let mut fetch = Fetch::new(4, 1);
+        [1, 2].into_iter().for_each(|warp| fetch.fill(warp, true));
+        fetch.flush(2);
+        assert_eq!(fetch.head(), 0b0010);
+        // The next pair ends with the program: nothing is left of the old one.
+        fetch.fill(2, false);
+        assert!(!fetch.take(2) && fetch.take(1));
+    }
+
+    #[test]
+    fn a_pair_that_a_line_cuts_is_one_instruction_until_the_next_fetch() {
+        let mut fetch = Fetch::new(4, 1);
+        fetch.set_alone(2, true);
+        [1, 2].into_iter().for_each(|warp| fetch.fill(warp, true));
+        assert!(fetch.take(1) && !fetch.take(2));
+        fetch.set_alone(2, false);
+        fetch.fill(2, true);
+        assert!(fetch.take(2));
+    }
+
+    #[test]
     fn each_sub_core_fetches_a_warp_of_its_own() {
         let mut fetch = Fetch::new(8, 4);
         // Warps 1 and 5 belong to the same sub-core.

@@ -1,0 +1,216 @@
+//! Counts of runs, to the cycle: a change that alters the timing or a counter of any block alters a line of
+//! a table in `tests/machine/counts/`.
+//!
+//! A line has the most telling totals, a digest of every counter of every unit, and digests of the final
+//! state and of all beats. Every machine, design and kernel occurs, and settings whose hardware no machine or
+//! design has. Other tests check that runs are right; these tables show that nothing else about a run
+//! changed. `UPDATE_LISTS=1` writes them again: explain each changed number.
+
+use rtl::kernel::Mode;
+use trace::Packing;
+use warpsieve::config::{designs, fnv1a, machines};
+use warpsieve::run::{Outcome, RunReport, Verdict};
+use warpsieve::trace::synthetic::{KINDS, Kind};
+
+use super::replay::{SMALL, TraceFolder, export_kernel, start_on};
+use super::{MIN_QUEUES, Setup, kernels, launch, root};
+
+/// Settings of hardware that no machine or design has, or that is rare: the machine, the designs and the
+/// settings.
+const SETTINGS: &[(&str, &[&str], &[&str])] = &[
+    ("fermi", &[], &["noc.kind=mesh"]),
+    ("fermi", &[], &["noc.kind=mesh", "noc.virtual_channels=4", "xbar.buffer_flits=5", "noc.hop_latency=3"]),
+    ("fermi", &[], &["noc.kind=ring"]),
+    ("fermi", &[], &["sm.policy=two-level"]),
+    ("fermi", &[], &["sm.policy=loose-round-robin"]),
+    ("fermi", &[], &["sm.warp_limit=3", "sm.operands.generic_collectors=4", "sm.operands.latches=true"]),
+    ("fermi", &[], &["dram.policy.kind=fcfs"]),
+    ("fermi", &[], &["dram.policy.kind=bliss"]),
+    ("fermi", &[], &["dram.policy.kind=atlas"]),
+    ("fermi", &[], &["dram.policy.kind=par-bs"]),
+    ("fermi", &[], &["dram.command_bus=dual", "dram.queue_entries=64"]),
+    ("fermi", &[], &["l1.replacement.kind=dip"]),
+    ("fermi", &[], &["l1.replacement.kind=tree-plru", "l2.replacement.kind=random"]),
+    ("fermi", &["mrpb-all"], &["l1.fail_order=queue-first", "l1.store_hit=update"]),
+    ("fermi", &[], &["l1.fetch=sectors", "l1.lookups=2", "l1.mshr_entries=8", "l1.mshr_merges=2"]),
+    ("fermi", &[], &["dram.write_drain={ kind = \"watermarks\", high = 8, low = 4, idle = 50 }"]),
+    ("fermi", &[], &["dram.mapping=permuted-bank", "dram.group_bits=high", "dram.refresh=all-bank"]),
+    ("hybrid", &["tracker"], &["noc.kind=mesh"]),
+    ("fermi", &["transient"], &["l2.sets=8", "l2.ways=2", "l2.flow.coherence=sharers"]),
+    ("hbm2", &[], &["partitions_per_channel=2", "num_partitions=32"]),
+];
+
+/// Machines whose evaluations are counted.
+const EVALUATED: &[(&str, &[&str], &[&str])] = &[
+    ("fermi", &[], &["num_sms=4"]),
+    ("fermi", &["mrpb"], &["num_sms=4", "noc.kind=mesh"]),
+    ("fermi", &["transient", "stride"], &["num_sms=4", "noc.kind=ring", "xbar.buffer_flits=5"]),
+    ("fermi", &["decoupled", "ccws"], &["num_sms=4", "dram.command_bus=dual", "dram.refresh=all-bank"]),
+    ("fermi", &["dwt-cs", "icache"], &["num_sms=4", "dram.policy.kind=atlas"]),
+    ("hybrid", &["tracker"], &[]),
+    ("hbm2", &["l1-sectored", "l2-sectored"], &["num_sms=4"]),
+    ("volta", &["sub-cores"], &["num_sms=4"]),
+    ("fermi", &[], &MIN_QUEUES),
+];
+
+const DIGEST: Mode = Mode { evaluate_all: false, lint: false, shuffle: None, digest: true, unchecked: false };
+
+/// Kernels with atomics, shared memory, constants and lanes that diverge.
+const TRACED: [&str; 6] = ["bfs", "histo", "hotspot", "mriq", "reduction", "sgemm"];
+
+/// Returns the line of a finished run.
+fn line(name: &str, report: &RunReport) -> String {
+    assert_eq!((&report.outcome, &report.verdict), (&Outcome::Finished, &Verdict::Passed), "{name}");
+    let counters = &report.counters;
+    let totals = counters.totals();
+    let (state, beats) = report.digests.unwrap();
+    let all = serde_json::to_string(&(counters, &report.loads, &report.warp_limits)).unwrap();
+    format!(
+        "{name}: {} cycles, {} instructions, {} of {} hits in the L1, {} of {} in the L2, {} cycles of the DRAM bus, {:016x} {:016x} {:016x}\n",
+        counters.cycles,
+        counters.warp_instructions(),
+        totals.l1.hits,
+        totals.l1.accesses,
+        totals.l2.hits,
+        totals.l2.accesses,
+        totals.dram.bus_busy_cycles,
+        fnv1a(all.as_bytes()),
+        state,
+        beats,
+    )
+}
+
+/// Runs a kernel, whose results must be right, and returns its line.
+fn run(setup: &Setup, kernel: &str) -> String {
+    let names = [setup.machine.as_slice(), &setup.designs, &setup.sets].concat();
+    line(&format!("{kernel} on {}", names.join(" ")), &setup.clone().mode(DIGEST).passes(&launch(kernel, "small.toml")))
+}
+
+/// Compares the lines of a group of runs with its table, or writes the table with `UPDATE_LISTS=1`.
+#[track_caller]
+fn expect(group: &str, lines: impl Iterator<Item = String>) {
+    let file = root().join(format!("tests/machine/counts/{group}.txt"));
+    if std::env::var_os("UPDATE_LISTS").is_some() {
+        std::fs::write(&file, lines.collect::<String>()).unwrap();
+        return;
+    }
+    let stated = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+    let mut stated = stated.lines();
+    for line in lines {
+        assert_eq!(Some(line.trim_end()), stated.next(), "{}", file.display());
+    }
+    assert_eq!(stated.next(), None, "{}", file.display());
+}
+
+/// Runs the kernels of a machine: each kernel runs on one machine.
+fn kernels_of(machine: &str) -> impl Iterator<Item = String> {
+    let turn = machines().iter().position(|other| other.name == machine).unwrap();
+    let kernels = kernels().into_iter().skip(turn).step_by(machines().len());
+    kernels.map(move |kernel| run(&Setup::default().machine(machine), &kernel))
+}
+
+/// Runs every eighth design, starting with number `first`, each with one of eight kernels.
+fn every_eighth_design(first: usize) -> impl Iterator<Item = String> {
+    let kernels = ["bfs", "gesummv", "histo", "kmeans", "spmv_csr", "srad1", "syrk", "transpose"];
+    designs().iter().enumerate().skip(first).step_by(8).map(move |(turn, design)| {
+        run(&Setup::default().machine("fermi").designs(&[design.name]), kernels[(turn + turn / 8) % 8])
+    })
+}
+
+fn settings(kernel: &'static str) -> impl Iterator<Item = String> {
+    SETTINGS.iter().map(move |(machine, designs, sets)| {
+        run(&Setup::default().machine(machine).designs(designs).sets(sets), kernel)
+    })
+}
+
+fn smallest_queues() -> impl Iterator<Item = String> {
+    let setup = Setup::default().machine("fermi").sets(&MIN_QUEUES).sets(&["num_sms=2"]);
+    ["bfs", "syrk", "reduction"].into_iter().map(move |kernel| run(&setup, kernel))
+}
+
+fn synthetic_traces() -> impl Iterator<Item = String> {
+    let cases = KINDS.into_iter().flat_map(|kind| ["fermi", "volta"].map(|machine| (kind, machine)));
+    cases.map(|(kind, machine)| {
+        let setup = Setup::default().machine(machine).mode(DIGEST);
+        line(&format!("{kind:?} on {machine}"), &TraceFolder::synthetic(kind, SMALL).passes(&setup))
+    })
+}
+
+fn exported_traces() -> impl Iterator<Item = String> {
+    TRACED.into_iter().map(|kernel| {
+        let report = export_kernel(kernel, Packing::Plain).passes(&Setup::default().machine("fermi").mode(DIGEST));
+        line(&format!("the trace of {kernel} on fermi"), &report)
+    })
+}
+
+/// Counts the edges at which blocks of each clock are evaluated, for traces on machines that differ in their
+/// networks, caches and DRAM. Only this shows that a block sleeps whenever it can.
+fn evaluations(kind: Kind) -> impl Iterator<Item = String> {
+    let traced = TraceFolder::synthetic(kind, SMALL);
+    EVALUATED.iter().map(move |(machine, designs, sets)| {
+        let setup = Setup::default().machine(machine).designs(designs).sets(sets);
+        let (mut machine, mut sim, ..) = start_on(&setup, &traced, 0);
+        let mut counts = vec![0; machine.clocks().periods().len()];
+        while !machine.is_kernel_done() {
+            sim.step(&mut machine).unwrap();
+            for (domain, count) in counts.iter_mut().enumerate() {
+                *count += sim.evaluated_blocks(domain).count_ones();
+            }
+        }
+        let names = [setup.machine.as_slice(), &setup.designs, &setup.sets].concat();
+        format!("{kind:?} on {}: {counts:?} evaluations\n", names.join(" "))
+    })
+}
+
+/// Defines one test per table, with the name of the table. Many short tests run in parallel.
+macro_rules! tables {
+    ($($table:ident: $lines:expr;)*) => {
+        const TABLES: &[&str] = &[$(stringify!($table)),*];
+
+        $(#[test]
+        fn $table() {
+            expect(stringify!($table), $lines);
+        })*
+    };
+}
+
+tables! {
+    fermi: kernels_of("fermi");
+    gddr5_reference: kernels_of("gddr5-reference");
+    hbm2: kernels_of("hbm2");
+    hopper: kernels_of("hopper");
+    hybrid: kernels_of("hybrid");
+    kepler: kernels_of("kepler");
+    southern_islands: kernels_of("southern-islands");
+    volta: kernels_of("volta");
+    designs_0: every_eighth_design(0);
+    designs_1: every_eighth_design(1);
+    designs_2: every_eighth_design(2);
+    designs_3: every_eighth_design(3);
+    designs_4: every_eighth_design(4);
+    designs_5: every_eighth_design(5);
+    designs_6: every_eighth_design(6);
+    designs_7: every_eighth_design(7);
+    settings_bfs: settings("bfs");
+    settings_histo: settings("histo");
+    settings_syrk: settings("syrk");
+    queues: smallest_queues();
+    evaluations_of_streams: evaluations(Kind::Stream);
+    evaluations_of_tiles: evaluations(Kind::Tile);
+    evaluations_of_gathers: evaluations(Kind::Gather);
+    evaluations_of_columns: evaluations(Kind::Column);
+    traces: synthetic_traces();
+    traces_of_kernels: exported_traces();
+}
+
+#[test]
+fn every_machine_has_a_table_and_no_table_is_left_over() {
+    let mut files: Vec<_> = std::fs::read_dir(root().join("tests/machine/counts")).unwrap().collect();
+    let name = |path: std::path::PathBuf| path.file_stem().unwrap().to_str().unwrap().to_owned();
+    let mut files: Vec<_> = files.drain(..).map(|file| name(file.unwrap().path())).collect();
+    files.sort();
+    let mut tables = TABLES.to_vec();
+    tables.sort_unstable();
+    assert_eq!(files, tables);
+    assert!(machines().iter().all(|machine| TABLES.contains(&&*machine.name.replace('-', "_"))));
+}
