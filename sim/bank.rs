@@ -57,7 +57,8 @@ struct WiredBank {
 }
 
 impl WiredBank {
-    /// `replies` is the shape of the replies to the SMs, and `bursts` that of the messages to and from DRAM.
+    /// Creates the bank and its channels. `replies` is the packet shape of replies to the SMs, and `bursts`
+    /// that of the messages to and from DRAM.
     fn new(config: &L2Config, place: BankPlace, replies: PacketShape, bursts: DramShape) -> Self {
         let PacketShape { line_bits, sm_bits, partition_bits, .. } = replies;
         let recalls = RecallShape { line_bits, sm_bits, partition_bits, leaver_bits: u16::BITS };
@@ -195,8 +196,8 @@ impl BankAlone {
         Ok(())
     }
 
-    /// Evaluates one clock edge of the bank and of its driver. A beat that one sends becomes visible to the
-    /// other at the next edge.
+    /// Evaluates one clock edge of the bank and of its driver. A beat that the bank or the driver sends
+    /// becomes visible to its receiver at the next edge.
     ///
     /// # Errors
     /// Fails if the waveform cannot be written.

@@ -56,7 +56,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// Detects the kind of a file from its first bytes; `None` if they do not show it.
+    /// Detects the kind of a file from its first bytes; `None` if the bytes identify no kind.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Option<Self> {
         const BINARY: [(&[u8], Content); 14] = [
@@ -154,8 +154,9 @@ impl Content {
         content
     }
 
-    /// True if a text that looks like a machine or design file certainly is one: it has a key that the other
-    /// kind lacks. All other fields may appear in both kinds.
+    /// True if a file detected as a machine or design file certainly is one: it has a key that only machine
+    /// files or only design files have. All other keys may appear in both kinds. Always true for files of
+    /// another kind.
     fn is_certain(self, bytes: &[u8]) -> bool {
         let keys: &[&str] = match self {
             Self::Machine => &["based-on", "assumed"],
@@ -219,7 +220,8 @@ impl Content {
         }
     }
 
-    /// Returns an error message if these first bytes show another kind than the expected one.
+    /// Returns an error message if the first bytes of a file identify a kind other than this one, which was
+    /// expected.
     #[must_use]
     pub fn mismatch_message(self, bytes: &[u8]) -> Option<String> {
         let is_config = |content| matches!(content, Self::Machine | Self::Design);
@@ -251,7 +253,8 @@ impl Content {
         input::as_text(bytes)
     }
 
-    /// Checks the first bytes of a file without consuming a pipe.
+    /// Checks the kind of a file by its first bytes. Pipes are not read and always pass, since reading would
+    /// consume their contents.
     ///
     /// # Errors
     /// Fails if the file begins like another kind.

@@ -14,8 +14,8 @@ use miette::{
 
 /// Maximum number of printed list entries.
 const SHOWN: usize = 20;
-/// Size of an excerpt before and after the reported position in a line, in bytes. Terminals are not wider,
-/// and a renderer that points at a column formats it as a 16-bit width.
+/// Maximum number of bytes of a line that an excerpt shows before and after the reported position. Terminals
+/// are hardly wider, and the renderer of the mark below a column supports only 16-bit widths.
 const AHEAD: usize = 80;
 const BEHIND: usize = 160;
 /// Maximum number of lines in an excerpt of a multi-line value.

@@ -13,7 +13,7 @@ pub(super) struct Part {
     pub(super) rule: Rule,
     /// Elements of the section; `None` stands for all bytes.
     view: Option<View>,
-    /// Byte ranges that other sections compare.
+    /// Byte ranges that other sections compare and this one ignores.
     others: Vec<Range<usize>>,
 }
 
@@ -46,7 +46,8 @@ impl Part {
     }
 }
 
-/// Returns the sections of a buffer: each output with its rule, and the rest, compared exactly.
+/// Returns the sections of a buffer: one per output, with its comparison rule, and one for all remaining
+/// bytes, which are compared exactly.
 pub(super) fn parts(file: &LaunchFile, buffer: usize) -> Vec<Part> {
     let (mut parts, mut others) = (Vec::new(), Vec::new());
     for output in file.outputs.iter().filter(|output| output.view.buffer.0 == buffer) {
@@ -61,7 +62,7 @@ pub(super) fn parts(file: &LaunchFile, buffer: usize) -> Vec<Part> {
     for (name, view) in &fields {
         parts.push(Part { name: name.clone(), rule: Rule::Exact, view: Some(*view), others: others.clone() });
     }
-    // The last section contains the padding between the fields of structs.
+    // The section of the remaining bytes includes the padding between the fields of structs.
     others.extend(fields.iter().flat_map(|(_, view)| view.ranges()));
     parts.push(Part { others, ..Part::whole(&declared.name) });
     parts

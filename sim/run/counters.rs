@@ -30,17 +30,17 @@ pub struct Evictions {
     pub evictions: u64,
     /// Number of loads, and for the L2 writes, that bypassed the caches.
     pub bypasses: u64,
-    /// True if the run finished and the caches were filled, but neither evicted a line nor were bypassed.
-    /// Bypassed accesses could have moved evictions elsewhere.
+    /// True if the run finished and lines were filled, but no line was evicted and no access bypassed the
+    /// caches. False after a bypass, since the bypassed access may have avoided an eviction.
     pub has_none: bool,
 }
 
-/// Optional features of a machine that have counters.
+/// Optional hardware of a machine that has counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MachineFeatures {
     /// Features of an SM core.
     pub core: OptionalHardware,
-    /// Instruction caches, so that fetches can miss.
+    /// True if the machine has instruction caches, so that instruction fetches can miss.
     pub icache: bool,
     /// Features of an L1D.
     pub l1: L1Features,
@@ -166,7 +166,7 @@ impl Totals {
     }
 }
 
-/// Counters of every unit at the end of a run.
+/// Counters of every unit of a machine at the end of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct Counters {
     /// Core cycles of the run: clock edges from the first launch to the end of the last one, without the edge
@@ -183,8 +183,8 @@ pub struct Counters {
     pub cores: Vec<CoreCounters>,
     /// Scheduler cycles of each core by reason. They add up to `cycles` times the number of schedulers.
     pub stalls: Vec<StallCycles>,
-    /// For each core, scheduler cycles in launches in which the core had no warp. Included in those of the
-    /// reason `NoWarp`.
+    /// For each core, scheduler cycles in launches in which the core had no warp. `stalls` includes these
+    /// cycles under the reason `NoWarp`.
     pub idle: Vec<u64>,
     /// Counters of each instruction cache; empty if instruction fetch is ideal.
     pub icache: Vec<InstructionStats>,
@@ -368,12 +368,12 @@ impl Counters {
 
     /// Average components of the miss delay [L2 cycles]. They are the wait for a way or an FRC entry, the
     /// wait for the victim's eviction, and the time in the DRAM channel's queue. In a bank that fetches a
-    /// line before it evicts the victim, the third is the whole delay.
+    /// line before it evicts the victim, the third component equals the whole delay.
     #[must_use]
     pub fn miss_delays(&self) -> [f64; 3] {
         let L2Stats { miss_delay, delays: Delays { way, eviction }, fetches, .. } = L2Stats::total(&self.l2);
-        // Fetches that have not departed yet are counted in `way` and `eviction` only, so the difference is
-        // saturated.
+        // Fetches that have not been sent yet count in `way` and `eviction` only, so the difference could be
+        // negative.
         [way, eviction, miss_delay.saturating_sub(way + eviction)].map(|cycles| ratio(cycles, fetches))
     }
 
@@ -384,7 +384,8 @@ impl Counters {
             / f64::from(self.dram_khz.max(1))
     }
 
-    /// Fraction of the time with requests in which a DRAM channel's data bus is busy.
+    /// Utilization of the DRAM data buses: fraction of the cycles with requests in a channel in which its
+    /// data bus is busy.
     #[must_use]
     pub fn dram_bus_use(&self) -> f64 {
         let dram = Counts::total(&self.dram);

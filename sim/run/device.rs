@@ -45,7 +45,7 @@ pub struct Device<'o> {
     /// Lowest address of the code, which is placed from the end of memory downward.
     code: u64,
     launches: u64,
-    /// Kernel of the last launch, and the state of the counters before it.
+    /// Kernel of the last launch, and the state of the counters before that launch.
     last: Option<(String, Earlier)>,
     /// Reason why the machine cannot continue.
     stopped: Option<StopReason>,
@@ -240,10 +240,10 @@ impl<'o> Device<'o> {
         self.drive.observers.shadow.as_mut()
     }
 
-    /// Allocates memory at the lowest free multiple of `alignment`, a power of two, that is at least `least`.
-    /// At least one byte after it stays free, so that an access past its end does not reach the next
-    /// allocation. No two allocations at a time may have the same name. Returns `None` if the memory is
-    /// exhausted.
+    /// Allocates memory at the lowest free address that is at least `least` and a multiple of `alignment`, a
+    /// power of two. At least one byte after the allocation stays free, so that an access past its end does
+    /// not reach the next allocation. No two allocations that exist at the same time may have the same name.
+    /// Returns `None` if the memory is exhausted.
     pub fn allocate(&mut self, name: &str, bytes: u64, alignment: u64, least: u64) -> Option<u64> {
         let alignment = alignment.max(ALIGNMENT);
         let mut start = least.max(FIRST_ADDRESS).checked_next_multiple_of(alignment)?;
@@ -343,7 +343,7 @@ impl<'o> Device<'o> {
         address.ok_or_else(|| RunError::input(&self.path, &exhausted))
     }
 
-    /// Frees the variables of all modules and all other allocations, and forgets the modules.
+    /// Frees the variables of all modules and all other allocations, and unloads the modules.
     pub fn reset(&mut self) {
         let addresses: Vec<u64> = self.ranges.keys().copied().collect();
         for address in addresses {
@@ -388,7 +388,7 @@ impl<'o> Device<'o> {
         globals.chain(constants).collect()
     }
 
-    /// Translates a kernel of a module, or returns it if that has been done.
+    /// Translates a kernel of a module, or returns the kernel if it has already been translated.
     ///
     /// # Errors
     /// If the module has no such kernel, or the machine cannot run its instructions.

@@ -65,8 +65,8 @@ pub(super) struct IdleCycles {
 }
 
 impl IdleCycles {
-    /// Adds a launch. `stalls` are the scheduler cycles at its end. A core that issued nothing in the launch
-    /// had no warp.
+    /// Adds a launch that has ended. `stalls` holds the cumulative scheduler cycles of each core by reason. A
+    /// core that issued no instruction in the launch had no warp.
     fn reach(&mut self, stalls: &[StallCycles]) {
         self.cycles.resize(stalls.len(), 0);
         self.before.resize(stalls.len(), StallCycles::default());
@@ -87,7 +87,7 @@ pub(super) struct Drive<'o> {
     launched: u64,
     /// Core cycle in which the last launch ended.
     finished: u64,
-    /// Scheduler cycles of each core by reason, before that cycle.
+    /// Scheduler cycles of each core by reason, before the cycle in which the last launch ended.
     stalls: Vec<StallCycles>,
     idle: IdleCycles,
     kernels: Vec<(String, u64)>,
@@ -108,7 +108,8 @@ pub(super) struct Drive<'o> {
 }
 
 impl<'o> Drive<'o> {
-    /// Takes a machine with initialized memory, and the golden models that run in parallel.
+    /// Creates the driver of a machine with initialized memory. `shadow` holds the golden models that run in
+    /// parallel, if any.
     pub(super) fn new(mut machine: Machine, shadow: Option<Shadow>, options: &'o RunOptions) -> Result<Self, RunError> {
         if options.mode.digest || options.mode.lint {
             machine.record();
@@ -255,9 +256,9 @@ impl<'o> Drive<'o> {
         let is_done = outcome == Outcome::Finished;
         let (cycles, tick) = match outcome {
             Outcome::Finished => (self.finished, self.sim.tick()),
-            // The run reached the limit, even if nothing was due in the last cycles.
+            // The run covers all cycles up to the limit, even if no block was evaluated in the last ones.
             Outcome::CycleLimit(limit) => (limit, limit.saturating_mul(self.core_period()).saturating_sub(1)),
-            // The last edge took effect.
+            // The run includes the last evaluated clock edge.
             Outcome::NoProgress(_) | Outcome::Interrupted(_) => (self.cycles() + 1, self.sim.tick()),
         };
         let stalls =
@@ -341,7 +342,7 @@ impl<'o> Drive<'o> {
         }
     }
 
-    /// Completes the waveform, if there is one, at a failure for which there will be no report.
+    /// Completes the waveform, if there is one, after a failure that ends the run without a report.
     fn close_broken(&mut self, what: &str) -> Result<Vec<PathBuf>, RunError> {
         let at = (self.sim.tick(), self.cycles());
         Ok(self.observers.close_wave(Some(what), at, &self.machine)?.0)
@@ -354,7 +355,8 @@ impl<'o> Drive<'o> {
         is_broken: &dyn Fn() -> bool,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), StopReason> {
-        // A machine that stopped within a cycle is inconsistent; from here on it is only described.
+        // After a panic within a cycle the machine is inconsistent. From here on it is not simulated but only
+        // read.
         panic::catch_unwind(AssertUnwindSafe(|| self.until_done(is_broken, progress))).unwrap_or_else(|broken| {
             let rule = broken.downcast_ref::<String>().map_or("", String::as_str);
             let what = format!("internal error: {rule}");
@@ -492,9 +494,9 @@ impl<'o> Drive<'o> {
         self.apart += self.sim.tick() - parted;
     }
 
-    /// Stops a run that makes no progress: nothing is due anymore, or all warps are in a livelock. At every
-    /// progress check, also stops it if neither instructions nor DRAM accesses have occurred for several
-    /// checks.
+    /// Stops a run that makes no progress: no block will be evaluated again, or all warps are in a livelock.
+    /// At every progress check, also stops it if neither instructions nor DRAM accesses have occurred for
+    /// several checks.
     fn expect_progress(&mut self, moved: bool, looks: bool) -> Result<(), StopReason> {
         let HangDetectors { idle, circles } = &mut self.watches;
         let mut why = "";
@@ -523,7 +525,7 @@ impl<'o> Drive<'o> {
         Ok(())
     }
 
-    /// Schedules a task for every multiple of `cycles` core cycles, or never.
+    /// Schedules a task for every multiple of `cycles` core cycles; for `None`, the task is never due.
     fn every(&self, cycles: Option<u64>) -> Periodic {
         let ticks = cycles.map_or(u64::MAX, |cycles| cycles.saturating_mul(self.core_period()));
         Periodic::after(self.sim.tick(), ticks)
@@ -606,7 +608,7 @@ impl Periodic {
         Self { ticks, next: (tick / ticks + 1).saturating_mul(ticks) }
     }
 
-    /// True if the task is due at this tick; then schedules the next time.
+    /// Returns true if the task is due at this tick, and then schedules the next time.
     fn come(&mut self, tick: u64) -> bool {
         let comes = tick >= self.next;
         if comes {
@@ -623,7 +625,7 @@ pub(super) struct HangDetectors {
     circles: Livelock,
 }
 
-/// Detector of a lack of progress although simulated time advances.
+/// Detects that neither instructions nor DRAM bursts occur although simulated time advances.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct Idle {
     achieved: u64,

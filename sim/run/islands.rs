@@ -13,17 +13,17 @@ use crossbeam_utils::Backoff;
 use rtl::kernel::Simulator;
 use rtl::machine::{Machine, MachineIslands};
 
-/// Round number that ends a helper thread.
+/// Value of the round counter that makes the helper threads exit.
 const LEAVE: u64 = u64::MAX;
 /// Time that an idle helper thread spins before it sleeps.
 const PATIENCE: Duration = Duration::from_micros(50);
-/// Number of rounds per turn of a trial, and minimum duration of a trial without the slowest turn of each
-/// mode. In a trial, multithreaded and single-threaded execution alternate, so that both run the same phase
-/// of the program.
+/// Number of rounds per turn of a trial, and minimum duration of a trial. In a trial, turns of multithreaded
+/// and single-threaded execution alternate, so that both run the same phase of the program. The slowest turn
+/// of each mode does not count.
 const TURN: u32 = 4;
 const TRIAL: Duration = Duration::from_millis(2);
 /// Time for which a trial's winner runs [multiples of the trial's duration]. It starts at `SETTLED` and
-/// doubles each time the same mode wins again. `MAX_SETTLED` limits it for multithreaded and for
+/// doubles each time the same mode wins again. `MAX_SETTLED` holds its limits for multithreaded and for
 /// single-threaded execution.
 const SETTLED: u32 = 24;
 const MAX_SETTLED: [u32; 2] = [96, 960];
@@ -33,7 +33,8 @@ const MAX_SETTLED: [u32; 2] = [96, 960];
 pub enum Threads {
     /// One thread, all blocks in lockstep.
     InStep,
-    /// This number of threads, with islands, if the machine has islands and no observer needs every cycle.
+    /// This number of threads, each of which runs islands. Requires a machine with islands and no observer
+    /// that needs every cycle; otherwise one thread is used.
     Of(NonZeroUsize),
     /// One thread per processor, as long as this is faster than one thread.
     Auto,
@@ -81,7 +82,7 @@ pub(super) struct Team {
     /// Trial in progress; `None` while its winner runs.
     trial: Option<Trial>,
     winner: usize,
-    /// Time for which the winner runs [multiples of the trial's duration], and the rest of it.
+    /// Time for which the winner runs [multiples of the trial's duration], and the remaining time.
     settled: u32,
     left: Duration,
 }
@@ -90,8 +91,8 @@ pub(super) struct Team {
 #[derive(Clone, Copy, Debug, Default)]
 struct Trial {
     rounds: u32,
-    /// Time of the current turn, total time of each mode, and its slowest turn, which unrelated host activity
-    /// may have disturbed.
+    /// Time of the current turn, total time of each mode, and slowest turn of each mode. The slowest turn is
+    /// excluded because unrelated host activity may have disturbed it.
     turn: Duration,
     took: [Duration; 2],
     slowest: [Duration; 2],
@@ -177,7 +178,7 @@ impl Tasks {
     }
 
     /// Runs the unclaimed tasks of a round in the given order and waits until all tasks are finished. Returns
-    /// false if the round is abandoned.
+    /// false if `is_lost` reports that the round was abandoned.
     fn share(
         &self,
         round: u64,
@@ -213,14 +214,14 @@ struct SharedState<'i> {
     helpers: Vec<Helper>,
 }
 
-/// State of a helper thread: true in `sleeps` while it is parked.
+/// State of a helper thread. `sleeps` is true while the thread is parked.
 #[derive(Default)]
 struct Helper {
     sleeps: AtomicBool,
 }
 
 impl SharedState<'_> {
-    /// Takes part in a round. Returns false if the round is abandoned.
+    /// Takes part in a round. Returns false if `is_lost` reports that the round was abandoned.
     fn work(&self, round: u64, order: &[usize], is_lost: impl Fn() -> bool) -> bool {
         let meetings = 0..self.islands.num_sync_points();
         self.runs.share(round, order.iter().copied(), |island| self.islands.run(island), &is_lost)
@@ -387,8 +388,8 @@ mod tests {
 
     const ROUND: Duration = Duration::from_micros(100);
 
-    /// Runs a trial with the given round times of several threads and of one. Returns true if one thread won,
-    /// and the time for which the winner runs.
+    /// Runs a trial with the given round times of several threads and of one. Returns true if single-threaded
+    /// execution won, and the time for which the winner runs.
     fn try_trial(team: &mut Team, together: impl Fn(u32) -> Duration, alone: Duration) -> (bool, Duration) {
         let mut rounds = 0;
         while team.trial.is_some() {

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 /// Number of progress checks without a change after which warps are monitored for the first time.
 const PATIENCE: u32 = 1;
-/// Number of simulation steps for which warps are monitored the first time. Both limits double after every
-/// unsuccessful attempt.
+/// Number of simulation steps for which warps are monitored the first time. The number of steps and the
+/// number of checks in [`PATIENCE`] double after every attempt that finds no livelock.
 const STEPS: u64 = 1 << 16;
 
 /// Livelock detector of one launch.

@@ -138,11 +138,11 @@ pub struct WaveOptions {
     pub scopes: Vec<String>,
     /// Condition that starts the waveform.
     pub trigger: Option<String>,
-    /// Number of core cycles kept in memory until it starts.
+    /// Number of core cycles before the trigger that are kept in memory and written when the waveform starts.
     pub last: Option<u64>,
-    /// Number of core cycles after the trigger with which it ends.
+    /// Number of core cycles after the trigger at which the waveform ends.
     pub after: Option<u64>,
-    /// Maximum size, in bytes.
+    /// Maximum size of the waveform file, in bytes.
     pub limit: Option<u64>,
 }
 
@@ -299,8 +299,8 @@ impl RunError {
     }
 }
 
-/// Strips the file name from the start of a message. Some errors already contain the name, and the caller
-/// adds it.
+/// Strips the file name from the start of a message. Some error messages begin with the name, which the
+/// caller adds to all of them.
 fn without_name<'a>(path: &Path, reason: &'a str) -> &'a str {
     let name = path.display().to_string();
     reason.strip_prefix(&name).and_then(|reason| reason.strip_prefix(": ")).unwrap_or(reason)
@@ -319,7 +319,7 @@ pub fn open(launch: &Path, ptx: Option<&Path>) -> Result<LaunchFile, RunError> {
     })
 }
 
-/// Runs a launch file on a machine: [`open`] and [`run_file`].
+/// Runs a launch file on a machine: calls [`open`], then [`run_file`].
 ///
 /// # Errors
 /// Returns the errors of [`open`] and [`run_file`].
@@ -332,7 +332,7 @@ pub fn run(
     run_file(open(launch, options.ptx.as_deref())?, config, options, progress)
 }
 
-/// Runs a launch file on a machine after it has been read. PTX files are those that it names.
+/// Runs a launch file that [`open`] has read on a machine, with the PTX files that the launch file names.
 ///
 /// # Errors
 /// Fails on bad input, before anything is written; on an illegal access by the kernel; or if a waveform
@@ -350,7 +350,7 @@ pub fn run_file(
 /// Checks whether a launch file can run on a machine, as far as this is possible without running it.
 ///
 /// # Errors
-/// Returns the errors of [`run`], and fails if not even one CTA of a kernel fits an SM.
+/// Returns the errors of [`run`], and fails if not even one CTA of a kernel fits on an SM.
 pub fn fits(launch: &Path, config: &MachineConfig) -> Result<(), RunError> {
     let prepared = prepare::prepare(open(launch, None)?, config)?;
     for task in prepared.tasks.iter().flatten() {

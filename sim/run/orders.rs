@@ -8,9 +8,10 @@ use golden::reference::{Array, Mismatch, Rule, compare, difference};
 
 use super::compared::Part;
 
-/// Factor for the instruction limit of another order: multiple of the thread instructions of the first order.
+/// Instruction limit of a repetition in another order, as a multiple of the thread instructions of the first
+/// order.
 const LONGER: u64 = 8;
-/// Constant added to this limit [thread instructions].
+/// Constant added to the instruction limit of a repetition in another order [thread instructions].
 const MIN_EXTRA_INSTRUCTIONS: u64 = 1 << 22;
 
 /// Section of a buffer or variable in which the machine and the interpreter differ.
@@ -39,12 +40,12 @@ impl Difference {
         Some(Self { name: name.to_owned(), what, part, whole: whole.to_vec(), got, expected, varies })
     }
 
-    /// Records the contents that another order leaves.
+    /// Records the memory contents after a repetition of the launch in another order.
     fn record_order(&mut self, bytes: &[u8]) {
         let other = self.part.of(bytes.to_vec(), &self.whole);
         let rule = &self.part.rule;
         if *rule == Rule::Multiset {
-            // A multiset has no positions, so all elements vary if any does.
+            // The multiset rule ignores positions, so all elements count as varying if any element varies.
             let differs = compare(&other, &self.expected, rule).is_err();
             self.varies.iter_mut().for_each(|varies| *varies |= differs);
             return;
@@ -54,8 +55,8 @@ impl Difference {
         }
     }
 
-    /// Returns a difference between the machine and the expected contents, if there is one among the elements
-    /// that no order of warps changes.
+    /// Compares only the elements that are the same in every order of warps. Returns the mismatch between the
+    /// machine and the expected contents, if there is one.
     pub(super) fn mismatch(&self) -> Option<Box<Mismatch>> {
         let element =
             |(index, varies): (usize, &bool)| if *varies { self.got.raw(index) } else { self.expected.raw(index) };

@@ -57,7 +57,7 @@ pub(super) struct Kernel {
 }
 
 impl Kernel {
-    /// Returns the kernel with its arguments for an iteration.
+    /// Returns the kernel with the arguments of one iteration.
     pub(super) fn at(&self, iteration: u32, addresses: &[u64]) -> Cow<'_, Self> {
         if iteration == 0 || self.varying.is_empty() {
             return Cow::Borrowed(self);

@@ -44,7 +44,7 @@ pub(super) struct SeriesState {
     columns: Vec<String>,
     /// First cycle of the current interval.
     from: u64,
-    /// Counts at the start of that cycle.
+    /// Counts at the start of the first cycle of the current interval.
     totals: Vec<u64>,
 }
 
@@ -122,7 +122,8 @@ impl Series {
         Ok(())
     }
 
-    /// Writes the last row, which ends before `cycle`, and completes the file.
+    /// Writes the last row, which covers the interval up to but not including `cycle`, and completes the
+    /// file.
     pub(super) fn finish(mut self, cycle: u64, machine: &Machine) -> Result<PathBuf, RunError> {
         self.reach(cycle, machine)?;
         if cycle > self.counted.from {

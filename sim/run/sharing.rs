@@ -36,8 +36,8 @@ pub struct AccessSharing {
     pub least: u64,
     /// Number of distinct words accessed, summed over launches.
     pub words: u64,
-    /// Number of CTAs of the launch that accessed each of these words with any instruction, summed over the
-    /// words.
+    /// For each word that the instruction accessed, number of CTAs of the launch that accessed the word with
+    /// any instruction; summed over the words.
     pub sharers: u64,
 }
 

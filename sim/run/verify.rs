@@ -101,7 +101,7 @@ impl Shadow {
         })
     }
 
-    /// Checks every block that was evaluated at the last tick.
+    /// Checks every block that was evaluated at the last tick against its golden model.
     pub(super) fn follow(&mut self, machine: &mut Machine, sim: &Simulator) {
         let lsus = machine.evaluated_lsus(sim);
         let cycle = sim.tick() / u64::from(machine.clocks().period(usize::from(CORE)));
@@ -184,7 +184,7 @@ impl Shadow {
         }
     }
 
-    /// Adapts the number of L1 ways to the shared memory of a loaded kernel.
+    /// Adapts the number of ways of the golden L1Ds to the shared memory that a loaded kernel uses.
     pub(super) fn on_load(&mut self, config: &MachineConfig, image: &KernelImage) {
         let SharedConfig { carve_outs, .. } = &config.sm.shared;
         let Ok(ctas) = occupancy(&config.sm, image) else { return };
@@ -197,7 +197,7 @@ impl Shadow {
         self.l1s.iter_mut().for_each(|l1| l1.set_ways(ways as usize));
     }
 
-    /// Checks all models when the L1s have been flushed.
+    /// Checks all golden models after the L1s have been flushed.
     pub(super) fn check_flushed(&mut self, cycle: u64) {
         for i in 0..self.l1s.len() {
             if let Err(mismatch) = self.l1s[i].flush(cycle) {

@@ -44,10 +44,10 @@ impl Names {
 
     /// Returns the operands of the warp's next instruction.
     ///
-    /// An instruction may overwrite some of the registers that were written together before any instruction
-    /// has waited for their writer. It must wait for that writer too, so the group's number becomes a source.
-    /// If there are too many sources, those that an earlier instruction has already waited for are dropped
-    /// first.
+    /// An instruction may overwrite a register of a group (registers written together) before any instruction
+    /// has waited for the writer of the group. The overwriting instruction must then wait for that writer, so
+    /// the number of the group becomes a source. If there are too many sources, the first to be dropped are
+    /// those for which an earlier instruction has already waited.
     pub fn operands(&mut self, inst: &Inst) -> Operands {
         let dest = words(&inst.writes).next().or_else(|| preds(&inst.writes).map(|pred| self.own[pred]).next());
         let mut sources: Vec<u8> = self.current_numbers(&inst.reads).collect();

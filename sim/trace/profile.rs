@@ -6,7 +6,7 @@ use isa::recorded::{Class, Code, Cta, LANES};
 
 use super::footprint::Footprint;
 
-/// Maximum number of distinct strides with their own count; further strides share one count.
+/// Maximum number of distinct strides that have their own count; all further strides share one count.
 const MAX_STRIDES: usize = 256;
 
 /// Statistics of a kernel.
@@ -58,9 +58,9 @@ impl Traffic {
 pub struct Strides {
     /// Instructions with one constant stride, by stride.
     pub constant: BTreeMap<i64, u64>,
-    /// Instructions with a constant stride beyond the recorded ones.
+    /// Instructions with a constant stride that has no count of its own.
     pub others: u64,
-    /// Instructions with varying strides.
+    /// Instructions with at least two active lanes whose stride is not constant.
     pub irregular: u64,
     /// Instructions with a single active lane.
     pub single: u64,

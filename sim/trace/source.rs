@@ -194,8 +194,8 @@ impl SharedState {
                 state.next += 1;
                 state.count();
             }
-            // A thread that waited for the lock finds no CTA behind an error. The error stays the reason for
-            // the end.
+            // A thread that waited for the lock finds no further CTA if another thread has met a read error.
+            // The error stays recorded as the reason for the end.
             Ok(None) => _ = state.end.get_or_insert(End::Reached),
             Err(error) => state.end = Some(End::Failed(Some(error))),
         }
