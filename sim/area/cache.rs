@@ -104,9 +104,9 @@ pub struct PublishedCache {
     ways: u32,
     banks: u32,
     ports: Ports,
-    /// Figures as published.
+    /// Published area, leakage, read energy and write energy.
     pub published: [f64; 4],
-    /// Figures that CACTI 6.5 computes.
+    /// Area, leakage, read energy and write energy according to CACTI 6.5.
     pub cacti: [f64; 4],
     /// True if CACTI itself does not reproduce the published figures.
     #[serde(default)]

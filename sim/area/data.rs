@@ -50,7 +50,7 @@ impl<T: Copy> ByNode<T> {
     }
 }
 
-/// Chip with which overheads are compared.
+/// Chip to whose area the overhead of a design is compared.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chip {
@@ -148,7 +148,7 @@ impl Technology {
         self.sources.iter().map(|(what, source)| (*what, source.as_str()))
     }
 
-    /// Chip with which overheads are compared.
+    /// Chip to whose area the overhead of a design is compared.
     #[must_use]
     pub fn chip(&self) -> &Chip {
         &self.chip

@@ -64,8 +64,9 @@ impl FromIterator<f64> for RelativeErrors {
 }
 
 impl Technology {
-    /// Returns the leave-one-out errors of the grid. Each point is estimated as the mean of its two neighbors
-    /// along words, along width, or of all four where they exist. Corners have no such pairs and are skipped.
+    /// Returns the leave-one-out errors of the grid. Each grid point is estimated as the mean of its
+    /// neighbors: the two along the number of words, the two along the width, or all four where the grid has
+    /// them. Corners have no two opposite neighbors and are skipped.
     #[must_use]
     pub fn leave_one_out_errors(&self, metric: Metric, node: Option<Node>) -> RelativeErrors {
         let tables = self.sram.tables.iter().filter(|table| node.is_none_or(|node| table.node == node));

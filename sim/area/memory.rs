@@ -144,7 +144,7 @@ impl Memory {
     }
 }
 
-/// Method by which a figure was estimated.
+/// Method by which the cost of a structure was estimated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {

@@ -82,7 +82,7 @@ pub struct Lockstep {
     /// table.
     just_taken: [u8; LANES],
     part_of: Vec<[u8; LANES]>,
-    /// Reason why the L1D is not checked; `None` if it is.
+    /// Reason why the L1D is not checked; `None` if it is checked.
     blind: Option<String>,
     line_bytes: u32,
     /// True if the instruction just accepted is contentious; `None` if contention is not evaluated.
@@ -106,7 +106,8 @@ const ALL: [CacheId; 3] = [CacheId::L1d, CacheId::Const, CacheId::Texture];
 
 impl Lockstep {
     /// Creates empty twins of the caches of SM `sm` at `path`. `read_only` are the constant and the texture
-    /// cache. `own_periods`: the streaming monitor times its periods itself.
+    /// cache. `own_periods` is true if the streaming monitor times its periods itself, and false if the
+    /// throttle ends them.
     ///
     /// # Errors
     /// Fails if the index function or the replacement policy of a read-only cache has no twin, or if the
@@ -172,7 +173,7 @@ impl Lockstep {
         })
     }
 
-    /// Reason why the L1D is not checked; `None` if it is.
+    /// Reason why the L1D is not checked; `None` if it is checked.
     #[must_use]
     pub fn blind(&self) -> Option<&str> {
         self.blind.as_deref()
@@ -195,7 +196,8 @@ impl Lockstep {
         self.judged = l1d.needs_contention().then(|| is_judged && l1d.contends(touched(), resident.value().into()));
     }
 
-    /// Test hook: the L1D keeps lines that a store overtook while their fill was in flight.
+    /// Test hook: stops the twin of the L1D from invalidating lines that a store overtook while their fill
+    /// was in flight.
     pub fn keep_overtaken(&mut self) {
         self.twins[CacheId::L1d as usize].test_keep_overtaken_fills();
     }
@@ -207,8 +209,8 @@ impl Lockstep {
         self
     }
 
-    /// Checks the caches after the edge of `cycle`. An edge at which they slept has no events, and the twins
-    /// must not have any either.
+    /// Checks the caches after the edge of `cycle`. A cache that slept at the edge has no events there, and
+    /// its twin must not have any either.
     ///
     /// # Errors
     /// Fails at the first event about which a cache and its twin disagree.
@@ -431,8 +433,8 @@ impl Lockstep {
         })
     }
 
-    /// Checks that a waiting load is replayed exactly when the twin has one to replay. The LSU may choose
-    /// among caches that have one.
+    /// Checks that a waiting load is replayed exactly when the twin has one to replay. If several caches have
+    /// one, the LSU may choose any of them.
     fn drain(&mut self, seen: Option<(CacheId, u64, Waiter)>) -> Result<(), String> {
         let Some((cache, line, waiter)) = seen else {
             return ALL.into_iter().try_for_each(|cache| self.check(cache, Event::Drain, &TwinOutcome::Drained(None)));

@@ -43,11 +43,11 @@ impl TransferCounts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BypassTrafficModel {
-    /// Traffic from the efficiency of all loads together, as on hardware that cannot count the sectors of one
-    /// load.
+    /// Estimates the traffic of a bypassed load from the efficiency of all loads together, as on hardware
+    /// that cannot count the sectors of one load.
     #[default]
     Uniform,
-    /// Traffic from the sectors of the load itself.
+    /// Computes the traffic of a bypassed load from the sectors that this load touches.
     Exact,
 }
 

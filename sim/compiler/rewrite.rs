@@ -69,7 +69,7 @@ pub struct StaticLoad {
 struct OperatorPosition {
     /// Span of the whole instruction.
     instruction: Span,
-    /// Span of the operator to replace; empty, at the place for an operator, where the load has none.
+    /// Span of the operator to replace. If the load has no operator, an empty span at the position for one.
     operator: Span,
 }
 

@@ -23,7 +23,7 @@ pub fn machines() -> &'static [Builtin] {
     include!(concat!(env!("OUT_DIR"), "/machines.rs"))
 }
 
-/// Returns the built-in designs, sorted by name, followed by the added ones.
+/// Returns the built-in designs, sorted by name, followed by those of [`add_designs`].
 #[must_use]
 pub fn designs() -> &'static [Builtin] {
     ALL_DESIGNS.get().map_or(BUILT_IN, Vec::as_slice)

@@ -300,8 +300,8 @@ impl Overlay<'_> {
         }
     }
 
-    /// True if the field, or a key given in it, was already given. Reports the duplicate, since one of the
-    /// two values would be lost.
+    /// Returns true if the field, or a key inside it, was already given. Reports the duplicate, since one of
+    /// the two values would be lost.
     fn is_given(&mut self, path: &str, given: &Spanned<DeValue<'_>>) -> bool {
         // A kind alone can be followed by other keys of that kind, but not preceded by them.
         let is_whole = |table: &&DeTable<'_>| table.contains_key(KIND) && table.len() > 1;

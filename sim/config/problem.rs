@@ -81,8 +81,8 @@ impl Problems {
         self.0.push(Problem { message, help, text, span: place.span.clone().into() });
     }
 
-    /// Adds the problems of another configuration that are not known yet. Configurations that differ in other
-    /// values can share problems.
+    /// Adds those problems of another configuration that this collection does not contain yet. Two
+    /// configurations share the problems of the values that they have in common.
     pub fn merge(&mut self, others: ConfigError) {
         let key = |problem: &Problem| {
             let Problem { message, text, span, .. } = problem;

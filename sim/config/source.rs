@@ -70,7 +70,7 @@ impl RequestedName {
 pub(super) struct Sources(Vec<Source>);
 
 impl Sources {
-    /// Adds a text and returns its index for a [`Place`].
+    /// Adds a text and returns its index for a [`TextPlace`].
     pub fn add(&mut self, giver: Origin, name: &str, text: &str) -> usize {
         self.0.push(Source { giver, text: Arc::new(Text::new(name, text)) });
         self.0.len() - 1

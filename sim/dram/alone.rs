@@ -1,8 +1,8 @@
 //! # DRAM channels of a machine, alone
 //! Runs a request trace through the channels without the rest of the machine. A feeder sends the requests in
-//! trace order, at most one per cycle, each not before its cycle. A request that finds its channel full is
-//! retried and blocks those behind it. Lines are interleaved over the channels as in the machine. Replies are
-//! always accepted.
+//! trace order, at most one per cycle, each not before the cycle that the trace states. A request that finds
+//! the queue of its channel full is retried and blocks all later requests. Lines are interleaved over the
+//! channels as in the machine. Replies are always accepted.
 //!
 //! Cycle 0 is the first cycle in which a channel can accept a request.
 
@@ -107,7 +107,7 @@ struct Bench<'a> {
     trace: &'a [TraceRequest],
     /// Index of the next request in the trace.
     next: usize,
-    /// True if the feeder waits for the cycle of that request.
+    /// True if the feeder waits for the cycle of the next request.
     waits: bool,
     ports: Vec<Port>,
     /// Requests whose replies arrived at the last edge.
@@ -215,7 +215,8 @@ impl Window {
         &mut self.pending[(index - self.first) as usize]
     }
 
-    /// Returns the trace index of the request whose low bits a command or a reply carries.
+    /// Returns the trace index of a request in the window, given the low bits of the index, which commands
+    /// and replies carry.
     fn index(&self, id: u32) -> u64 {
         self.first + u64::from(id.wrapping_sub(self.first as u32))
     }
@@ -254,7 +255,7 @@ pub fn run<E>(
             sim.wake_at(id(FEEDER), trace[bench.next].cycle);
         }
         let now = tick.saturating_sub(LEAD);
-        // Requests are sent in trace order.
+        // Requests are sent in trace order, so all requests before `bench.next` have been sent.
         let sent = bench.next as u64 - window.first;
         for _ in window.pending.len() as u64..sent {
             window.pending.push_back(Pending::default());

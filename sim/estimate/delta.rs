@@ -3,8 +3,8 @@
 use super::{Block, Delta};
 
 impl Block {
-    /// Adds to every scope the differences from another design. A scope that only the other design has is
-    /// added as an empty one.
+    /// Adds to every scope its differences from the same scope of `other`. A scope that only `other` has is
+    /// added as an empty scope.
     #[must_use]
     pub fn against(mut self, other: &Self) -> Self {
         let more = |ours: u64, theirs: u64| ours.cast_signed() - theirs.cast_signed();

@@ -9,7 +9,7 @@ pub struct FoldedScopes<'a> {
     pub name: String,
     /// Number of scopes.
     pub count: u32,
-    /// First of the scopes.
+    /// First of these scopes; its figures are those of each scope.
     pub one: &'a Block,
     /// Combined rows of the scopes inside each of these scopes.
     pub children: Vec<Self>,

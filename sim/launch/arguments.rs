@@ -186,7 +186,8 @@ impl ParameterShape {
         let suits = |kind| self.suits(kind);
         match argument {
             Argument::Struct { .. } => {
-                // The last members of a struct may be empty, so it may be smaller than a parameter of bytes.
+                // A parameter of bytes may be larger than its argument: a struct whose last members are empty
+                // has bytes that hold no value.
                 let fits = match self.ty {
                     Type::B8 => argument.bytes() <= self.bytes,
                     _ => argument.padded_bytes() == self.bytes,

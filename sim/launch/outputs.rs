@@ -96,7 +96,8 @@ fn read_results(
     Some((name, view))
 }
 
-/// Reports whole structs, which can neither be judged nor be the input of a reference. Returns true for them.
+/// Returns true, and reports an error, if the view covers whole structs. Structs can neither be compared nor
+/// be the input of a reference.
 fn is_refused_struct(view: &View, place: &Place, problems: &mut Problems<'_>) -> bool {
     let is_struct = view.bytes != view.element.bytes();
     if is_struct {

@@ -150,8 +150,8 @@ impl Describe for Counter {
     fn mark_as_component(&mut self) {
         self.0.is_instance();
     }
-    // Probes and statistics are not hardware, but they show which scope contains the block, as for other
-    // readers.
+    // Probes and statistics are not hardware and are not counted. Their scope is still recorded, since the
+    // scopes of all items determine which scopes enclose the whole block.
     fn probe(&mut self, _: Field) {
         self.0.here();
     }

@@ -1,7 +1,7 @@
 //! # Follow: the path of one request, from a dump
-//! Lists, in order of time, the ports at whose head a request stood. Ports that do not carry the SM (those of
-//! a DRAM channel) count only in the partition to which the request went. They count from its arrival there
-//! until it was last seen at any other port.
+//! Lists, in order of time, the ports at whose head a request stood. Some ports, those of a DRAM channel,
+//! carry the number of a request but not its SM. A stay at such a port counts only in a partition at which
+//! the request has arrived, until the request was last seen at a port that carries the SM.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

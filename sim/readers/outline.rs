@@ -51,7 +51,7 @@ struct Signals {
 pub(super) struct Plan {
     /// Signal of every value outside memories; `None` if it is not selected.
     pub(super) values: Vec<Option<SignalId>>,
-    /// For each value, the number of consecutive unselected values from it on.
+    /// For each value, the number of consecutive unselected values that begin with it.
     pub(super) unselected: Vec<u32>,
     /// Scopes in the order of `enter`.
     pub(super) spans: Vec<Span>,
@@ -131,7 +131,8 @@ impl Outline {
         Self::along(blocks, globs, &[], None)
     }
 
-    /// Describes every block once and adds signals at the root, given by name and width. These come first.
+    /// Describes every block once and adds signals at the root, given by name and width. The added signals
+    /// precede all others.
     pub(super) fn with(blocks: &impl Blocks, globs: &[Glob], extra: &[(String, u32)]) -> Self {
         Self::along(blocks, globs, extra, None)
     }
@@ -303,7 +304,8 @@ impl Elaborator<'_> {
     /// Advances the globs into a scope. Returns false if none can match there.
     fn follow(&mut self, name: &'static str, index: Option<u32>) -> bool {
         let Some(trail) = self.trails.last() else { return true };
-        // The end of the block shows whether the scope is an entry or an instance, so both names are tried.
+        // Only the end of the block shows whether the scope is an entry or an instance, so both names are
+        // tried.
         let [entry, instance] = [false, true].map(|instance| name_of(name, index, instance));
         let Some(inside) = trail.down(&[&entry, &instance]) else { return false };
         self.trails.push(inside);
@@ -343,8 +345,8 @@ impl Describe for Elaborator<'_> {
             self.scopes.enter(name, index);
         } else {
             self.skipping = 1;
-            // Skipped contents no longer show how far the scopes around the whole block extend, so record the
-            // current scope.
+            // The items inside a skipped scope are not recorded. Record the current scope in their place,
+            // since all items together determine which scopes enclose the whole block.
             self.scopes.here();
         }
     }

@@ -4,7 +4,7 @@
 //!
 //! | stage | state of the instruction                                                          |
 //! |-------|-----------------------------------------------------------------------------------|
-//! | `F`   | being fetched, together with its neighbor                                          |
+//! | `F`   | being fetched, as one of two instructions                                          |
 //! | `D`   | being decoded                                                                     |
 //! | `B`   | in the instruction buffer, waiting for operands, a pipe or a scheduler grant       |
 //! | `I`   | being issued                                                                      |

@@ -187,7 +187,7 @@ struct Events {
     out: BufWriter<AtomicFile>,
     /// Buffer for the event under construction.
     text: String,
-    /// Last value of each signal and the tick since which it holds.
+    /// Last value of each signal, and the tick at which the signal took this value.
     values: Vec<Option<(u64, u64)>>,
     roles: Vec<Vec<Role>>,
     tracks: Tracks,

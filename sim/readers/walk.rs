@@ -40,8 +40,9 @@ const UNSEEN: u64 = u64::MAX;
 pub(super) struct Walker {
     /// Plan of each block, by clock domain and slot.
     plans: Vec<Vec<Plan>>,
-    /// For each block, the last sampled version of each scope in the order of the plan's spans. Then the last
-    /// sums of groups of statistics, by the position of the group's first value.
+    /// For each block, the last sampled version of each scope, in the order of the plan's spans. They are
+    /// followed by the last sum of each group of statistics, indexed by the position of the group's first
+    /// value.
     seen: Vec<Vec<Vec<u64>>>,
     /// Blocks with a selected signal, as one bit set per clock domain.
     selected: Vec<u128>,

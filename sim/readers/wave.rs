@@ -55,10 +55,10 @@ pub struct WaveSpec<'a> {
     /// Condition that starts the dump ([`Trigger`]), or `failure` for a failed check. `failure TEXT` waits
     /// for a failure whose message contains the text.
     pub trigger: Option<&'a str>,
-    /// Number of cycles of `clock` kept in memory while nothing is written. They precede the trigger. If a
-    /// run fails without its trigger, the dump consists of them.
+    /// Number of cycles of `clock` before the trigger that are kept in memory and written when the dump
+    /// starts. If the run fails before the trigger fires, the dump consists of these cycles.
     pub last: Option<u64>,
-    /// Number of cycles of `clock` after the trigger with which the dump ends.
+    /// Number of cycles of `clock` after the trigger at which the dump ends.
     pub after: Option<u64>,
     /// Maximum size of the dump, in bytes.
     pub limit: Option<u64>,
@@ -238,7 +238,7 @@ impl RecordedDump {
         let Self { path, tree, selection, .. } = self;
         let mut written = vec![path.clone()];
         let mut add = |files: Vec<PathBuf>| {
-            // Save files share filters.
+            // Save files share filter files, so each path is listed once.
             files.into_iter().for_each(|file| {
                 if !written.contains(&file) {
                     written.push(file)

@@ -77,8 +77,8 @@ mod tests {
     use super::*;
 
     /// Returns the names of the differing sections of a buffer after the given bytes were changed. Buffer `a`
-    /// has 8 `f32`: elements 2 to 3 race, and 4 to 5 may differ by 1. Buffer `n` has 3 structs of `u8` and
-    /// `i32`.
+    /// has 8 `f32`: elements 2 and 3 are compared as a multiset, and elements 4 and 5 may differ by 1. Buffer
+    /// `n` has 3 structs of `u8` and `i32`.
     fn differing(buffer: usize, changed: &[usize]) -> Vec<String> {
         let ptx = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels/vadd/vadd.ptx");
         let text = format!(

@@ -21,8 +21,9 @@ use super::verify::Shadow;
 use super::{HostTime, Outcome, Progress, Round, RunError, RunOptions, RunReport, Stopwatch, Threads, Verdict};
 use crate::readers::{Counts as Structures, queues};
 
-/// Core cycles between two progress checks of the machine, and between two polls of the host's requests. A
-/// machine that runs in islands cannot be checked.
+/// Number of core cycles between two progress checks of the machine, and between two polls of `is_broken`
+/// with a progress report. Islands run at most until the next progress check, since a machine cannot be
+/// checked while its islands run.
 const CYCLES_BETWEEN_LOOKS: u64 = 1 << 16;
 const CYCLES_BETWEEN_POLLS: u64 = 1 << 13;
 /// Number of progress checks without progress of any warp or request after which the machine counts as stuck.
@@ -451,7 +452,8 @@ impl<'o> Drive<'o> {
             }
             if may_part && !self.watches.circles.is_watching() && self.machine.outstanding_ctas() > 0 {
                 self.run_in_islands(end.min(looks.next).min(saves.next));
-                // The core at fault has missed its edges since.
+                // The islands stop when a core has stopped at a fault. That core has missed the edges since
+                // its fault, so no further edge is evaluated.
                 if self.machine.fault().is_some() {
                     return Ok(());
                 }

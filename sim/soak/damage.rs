@@ -11,7 +11,7 @@ use hdl::Random;
 
 /// Number of mutants in a case.
 const MUTANTS: u64 = 1000;
-/// One in this many refusals is also rendered as a report.
+/// One in this many refused inputs is also rendered as a report.
 const DRAWN: u64 = 64;
 /// The memory of the process is checked once per this many mutants.
 const WEIGHED: u64 = 16;

@@ -132,7 +132,7 @@ pub struct CaseStart {
     pub tally: Tally,
 }
 
-/// Case that failed.
+/// Case of a soak that failed.
 pub struct FailedCase {
     /// Seed of the case.
     pub seed: u64,

@@ -36,7 +36,7 @@ pub struct Entry {
     /// Nsight Compute metric that counts the same quantity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nsight: Option<&'static str>,
-    /// Earlier key whose group has the same keys and lists them.
+    /// Key of an earlier group that has the same keys; only the entries of that group list them.
     pub like: Option<String>,
     /// True if the value is a list.
     pub is_list: bool,

@@ -43,8 +43,8 @@ impl BinaryVersion {
 }
 
 impl Default for BinaryVersion {
-    /// Pascal. For Volta and later, Accel-Sim issues branches to a unit that only its configurations of those
-    /// GPUs have.
+    /// Returns the version of Pascal. For Volta and later, Accel-Sim issues branches to a unit that only its
+    /// configurations of those GPUs have.
     fn default() -> Self {
         Self(60)
     }
