@@ -196,8 +196,8 @@ impl Lockstep {
         self.judged = l1d.needs_contention().then(|| is_judged && l1d.contends(touched(), resident.value().into()));
     }
 
-    /// Test hook: stops the twin of the L1D from invalidating lines that a store overtook while their fill
-    /// was in flight.
+    /// Test hook: in the twin of the L1D, a fill that a store overtook becomes valid instead of being
+    /// dropped.
     pub fn keep_overtaken(&mut self) {
         self.twins[CacheId::L1d as usize].test_keep_overtaken_fills();
     }

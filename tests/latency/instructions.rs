@@ -13,7 +13,8 @@ use warpsieve::run::{Outcome, RunOptions, RunReport, WaveOptions, run};
 use super::L2_HIT;
 use super::stages::{Changes, SIGHTS, Sight, between, down, render, up};
 
-/// Number of lines in the loop, of 16 instructions each. The cache has 16 lines.
+/// Number of instruction-cache lines that the loop fills; a line holds 16 instructions. The cache has only 16
+/// lines.
 const LINES: u64 = 40;
 const PER_LINE: u64 = 16;
 
@@ -39,8 +40,8 @@ fn launch(folder: &Path, rounds: u64) -> PathBuf {
     let mut ptx = ".version 3.2\n.target sm_35\n.address_size 64\n.visible .entry loop(.param .u32 rounds)\n{\n\
                    .reg .pred %p<2>; .reg .b32 %r<9>;\nld.param.u32 %r1, [rounds];\nLOOP:\n"
         .to_owned();
-    // Three more instructions end a round. All rounds execute the same lines, except for the load before
-    // the loop.
+    // Three more instructions end a round. The load before the loop executes once; every round executes all
+    // lines.
     for at in 0..LINES * PER_LINE - 3 {
         writeln!(ptx, "mov.u32 %r{}, {at};", 2 + at % 6).unwrap();
     }

@@ -59,7 +59,7 @@ pub(crate) fn kernel(text: &str) -> Result<TraceContents, String> {
     }
 }
 
-/// Rejects a text whose last line does not end, as the reader asserts.
+/// Rejects a text whose last line has no line break, since Accel-Sim's reader asserts that it has one.
 fn whole_lines(text: &str) -> Result<(), String> {
     if text.ends_with('\n') { Ok(()) } else { Err("the last line has no end".to_owned()) }
 }
@@ -296,7 +296,7 @@ impl<'a, I: Iterator<Item = &'a str>> Words<I> {
                 self.address()?;
                 self.decimal::<i32>("a stride of 32 bits")?;
                 let run = mask >> mask.trailing_zeros().min(31);
-                // The reader stops at the first idle lane.
+                // Accel-Sim's reader stops at the first idle lane.
                 if run & run.wrapping_add(1) == 0 { Ok(()) } else { Err("a stride across idle lanes".to_owned()) }
             }
             "2" if mask != 0 => {

@@ -288,7 +288,7 @@ fn generic_accesses_far_into_their_windows_stay_in_them() {
     assert_eq!(addresses.map(device_lines), [0, 1, 1, 1, 1]);
 }
 
-/// Each lane whose address counts reads one row of a matrix, and a cycle reads 128 bytes.
+/// Each lane whose address is used reads one row of a matrix. A cycle reads 128 bytes.
 #[test]
 fn loads_of_matrices_take_a_cycle_for_each_matrix() {
     let conflicts = |opcode: &str, recorded: u32| {
@@ -645,8 +645,8 @@ fn an_exported_kernel_asks_for_what_the_kernel_asks_for_and_takes_about_its_time
     for kernel in some_kernels(4) {
         let program = Setup::default().passes(&launch(&kernel, "small.toml")).counters;
         let trace = export_kernel(&kernel, Packing::Plain).passes(&Setup::default()).counters;
-        // Divisions and roots take less time in a trace, since SASS computes them in several instructions.
-        // Vectors are waited for as a whole.
+        // Divisions and roots take less time in a trace, since SASS computes them in several instructions. An
+        // instruction that reads one register of a vector waits for the whole vector.
         let part = trace.cycles as f64 / program.cycles as f64;
         assert!((0.9..1.01).contains(&part) || RACING.contains(&&*kernel), "{kernel}: {part} of the cycles");
         let [program, mut trace] = [&program, &trace].map(AccessCounts::of);

@@ -152,7 +152,7 @@ fn word_banks_give_the_same_results_in_fewer_cycles() {
 
 #[test]
 fn a_kernel_takes_of_the_l1_what_its_shared_memory_needs() {
-    // Returns a loop over 48 KB, with this number of bytes of shared memory per CTA.
+    // Returns the L1 hits of a loop over 48 KB whose CTAs use this number of bytes of shared memory.
     let hits = |sets: &[&str], shared: u64| {
         let folder = tempfile::tempdir().unwrap();
         let text = std::fs::read_to_string(file("again.toml")).unwrap();

@@ -12,7 +12,7 @@ use crate::suite::Test;
 
 /// Duration in seconds below which tests share a process.
 const SHORT: f64 = 0.25;
-/// Approximate duration of a shared process, in seconds.
+/// Approximate duration of all tests that share a process, in seconds.
 const TOGETHER: f64 = 2.0;
 /// Smallest time limit of a run, in seconds. The limit is `TIMES` times the duration without a mutant if
 /// that is longer. A run beyond its limit counts as hanging.
@@ -44,8 +44,8 @@ struct Batch<'t> {
     seconds: f64,
 }
 
-/// Returns the distance of a test from a file: tests of the same folder, of blocks and models, of the
-/// machine, of the command.
+/// Returns how far a test is from a file. Tests of the same folder are nearest, followed by those of blocks
+/// and models, of the machine, and of the command.
 fn stage(file: &str, binary: &Binary, test: &str) -> u8 {
     let (package, inside) = file.split_once('/').unwrap_or((file, ""));
     let folder = inside.split_once('/').map_or(inside.trim_end_matches(".rs"), |(folder, _)| folder);
