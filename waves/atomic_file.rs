@@ -233,7 +233,7 @@ fn claim(at: &Path) -> io::Result<Option<File>> {
         Err(TryLockError::Error(_)) if is_new => return Ok(Some(file)),
         Err(_) => return Ok(None),
     }
-    // Between opening and locking, its writer may have renamed the file to its final name.
+    // Between opening and locking, the process that wrote the file may have renamed it to its final name.
     let is_still = is_same(&file.metadata()?, &fs::symlink_metadata(at)?).unwrap_or(true);
     if is_still { file.set_len(0).map(|()| Some(file)) } else { Ok(None) }
 }

@@ -43,7 +43,7 @@ pub struct Trigger {
     conditions: Vec<Condition>,
     /// Number of cycles for which all conditions must hold, 1 or more.
     cycles: u64,
-    /// Cycle since which all conditions hold; `None` if one does not.
+    /// Cycle since which all conditions hold; `None` if any condition does not hold.
     since: Option<u64>,
 }
 

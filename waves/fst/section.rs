@@ -52,7 +52,7 @@ struct Stream {
     width: u32,
     /// Index of the signal's first character in the frame.
     at: u32,
-    /// Number of the time of the signal's last change.
+    /// Index of the time of the signal's last change, among the times of the section.
     changed: u32,
     bytes: Vec<u8>,
 }
