@@ -13,9 +13,9 @@ const HEAD: usize = 4096;
 pub enum Content {
     /// Launch file: buffers, kernels and expected results.
     Launch,
-    /// Sweep file: workloads and the machines and designs to run them on.
+    /// Sweep file: workloads, and the machines and designs on which they run.
     Sweep,
-    /// Machine file: every field of a machine, or those in which it differs from another machine.
+    /// Machine file: every field of a machine, or the fields in which it differs from another machine.
     Machine,
     /// Design file: the fields in which a design differs from its machine.
     Design,
@@ -154,9 +154,9 @@ impl Content {
         content
     }
 
-    /// True if a file detected as a machine or design file certainly is one: it has a key that only machine
-    /// files or only design files have. All other keys may appear in both kinds. Always true for files of
-    /// another kind.
+    /// True if a file detected as a machine or design file certainly is one. It then has a key that the other
+    /// of these two kinds lacks; all other keys may appear in both kinds. Always true for files of another
+    /// kind.
     fn is_certain(self, bytes: &[u8]) -> bool {
         let keys: &[&str] = match self {
             Self::Machine => &["based-on", "assumed"],

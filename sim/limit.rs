@@ -59,7 +59,7 @@ pub struct LimitedReport {
     url: Option<String>,
     excerpt: Option<Excerpt>,
     related: Vec<Self>,
-    /// Total number of problems in the report; `related` holds the first of them.
+    /// Total number of problems in the report; `related` holds only the first few.
     problems: usize,
     cause: Option<Cause>,
 }
@@ -78,8 +78,8 @@ impl LimitedReport {
         Self::within(report, None, MAX_CAUSES)
     }
 
-    /// Copies a report with at most `causes` causes. A report without source text uses that of the outer
-    /// report.
+    /// Copies a report with at most `causes` causes. A report without source text uses the source text of the
+    /// outer report.
     fn within(report: &dyn Diagnostic, outer: Option<&dyn SourceCode>, causes: usize) -> Self {
         let source = report.source_code().or(outer);
         let label = report.labels().and_then(|mut labels| labels.next());

@@ -84,7 +84,7 @@ impl Summary<'_> {
             rows.push(("prefetches", prefetches(&totals.l1.prefetch)));
         }
         for (label, cache) in [("constants", &totals.const_cache), ("texels", &totals.texture_cache)] {
-            // Most kernels access neither of these caches.
+            // Most kernels access neither the constant nor the texture cache.
             if cache.accesses > 0 {
                 rows.push((label, loads(cache)));
             }

@@ -252,8 +252,8 @@ impl FileIdentity {
         Self { path: destination(path), there: fs::metadata(path).ok() }
     }
 
-    /// True if writing one of the two files can change the other: both paths name the same file, or one names
-    /// a folder that contains the other's file.
+    /// True if writing one of the two files can change the other. Both paths name the same file, or one path
+    /// names a folder that contains the file of the other path.
     #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
         let both = self.there.as_ref().zip(other.there.as_ref());

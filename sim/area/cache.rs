@@ -90,8 +90,8 @@ pub struct Table43 {
     state_bits: u32,
 }
 
-/// Published cache. Its figures are area in mm2, leakage in mW, and the energies of a line read and a line
-/// write in pJ. Area and leakage are those of all copies together, energies those of one.
+/// Published cache: its area in mm2, its leakage in mW, and the energies of a line read and a line write in
+/// pJ. Area and leakage include all copies of the cache; the energies are those of one copy.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedCache {

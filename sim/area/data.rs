@@ -26,7 +26,7 @@ pub enum TechnologyError {
         place: String,
         /// Value found in the file.
         value: String,
-        /// Legal values, and why no others are.
+        /// Legal values, and the reason why no other values are legal.
         expected: &'static str,
     },
 }

@@ -65,8 +65,8 @@ impl FromIterator<f64> for RelativeErrors {
 
 impl Technology {
     /// Returns the leave-one-out errors of the grid. Each grid point is estimated as the mean of its
-    /// neighbors: the two along the number of words, the two along the width, or all four where the grid has
-    /// them. Corners have no two opposite neighbors and are skipped.
+    /// neighbors along the number of words, along the width, or along both. An axis counts if the grid has
+    /// both neighbors on it; corners have no such axis and are skipped.
     #[must_use]
     pub fn leave_one_out_errors(&self, metric: Metric, node: Option<Node>) -> RelativeErrors {
         let tables = self.sram.tables.iter().filter(|table| node.is_none_or(|node| table.node == node));
@@ -94,7 +94,8 @@ impl Technology {
         self.sram.between.iter().map(|point| error((&point.place, &point.values))).collect()
     }
 
-    /// Returns the errors of the forms fitted to CACTI's CAMs; the read energy is that of a search.
+    /// Returns the errors of the closed forms fitted to CACTI's CAMs. The read energy of a CAM is the energy
+    /// of a search.
     #[must_use]
     pub fn cams(&self, metric: Metric) -> RelativeErrors {
         let mut errors = Vec::new();

@@ -157,7 +157,8 @@ pub(crate) struct Sram {
     pub closed: ClosedForms,
     pub tables: Vec<Table>,
     pub between: Vec<Point>,
-    /// Smallest and largest log2 of words over all tables; `width` is the same for the bits per word.
+    /// Smallest and largest log2 of the number of words over all tables; `width` holds the smallest and
+    /// largest log2 of the bits per word.
     words: (u32, u32),
     width: (u32, u32),
 }
@@ -219,7 +220,8 @@ impl Sram {
         Cost { um2, leakage_mw, read_pj: Some(read), write_pj: Some(write), basis }
     }
 
-    /// Returns the logarithms of the four figures, and true if they lie between points that CACTI computed.
+    /// Returns the logarithms of the four figures. The flag is true if the memory lies between points that
+    /// CACTI computed.
     pub(crate) fn ln(&self, place: &TablePoint) -> (Values, bool) {
         let table = self.table(place.node, place.ports);
         let (words, words_part, words_inside) = cell(place.words, self.words);

@@ -91,7 +91,7 @@ pub struct Lockstep {
     contending: u64,
     /// Instructions of which the L1D has accepted no load, one bit per row of the pending table.
     fresh: u64,
-    /// Word banks of the L1D, if it has them.
+    /// Word banks of the L1D; `None` if it has no word banks.
     banks: Option<Banks>,
     /// Cycles for which the instruction just accepted occupies the word banks.
     occupied: u64,
@@ -232,7 +232,7 @@ impl Lockstep {
         self.twins[CacheId::L1d as usize].resize(ways);
     }
 
-    /// Restricts the L1D to these lines for all later events.
+    /// Restricts the L1D to the given lines for all later events.
     pub fn admit(&mut self, lines: &[u64]) {
         self.twins[CacheId::L1d as usize].admit(lines);
     }

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::Triangle;
 
-/// Size of the sectors in which the L2 serves a bypassing load, in bytes: only the sectors of a line that the
-/// load touches are sent.
+/// Size of the sectors in which the L2 serves a bypassing load, in bytes. The L2 sends only the sectors of a
+/// line that the load touches.
 pub const SECTOR_BYTES: u64 = 32;
 
 /// Counts of a static load, from the run in which only this load is cached.
@@ -22,7 +22,7 @@ pub struct LoadMetrics {
     pub sectors: u64,
 }
 
-/// Bytes that lanes requested and bytes that were transferred for them, over all loads of a run.
+/// Bytes that lanes requested and bytes that were transferred to serve them, over all loads of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TransferCounts {
     /// Bytes requested by lanes; a byte that two lanes read counts twice.

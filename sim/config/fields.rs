@@ -151,7 +151,8 @@ impl Fields {
         self.0.iter().find(|field| is_within(path, &field.path))
     }
 
-    /// Returns the place that gave `path`; for a group, that of its first field.
+    /// Returns the place that gave the field `path`. For a group, returns the place that gave its first
+    /// field.
     pub fn place_of(&self, path: &str) -> TextPlace {
         self.known_place_of(path).unwrap_or(TextPlace { source: 0, span: 0..0 })
     }
@@ -303,7 +304,7 @@ impl Overlay<'_> {
     /// Returns true if the field, or a key inside it, was already given. Reports the duplicate, since one of
     /// the two values would be lost.
     fn is_given(&mut self, path: &str, given: &Spanned<DeValue<'_>>) -> bool {
-        // A kind alone can be followed by other keys of that kind, but not preceded by them.
+        // A key `kind` alone can be followed by other keys of that kind, but not preceded by them.
         let is_whole = |table: &&DeTable<'_>| table.contains_key(KIND) && table.len() > 1;
         let keys: Vec<_> = match given.get_ref().as_table().filter(|table| !is_whole(table)) {
             Some(table) => changes(path, table),

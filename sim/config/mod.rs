@@ -135,8 +135,8 @@ impl ResolvedMachine {
     }
 }
 
-/// Returns the path of a machine or design file, or `None` for the name of a built-in one, which has neither
-/// a folder nor an extension.
+/// Returns the path of a machine or design file. Returns `None` for the name of a built-in file, which has
+/// neither a folder nor an extension.
 fn as_file(name: &str) -> Option<PathBuf> {
     let is_file = name.ends_with(".toml") || name.contains(std::path::is_separator);
     is_file.then(|| PathBuf::from(name))

@@ -69,8 +69,8 @@ const HELPED: usize = 100;
 pub(super) struct Problems(Vec<Problem>);
 
 impl Problems {
-    /// True if the next problem should suggest similar names. Problems far down the list do not, since few
-    /// users read them.
+    /// True if the next problem should suggest similar names. Problems far down the list need no suggestions,
+    /// since few users read that far.
     pub fn wants_help(&self) -> bool {
         self.0.len() < HELPED
     }

@@ -36,8 +36,8 @@ impl Loader {
         config.validate().into_iter().map(|violation| violation.blaming(rank)).collect()
     }
 
-    /// Reports the violations, except those that only follow from another violation. A follows from B if a
-    /// legal value in the field of B also removes A, but a legal value in the field of A does not remove B.
+    /// Reports the violations, except violations that only follow from another one. Violation A follows from
+    /// B if a legal value in the field of B also removes A, but not vice versa.
     fn report(&mut self, broken: Vec<Violation>, fields: &Fields) {
         let still: Vec<_> = broken.iter().map(|violation| self.broken_without(&violation.path, fields)).collect();
         let follows = |one: usize, other: usize| {

@@ -20,8 +20,8 @@ use rtl::machine::MachineConfig;
 use super::trace::TraceRequest;
 use rtl::kernel::link;
 
-/// Latency of the link from the feeder to a channel, that is, from the edge that sends a request to the first
-/// that can accept it, in cycles.
+/// Latency of the link from the feeder to a channel [cycles]: from the edge that sends a request to the first
+/// edge that can accept it.
 const LEAD: u64 = 1;
 /// Number of edges between two progress reports.
 const PROGRESS_EVERY: u64 = 1 << 18;
@@ -61,8 +61,8 @@ pub struct ServedRequest {
     pub channel: usize,
     /// Cycle in which the channel accepted the request.
     pub accept: u64,
-    /// Cycle after the last data: for a read, when the data leave the channel; for a write, when they are in
-    /// the memory.
+    /// Cycle after the last data. A read is complete when its data leave the channel, a write when its data
+    /// are in the memory.
     pub complete: u64,
 }
 

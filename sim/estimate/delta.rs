@@ -40,7 +40,7 @@ impl Block {
         }
     }
 
-    /// True if any figure of the scope or of a scope inside it differs from the other design.
+    /// True if any figure of the scope, or of a scope inside it, differs between the two designs.
     #[must_use]
     pub fn differs(&self) -> bool {
         let Delta { bits, flops, um2, leakage_mw: _ } = self.delta.unwrap_or_default();

@@ -46,8 +46,8 @@ impl<'a> Activity<'a> {
     }
 }
 
-/// Energy of a run. Figures of a unit include those of the units inside it, and the figures of all blocks add
-/// up to the total.
+/// Energy of a run. The figures of a unit include the figures of the units inside it, and the figures of all
+/// blocks add up to the total.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Energy {
     /// Technology node, in nm.
@@ -73,7 +73,7 @@ pub struct Unit {
     pub dynamic_pj: f64,
     /// Leakage energy of all structures over the simulated time, in pJ.
     pub leakage_pj: f64,
-    /// Events of the blocks themselves, without those of the units inside.
+    /// Events of the blocks themselves, without the events of the units inside them.
     pub events: Vec<Events>,
     /// Units inside the blocks.
     pub children: Vec<Self>,

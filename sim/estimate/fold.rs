@@ -9,9 +9,9 @@ pub struct FoldedScopes<'a> {
     pub name: String,
     /// Number of scopes.
     pub count: u32,
-    /// First of these scopes; its figures are those of each scope.
+    /// First of the scopes. All of them have the same figures.
     pub one: &'a Block,
-    /// Combined rows of the scopes inside each of these scopes.
+    /// Combined rows of the scopes inside each of the combined scopes.
     pub children: Vec<Self>,
 }
 

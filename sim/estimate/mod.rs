@@ -25,7 +25,8 @@ use serde::Serialize;
 
 use crate::readers::Counts;
 
-/// Cost of one scope. Its figures include those of the scopes inside; `arrays` and `logic` list only its own.
+/// Cost of one scope. The figures include the scopes inside this one; `arrays` and `logic` list only
+/// structures directly in this scope.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Block {
     /// Name inside the parent scope, such as `l1`.
@@ -78,7 +79,7 @@ pub struct Piece {
     pub leakage_mw: f64,
 }
 
-/// Differences of a scope's figures from those of another design; positive if the scope has more.
+/// Differences of a scope from the same scope of another design; positive if this scope has more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Delta {
     /// Storage of arrays, in bits.
@@ -117,7 +118,7 @@ impl Block {
         }
     }
 
-    /// Number of flip-flops of this scope without those inside.
+    /// Number of flip-flops directly in this scope, without the scopes inside it.
     #[must_use]
     pub fn own_flops(&self) -> u64 {
         self.flops - self.children.iter().map(|child| child.flops).sum::<u64>()

@@ -21,7 +21,7 @@ pub struct LaunchFile {
     pub buffers: Vec<Buffer>,
     /// Steps to run, in order.
     pub steps: Vec<Step>,
-    /// Buffers or sections of them that are results, with their expected contents.
+    /// Results of the run: whole buffers or sections of buffers, with their expected contents.
     pub outputs: Vec<Output>,
     pub(super) text: String,
     /// Paths of the data files that were read.
@@ -58,7 +58,7 @@ pub struct BufferId(pub usize);
 pub struct Buffer {
     /// Name, unique in the file.
     pub name: String,
-    /// Type of the elements; `u8` if they are structs.
+    /// Type of the elements; `u8` if the elements are structs.
     pub element: ElementType,
     /// Number of elements, at least 1; for structs, their size in bytes.
     pub elements: usize,
@@ -99,7 +99,7 @@ impl Buffer {
     }
 }
 
-/// Number in the file: real for buffers of a real type, integer for others.
+/// Number in a launch file: a real number for buffers of a real type, an integer for all other buffers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
     /// Integer of any type up to 64 bits.
@@ -209,7 +209,7 @@ pub enum Action {
         /// Bytes of each element.
         value: Vec<u8>,
     },
-    /// Host copy of elements to an equal number of elements that do not overlap them.
+    /// Host copy of elements to an equal number of other elements. Source and destination do not overlap.
     Copy {
         /// Source elements.
         from: View,
@@ -241,12 +241,12 @@ impl LaunchFile {
 pub enum Repeat {
     /// Fixed number of iterations.
     Times(u32),
-    /// Iterations until the flag buffer is all zeros after one of them. The flag is cleared before each
-    /// iteration.
+    /// Iterations that end when the flag buffer is all zeros after an iteration. The flag is cleared before
+    /// each iteration.
     UntilZero {
         /// Buffer that serves as the flag.
         flag: BufferId,
-        /// Maximum number of iterations; it is an error if the flag is still set after them.
+        /// Maximum number of iterations. It is an error if the flag is still set after the last one.
         at_most: u32,
     },
 }
@@ -396,7 +396,7 @@ pub enum Expect {
     Reference {
         /// Reference that computes the values.
         reference: &'static Reference,
-        /// Inputs of the reference, by its own names for them.
+        /// Inputs of the reference, each with the name that the reference uses for it.
         inputs: Vec<(&'static str, View)>,
         /// Parameters of the reference, by name.
         parameters: Vec<(&'static str, ParameterValue)>,

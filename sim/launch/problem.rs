@@ -136,8 +136,8 @@ impl<'a> Problems<'a> {
         self.add(place.span.clone(), message, help);
     }
 
-    /// True if the next problem should suggest similar names. Problems far down the list do not: the search
-    /// takes time, and few users read them.
+    /// True if the next problem should suggest similar names. Problems far down the list need no suggestions:
+    /// the search takes time, and few users read that far.
     pub fn wants_help(&self) -> bool {
         self.list.len() < HELPED
     }

@@ -27,7 +27,7 @@ pub struct Clocked<'a> {
 }
 
 impl Clocked<'_> {
-    /// Runs the PTX with these loads cached and all other selectable loads bypassed.
+    /// Runs the PTX with the loads in `cached` cached and all other selectable loads bypassed.
     ///
     /// # Errors
     /// Fails on bad input, or if a run does not finish or its result is wrong.

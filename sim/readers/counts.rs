@@ -10,7 +10,8 @@ use serde::Serialize;
 
 use super::scopes::{Scopes, block_ids};
 
-/// Structures of one scope. Its own structures are listed separately from those of the scopes inside.
+/// Structures of one scope. Structures directly in the scope are listed separately from structures of the
+/// scopes inside it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Name inside the parent scope, such as `l1`.
@@ -108,7 +109,7 @@ impl Counts {
         Self::of_scope(&mut counter.0, 0)
     }
 
-    /// Storage of this scope without those inside, in bits.
+    /// Storage directly in this scope, without the scopes inside it, in bits.
     #[must_use]
     pub fn own_bits(&self) -> u64 {
         let arrays: u64 = self.arrays.iter().map(ArrayCount::bits).sum();
@@ -116,7 +117,7 @@ impl Counts {
         self.flops + arrays + channels
     }
 
-    /// Takes the counts of a scope and of those inside it out of the tree.
+    /// Moves the counts of a scope, and of all scopes inside it, out of the tree.
     fn of_scope(scopes: &mut Scopes<ScopeCounts>, scope: usize) -> Self {
         let node = &mut scopes.nodes[scope];
         let block = node.name();

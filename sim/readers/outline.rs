@@ -79,8 +79,8 @@ pub(super) struct CellPlan {
 pub(super) struct Span {
     pub(super) end: Position,
     pub(super) selected: bool,
-    /// Number of consecutive unselected entries of one table from this scope on, including it, and the
-    /// position after them.
+    /// Number of consecutive unselected entries of one table that begin with this scope. The position after
+    /// them is `run_end`.
     pub(super) run: usize,
     pub(super) run_end: Position,
 }

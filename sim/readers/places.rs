@@ -39,8 +39,8 @@ pub(super) fn places(paths: &[String]) -> Vec<RequestPort> {
             "head_id" => find(format!("{scope}.head_valid"))?,
             "id" => {
                 let above = scope.rsplit_once('.').map_or("", |(above, _)| above);
-                // A port is qualified by its valid signal, a queue by its level, which is nonzero unless it
-                // is empty, and a command by its kind.
+                // A port is qualified by its valid signal, and a command by its kind. A queue is qualified by
+                // its level, the number of entries in it.
                 let ways = [format!("{scope}.valid"), format!("{above}.level"), format!("{scope}.kind")];
                 let is_oldest = scope.ends_with(".oldest");
                 let [valid, level, kind] = ways.map(find);

@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 /// Name of the outermost scope.
 pub(super) const ROOT: &str = "machine";
 
-/// Scope with the data that a reader stores for it.
+/// Scope, with the data that a reader stores for it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Node<T> {
     name: &'static str,

@@ -123,7 +123,7 @@ struct Place {
     sm: Option<u64>,
 }
 
-/// Returns all sightings in a dump, in order of time. `sm` restricts them to one SM.
+/// Returns all sightings in a dump, in order of time. `sm` restricts the search to one SM.
 ///
 /// # Errors
 /// Fails if the dump cannot be read or there is no sighting.

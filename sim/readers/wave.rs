@@ -97,8 +97,9 @@ pub enum WaveError {
     Io(#[from] io::Error),
 }
 
-/// Writer of the core cycle and the clocks. They are written only when another signal changes, so an idle
-/// machine adds nothing to the dump. Each change of a clock signal marks one of its edges.
+/// Writer of the signals for the core cycle and the clocks. These signals are written only when another
+/// signal changes, so an idle machine adds nothing to the dump. Each change of a clock signal marks one of
+/// its edges.
 #[derive(Debug)]
 struct Ticker {
     cycle: SignalId,
@@ -206,8 +207,8 @@ pub struct RecordedDump {
     pub tree: Tree,
     /// Signals in the dump.
     pub selection: Selection,
-    /// First and last time that a save file displays, in ps: those of the dump, or around the first marker if
-    /// there is one.
+    /// First and last time that a save file displays, in ps: the whole dump, or an interval around the first
+    /// marker if there is one.
     pub sight: (u64, u64),
     /// Times of the trigger and of failures.
     pub markers: Vec<Marker>,
@@ -216,8 +217,8 @@ pub struct RecordedDump {
 }
 
 impl RecordedDump {
-    /// Writes a GTKWave save file with these traces next to the dump: `x.gtkw`, or `x.VIEW.gtkw` for a view.
-    /// Returns the paths of all written files.
+    /// Writes a GTKWave save file with the traces `items` next to the dump: `x.gtkw`, or `x.VIEW.gtkw` for a
+    /// view. Returns the paths of all written files.
     ///
     /// # Errors
     /// Fails if a file cannot be written.

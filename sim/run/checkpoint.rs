@@ -37,8 +37,8 @@ use crate::content::Content;
 const FORM: &str = "warpsieve checkpoint 1";
 /// Maximum size of a header line in bytes. A configuration has some hundred fields.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
-/// Maximum size of an uncompressed state in bytes: a hundred times that of a machine with a large kernel.
-/// Guards against small files that expand without bound.
+/// Maximum size of an uncompressed state in bytes: a hundred times the state of a machine with a large
+/// kernel. Guards against small files that expand without bound.
 const MAX_STATE_BYTES: u64 = 1 << 30;
 
 /// Writer that rejects a state larger than the reader accepts.

@@ -13,7 +13,7 @@ use rtl::sm::{InstructionStore, NamedRange};
 
 use super::modules::Module;
 
-/// Alignment of kernels in bytes, like that of functions placed by a linker.
+/// Alignment of kernels in bytes, as a linker would align functions.
 const ALIGNMENT: u64 = 128;
 /// Distance between the start addresses of two kernels of a trace, in bytes.
 const OF_A_KERNEL: u64 = 1 << 20;

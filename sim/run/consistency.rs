@@ -27,8 +27,8 @@ use rtl::noc::packet::{Request, RequestKind};
 const WORD: u64 = 4;
 /// log2 of the largest number of bytes per lane in a reply.
 const REPLY_LOG2: u8 = 3;
-/// Maximum number of checked cells. The cells that a kernel uses first are checked. Each cell takes about 200
-/// bytes of host memory.
+/// Maximum number of checked cells. Cells are checked in the order of their first use until the limit is
+/// reached. Each cell takes about 200 bytes of host memory.
 const MAX_CELLS: usize = 1 << 19;
 
 /// Key of a beat in flight: SM, warp, half, program counter and beat number. At most one beat in flight has a
@@ -105,8 +105,8 @@ fn byte_of(word: u64, number: u64) -> u64 {
     word >> (8 * number) & 0xff
 }
 
-/// Computes a number that identifies the operation of an atomic on a word of 4 or 8 bytes: a hash of the
-/// operation and its operands.
+/// Computes a number that identifies the operation of an atomic on a word of 4 or 8 bytes. The number is a
+/// hash of the operation and its operands.
 fn operation(atomic: AtomicOp, operand: u64, compare: u64) -> u64 {
     let compare = if atomic.f == AtomicFn::CompareSwap { compare } else { 0 };
     BuildHasherDefault::<Mix>::default().hash_one((atomic.f as u64, atomic.ty as u64, operand, compare))
@@ -137,8 +137,8 @@ impl MemoryModel {
             // Memory contents of a trace are unknown.
             return Ok(());
         }
-        // Effects of one block become visible to others at a later tick. Hence the order: memory first, then
-        // replies, then issued instructions.
+        // Effects of one block become visible to other blocks at a later tick. The order is therefore memory
+        // first, then replies, then issued instructions.
         for request in machine.accepted_requests(tick) {
             match request.kind {
                 RequestKind::Read => {}

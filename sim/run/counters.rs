@@ -181,7 +181,8 @@ pub struct Counters {
     pub dram_khz: u32,
     /// Counters of each SM core.
     pub cores: Vec<CoreCounters>,
-    /// Scheduler cycles of each core by reason. They add up to `cycles` times the number of schedulers.
+    /// Scheduler cycles of each core by reason. The counts of a core add up to `cycles` times the number of
+    /// schedulers.
     pub stalls: Vec<StallCycles>,
     /// For each core, scheduler cycles in launches in which the core had no warp. `stalls` includes these
     /// cycles under the reason `NoWarp`.

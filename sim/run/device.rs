@@ -519,7 +519,7 @@ impl<'o> Device<'o> {
     }
 
     /// Returns the report of the last launch; an empty one if there is none. The verdict of the checks and
-    /// the notes are those of all launches so far.
+    /// the notes cover all launches so far.
     ///
     /// # Errors
     /// If a launch stopped the machine.

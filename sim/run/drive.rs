@@ -320,7 +320,7 @@ impl<'o> Drive<'o> {
         })
     }
 
-    /// Restricts the L1Ds to these lines, one list per SM.
+    /// Restricts the L1Ds to the given lines, one list per SM.
     pub(super) fn admit(&mut self, lines: &[Arc<[u64]>]) {
         self.machine.admit(lines);
         if let Some(shadow) = &mut self.observers.shadow {
@@ -436,7 +436,8 @@ impl<'o> Drive<'o> {
         is_broken: &dyn Fn() -> bool,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), StopReason> {
-        // Most runs have no observers, and a call for each edge would cost them a hundredth of their time.
+        // Most runs have no observers, and calling the observers at each edge would cost such runs a
+        // hundredth of their time.
         let (is_looked_at, is_recorded) = (self.observers.look_at_edges(), self.observers.look_before_edges());
         let end = self.options.max_cycles.map_or(u64::MAX, |cycles| cycles.saturating_mul(self.core_period()));
         let mut looks = self.every(Some(CYCLES_BETWEEN_LOOKS));
@@ -562,8 +563,8 @@ impl<'o> Drive<'o> {
     }
 }
 
-/// Returns the verdict of a run with these failed checks, and these notes about results that depend on the
-/// order of warps and about undefined registers.
+/// Returns the verdict of a run from its failed checks. Takes into account the notes about results that
+/// depend on the order of warps and about undefined registers.
 fn verdict(
     failed: Vec<String>,
     is_checked: bool,

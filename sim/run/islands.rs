@@ -287,8 +287,9 @@ impl Drop for Dismissal<'_, '_> {
     }
 }
 
-/// Runs a machine with islands up to tick `end`. Stops earlier if nothing is due, a core has stopped at a
-/// fault, or the kernel might end, which the caller must check after every edge.
+/// Runs a machine with islands up to tick `end`. Stops earlier if no block will be evaluated, if a core has
+/// stopped at a fault, or if the kernel might end. The caller must check after every edge whether the kernel
+/// has ended.
 ///
 /// If `interrupt` becomes nonzero, stops at the next tick at which all islands can synchronize. With
 /// `rounds`, uses one thread and records the time of each round.
@@ -373,8 +374,8 @@ fn run_together(islands: &MachineIslands, next: &mut dyn FnMut() -> bool, count:
     });
 }
 
-/// Returns the order in which one of `count` threads claims islands: first its own share (every `count`th),
-/// then the others in reverse order. Islands are sorted by descending run time.
+/// Returns the order in which one of `count` threads claims islands: first its own share (every `count`th
+/// island), then the other islands in reverse order. Islands are sorted by descending run time.
 #[must_use]
 pub fn shares(islands: usize, count: usize, thread: usize) -> Vec<usize> {
     let is_own = |island: &usize| island % count == thread;

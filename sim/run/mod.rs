@@ -153,7 +153,8 @@ pub struct SeriesOptions {
     pub path: PathBuf,
     /// Core cycles per row, 1 or more.
     pub interval: u64,
-    /// Counters, by their paths in the statistics (`l1.misses`); those of [`SERIES_COLUMNS`] if empty.
+    /// Counters, named by their paths in the statistics (`l1.misses`). If empty, the columns are
+    /// [`SERIES_COLUMNS`].
     pub columns: Vec<String>,
 }
 
@@ -216,7 +217,8 @@ pub struct RunReport {
     pub counters: Counters,
     /// Counters of each load instruction of a program; empty for a trace.
     pub loads: Vec<LoadCounters>,
-    /// Reuse of L1D lines, by all loads and by those that did not bypass. Available if the golden models ran.
+    /// Reuse of L1D lines: first by all loads, then by the loads that did not bypass the L1D. Available if
+    /// the golden models ran.
     #[serde(skip)]
     pub reuse: Option<[Histograms; 2]>,
     /// History of the run, if requested.

@@ -20,7 +20,7 @@ use crate::launch::{Buffer, BufferId, Init, LaunchFile};
 /// Address of the first buffer. Lower addresses stay unmapped, so that accesses through a null pointer with
 /// an offset are detected.
 pub(super) const FIRST_ADDRESS: u64 = 0x10_0000;
-/// Alignment of buffers in bytes; `cudaMalloc` has the same.
+/// Alignment of buffers in bytes, as in `cudaMalloc`.
 pub(super) const ALIGNMENT: u64 = 256;
 
 /// PTX file: its declarations, and the kernels that are launched.

@@ -30,7 +30,8 @@ pub(super) struct Difference {
 }
 
 impl Difference {
-    /// Compares a section of the machine's contents with the expected one. Returns `None` if they agree.
+    /// Compares a section of the machine's memory with its expected contents. Returns `None` if the two
+    /// agree.
     pub(super) fn new(what: &'static str, name: &str, part: Part, got: &[u8], whole: &[u8]) -> Option<Self> {
         let [got, expected] = [got, whole].map(|contents| part.of(contents.to_vec(), whole));
         if got.bytes() == expected.bytes() || compare(&got, &expected, &part.rule).is_ok() {

@@ -102,7 +102,7 @@ mod tests;
 pub struct L2 {
     /// Number of line accesses.
     pub accesses: u64,
-    /// Number of these accesses that hit.
+    /// Number of L2 accesses that hit.
     pub hits: u64,
 }
 

@@ -58,7 +58,7 @@ pub(super) struct Series {
     counted: SeriesState,
 }
 
-/// Returns the values of all counters of a machine with these features.
+/// Returns the values of all counters of a machine that has the features `has`.
 fn values(has: &MachineFeatures, machine: &Machine) -> Vec<u64> {
     let mut values = Paths::values();
     Totals::of(machine).list(has, &mut values);
@@ -97,7 +97,7 @@ impl Series {
     }
 
     /// Resumes the series in a run that has reached `cycle`. Continues the current interval of an earlier
-    /// series if that had the same intervals and columns; otherwise starts a new interval.
+    /// series if the earlier series had the same interval and columns; otherwise starts a new interval.
     pub(super) fn go_on(&mut self, counted: Option<SeriesState>, cycle: u64, machine: &Machine) {
         let SeriesState { interval, columns, .. } = &self.counted;
         let is_alike = |other: &SeriesState| other.interval == *interval && other.columns == *columns;

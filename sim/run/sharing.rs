@@ -99,9 +99,9 @@ fn empty(program: &Program) -> Vec<Option<AccessSharing>> {
     program.insts.iter().zip(dependent).map(place).collect()
 }
 
-/// Determines for each instruction whether its address depends on a value loaded from memory. Dependences
-/// through registers are followed; those through memory, and predicates that only decide whether an
-/// instruction executes, are not. Parameters do not count as memory.
+/// Determines for each instruction whether its address depends on a value loaded from memory. Only
+/// dependences through registers are followed. Dependences through memory, and predicates that only decide
+/// whether an instruction executes, are ignored. Parameters do not count as memory.
 fn dependent_addresses(program: &Program) -> Vec<bool> {
     let mut tainted = FxHashSet::default();
     let reads_memory = |inst: &Inst| match inst.op {

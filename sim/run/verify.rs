@@ -46,7 +46,8 @@ pub(super) struct Shadow {
     duel: Option<DuelLockstep>,
     trackers: Vec<TrackerLockstep>,
     model: MemoryModel,
-    /// Line requests of each SM's loads to its L1D: all of them, and those that do not bypass it.
+    /// For each SM, the line requests of its loads to the L1D: first all requests, then the requests that do
+    /// not bypass the L1D.
     streams: Vec<[Reuse; 2]>,
     reuse: [Histograms; 2],
     dram: Vec<Vec<Command>>,
@@ -55,13 +56,13 @@ pub(super) struct Shadow {
     more: u64,
     /// Notes about results that depend on the order of warps: the first few, and the number of further ones.
     order_notes: (Vec<String>, u64),
-    /// Registers that kernels read before writing them, by kernel, line and name, and the notes about the
-    /// first few.
+    /// Registers that kernels read before writing them, by kernel, line and name; and notes about the first
+    /// few of these registers.
     undefined: (BTreeSet<(String, u32, String)>, Vec<String>),
 }
 
 impl Shadow {
-    /// Creates the models of a machine with these memory contents before the first launch.
+    /// Creates the golden models of a machine with the given memory contents before the first launch.
     pub(super) fn new(memory: FlatMemory, config: &MachineConfig) -> Result<Self, String> {
         let read_only = [&config.const_cache, &config.texture_cache];
         let own_periods = !config.throttle.ends_periods();
@@ -159,7 +160,7 @@ impl Shadow {
         }
     }
 
-    /// Restricts the L1Ds to these lines for all later accesses.
+    /// Restricts the golden L1Ds to the given lines for all later accesses.
     pub(super) fn admit(&mut self, lines: &[Arc<[u64]>]) {
         self.l1s.iter_mut().zip(lines).for_each(|(l1, lines)| l1.admit(lines));
     }
@@ -169,8 +170,8 @@ impl Shadow {
         &self.reports
     }
 
-    /// Reuse of lines over all SMs and all finished kernels: by all loads, and by those that did not bypass
-    /// the L1D.
+    /// Reuse of lines over all SMs and all finished kernels: first by all loads, then by the loads that did
+    /// not bypass the L1D.
     pub(super) fn reuse(&self) -> [Histograms; 2] {
         self.reuse
     }
@@ -221,7 +222,7 @@ impl Shadow {
         }
     }
 
-    /// Adds memory with these contents.
+    /// Adds memory with the given contents.
     pub(super) fn place(&mut self, name: &str, address: u64, bytes: Vec<u8>) -> Result<(), String> {
         self.model.wrote(address, bytes.len());
         self.memory.place(name, address, bytes).map_err(|e| e.to_string())

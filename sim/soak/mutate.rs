@@ -14,8 +14,8 @@ const REPEATS: u64 = 400;
 
 /// Number of characters from which a line counts as long, since its columns no longer fit into 16 bits.
 const LONG_LINE: usize = (1 << 16) + 1;
-/// One in this many line-lengthening changes adds filler to a line. The others join all lines, which is
-/// faster to read.
+/// One in this many line-lengthening changes adds filler to a line. The other changes join all lines, which
+/// is faster to read.
 const LONG_LINES: u64 = 4;
 
 /// Words at the limits of what readers accept.

@@ -71,8 +71,8 @@ impl StatisticsTable {
         found
     }
 
-    /// Returns the dictionary: every key once, with its meaning. A group with the same keys as an earlier one
-    /// refers to that one.
+    /// Returns the dictionary: every key once, with its meaning. A group with the same keys as an earlier
+    /// group refers to the earlier group.
     #[must_use]
     pub fn entries(&self) -> Vec<Entry> {
         let (mut entries, mut groups) = (Vec::new(), Vec::new());

@@ -29,8 +29,8 @@ pub(crate) struct Names {
 
 impl Names {
     /// Creates the numbers at the start of a program in physical form. Predicates take the lowest numbers
-    /// that no instruction uses. If these are too few, predicates share them, and at worst they all use the
-    /// last number.
+    /// that no instruction uses. If there are too few such numbers, predicates share them. If there are none,
+    /// all predicates use the last number.
     pub fn new(insts: &[Inst]) -> Self {
         let mut named = RegMask::default();
         insts.iter().for_each(|inst| {
@@ -112,8 +112,8 @@ mod tests {
 
     use super::*;
 
-    /// Creates an instruction that reads and writes these registers. Negative numbers are predicates: `-1` is
-    /// the first.
+    /// Creates an instruction that reads and writes the given registers. Negative numbers are predicates:
+    /// `-1` is the first.
     fn inst(writes: &[i16], reads: &[i16]) -> Inst {
         let set = |registers: &[i16]| {
             let mut set = RegMask::default();

@@ -24,7 +24,7 @@ pub struct Profile {
     pub thread_instructions: u64,
     /// Number of warp instructions without an active lane.
     pub without_lanes: u64,
-    /// Warp instructions by class; generic accesses count in the class of the space that they address.
+    /// Warp instructions by class. A generic access counts in the class of the space that it addresses.
     pub classes: BTreeMap<Class, u64>,
     /// Accesses to device memory (global and local) by class.
     pub traffic: BTreeMap<Class, Traffic>,

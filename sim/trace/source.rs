@@ -57,8 +57,8 @@ enum End {
 }
 
 impl TraceSource {
-    /// Creates a source of the CTAs that `trace` has not read yet. A read-ahead thread buffers up to
-    /// `most_ahead` bytes of them, if this is not 0.
+    /// Creates a source of the CTAs that `trace` has not read yet. If `most_ahead` is not 0, a read-ahead
+    /// thread buffers up to `most_ahead` bytes of CTAs.
     #[must_use]
     pub fn new(trace: KernelTrace, most_ahead: usize) -> Self {
         let state = State {

@@ -38,7 +38,7 @@ impl Folder {
         self.0.path().join(name).exists()
     }
 
-    /// Returns the statistics of a run with these arguments, without the times of the host.
+    /// Returns the statistics of a run with the given arguments, without the host times.
     fn statistics(&self, arguments: &[&str]) -> Value {
         let stats = self.path("stats.json");
         let ended = warpsieve(&[arguments, &["--quiet", "--stats", &stats]].concat());
@@ -63,7 +63,8 @@ fn start(arguments: &[&str]) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// Kernels that run long enough to be killed several times, with the feature that each of them adds.
+/// Kernels that run long enough to be killed several times. The comments name the feature that each kernel
+/// adds.
 const KERNELS: [&str; 5] = [
     "kernels/bfs/launch.toml",       // relaunched until a flag stays clear
     "kernels/histo/launch.toml",     // atomics

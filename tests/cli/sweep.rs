@@ -34,7 +34,7 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    /// Returns the command with these words as arguments, in this folder.
+    /// Returns the command with the words of `words` as arguments, to run in this folder.
     fn command(&self, words: &str) -> Command {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
         command.args(words.split_whitespace()).current_dir(self.0.path());
@@ -83,7 +83,7 @@ fn runs_that_were_kept_are_not_made_again_and_give_the_same_bytes() {
     for end in ["csv", "jsonl", "svg"] {
         assert_eq!(folder.read(&format!("a.{end}")), folder.read(&format!("b.{end}")), "{end}");
     }
-    // A new value adds new runs, and leaves the cached ones as they are.
+    // A new value adds new runs and leaves the cached runs unchanged.
     fs::write(folder.path("s.toml"), folder.read("s.toml").replace("[2, 4]", "[2, 4, 8]")).unwrap();
     folder.runs(&outputs("c"));
     let more = folder.list_cached("c");

@@ -23,13 +23,13 @@ const MISS: usize = 60;
 
 const LOOK_UP: (&str, &str) = ("sm0.", "core.icache.used");
 
-/// First events of a miss. After them, the miss passes the same events as a load, until those of `LAST`.
+/// First events of a miss. After them, the miss passes the same events as a load, up to the events in `LAST`.
 const FIRST: [Sight; 1] = [down("link to the LSU", ("sm0.", "l1.wanted.level"))];
 const LAST: [Sight; 2] =
     [down("link to the core", ("sm0.", "core.brought.level")), up("fetch, decode", ("sm0.", "core.fetch.head_valid"))];
 
-/// Returns the events of a miss, including those of a load from the crossbars to the end of the link to its
-/// SM.
+/// Returns the events of a miss. They include the events that a load also passes, from the crossbars to the
+/// end of the link to its SM.
 fn sights() -> Vec<&'static Sight> {
     let own = SIGHTS[4..16].iter().filter(|sight| sight.signal.0 != "channel");
     FIRST.iter().chain(own).chain(&LAST).collect()

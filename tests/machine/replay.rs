@@ -202,7 +202,7 @@ fn atomics_of_a_trace_are_carried_out_by_the_l2() {
     }
 }
 
-/// Atomics on adjacent half words are executed in one pass, like those within a word.
+/// Atomics on two adjacent half words are executed in one pass, like atomics within one word.
 #[test]
 fn atomics_of_half_words_are_as_many_as_those_of_words() {
     for opcode in ["1 R2 ATOMG.E.CAS.16 2 R4 R6 2", "0 RED.E.ADD.F16.RN 2 R4 R6 2", "1 R2 ATOMG.E.ADD.BF16 2 R4 R6 2"] {

@@ -102,8 +102,8 @@ fn four_schedulers_issue_four_instructions_a_cycle() {
             Setup::default().machine("volta").sets(&["num_sms=1"]).sets(sets).run(&file("peak.toml")).counters;
         counters.cores[0].warp_instructions as f64 / counters.cycles as f64
     };
-    // Of the 36 cycles that the integer instructions of a round take, 35 can issue. With round robin, more
-    // warps need the same pipe at once.
+    // In 35 of the 36 cycles that the integer instructions of a round take, the scheduler can issue. With
+    // round robin, more warps need the same pipe at once.
     for (policy, least) in [("greedy-then-oldest", 3.6), ("loose-round-robin", 3.5)] {
         let peak = issued(&[&format!("sm.policy={policy}")]);
         assert!(peak > least && peak <= 4.0, "{policy}: {peak:.2} a cycle");

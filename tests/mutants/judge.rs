@@ -23,7 +23,7 @@ const TIMES: f64 = 5.0;
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// A test of this batch fails.
+    /// This batch of tests contains a test that fails.
     Caught { by: String },
     /// This batch of tests exceeds its time limit.
     TimedOut { by: String },

@@ -168,7 +168,8 @@ fn judge(arguments: &Arguments, root: &Path, sample: &[Site], tree: &Tree, resul
         results.keep(site, &outcome, seconds)?;
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
         eprintln!("[{done}/{}] {seconds:.1} s {outcome:?} {}", left.len(), site.line());
-        // Failing tests save their cases in the copy, where they would affect the next mutant.
+        // Failing tests save their cases in the copy of the workspace, where these cases would affect the
+        // next mutant.
         if matches!(outcome, Outcome::Caught { .. } | Outcome::TimedOut { .. }) { tree.restore() } else { Ok(()) }
     })
 }

@@ -51,7 +51,8 @@ pub fn for_each<T: Sync>(
     failed.into_inner().expect("no thread panics here").map_or(Ok(()), Err)
 }
 
-/// Returns the tests of a binary: those that cargo would run, or the ignored ones.
+/// Returns the tests of a binary: by default the tests that cargo would run, with `ignored` the ignored
+/// tests.
 fn names(binary: &Binary, ignored: bool) -> Result<BTreeSet<String>, String> {
     let mut list = Command::new(&binary.path);
     list.args(["--list", "--format", "terse"]).args(ignored.then_some("--ignored")).current_dir(&binary.folder);

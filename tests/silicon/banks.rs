@@ -34,7 +34,8 @@ fn loads_occupy_the_word_banks_for_as_many_cycles_as_an_l1_of_an_h200() {
         let kind = row["kind"].as_str().unwrap();
         let found: BTreeMap<String, [f64; 2]> = serde_json::from_value(row["found"].clone()).unwrap();
         let bytes_per_lane = 4 * row["words"].as_u64().unwrap();
-        // The instructions between two loads take cycles too, so no measurement is shorter than these cycles.
+        // The instructions between two loads take cycles too. They bound every measurement from below,
+        // whatever the load takes.
         let least = found.values().map(|[_, measured]| *measured).fold(f64::MAX, f64::min);
         for (name, [_, measured]) in &found {
             let addresses = patterns[name].map(|offset| offset / 4 * bytes_per_lane);

@@ -52,8 +52,8 @@ const APPROXIMATE: [(&str, &str, Bound); 17] = [
     ("tanh.approx", "bf16", Bound::Relative(-7.9)),
 ];
 
-/// Forms for which the GPU does what the PTX ISA does not state: name of the form, number of operands with
-/// such a result, and what the GPU does.
+/// Forms for which the GPU does what the PTX ISA does not state. Each has its name, the number of operands
+/// with such a result, and what the GPU does.
 const OTHERWISE: &[(&str, usize, &str)] = &[
     ("vadd.u32.u32.u32.sat.add", 29, SECOND),
     ("vadd.u32.u32.s32.sat.add", 2, SECOND),

@@ -246,7 +246,7 @@ fn the_cycle_and_an_edge_of_each_clock_stand_at_every_change_and_nowhere_else() 
             let read = ReadBack::of(&run.dump().0);
             let times: BTreeSet<u64> = read.blocks().flat_map(|(_, changes)| changes).map(|(time, _)| *time).collect();
             let moments = |path: &str| -> Vec<u64> { read.changes[path].iter().map(|(time, _)| *time).collect() };
-            // A dump with remembered cycles starts with the values of the last change before them.
+            // A dump with cycles from memory starts with the values of the last change before these cycles.
             for (time, cycle) in &read.changes["machine.cycle"][usize::from(last.is_some())..] {
                 // The time of an edge may have been rounded down.
                 assert_eq!(u64::from_str_radix(&format!("0{cycle}"), 2).unwrap(), cycle_at(time + 1), "{time} ps");
@@ -362,7 +362,7 @@ fn a_save_file_opens_on_the_cycles_around_the_first_marker() {
     let folder = tempfile::tempdir().unwrap();
     let (mut machine, clocks) = (Machine::new(8), clocks());
     for (trigger, whole) in [(None, true), (Some("cycle >= 150"), false)] {
-        // The remembered cycles start before the displayed interval.
+        // The cycles kept in memory start before the displayed interval.
         let spec = WaveSpec { trigger, last: trigger.map(|_| 130), ..WaveSpec::of(&clocks, 0) };
         let path = folder.path().join("run.vcd");
         let mut wave = Waveform::create(&path, &machine, spec).unwrap();
