@@ -35,14 +35,14 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Returns the data array, whose words are lines.
+    /// Returns the data array of the cache. A word of the array is a line.
     #[must_use]
     pub fn data(&self) -> Memory {
         let Self { bytes, line, banks, ports, .. } = *self;
         Memory { kind: Kind::Sram, entries: bytes / line / banks, width: line * BYTE as u32, ports, banks }
     }
 
-    /// Returns the tag array, whose words are the tag entries of a whole set.
+    /// Returns the tag array of the cache. A word of the array holds the tag entries of a whole set.
     #[must_use]
     pub fn tags(&self) -> Memory {
         let Self { bytes, line, ways, banks, ports, addr_bits, state_bits } = *self;

@@ -19,7 +19,7 @@ pub enum TechnologyError {
     /// The file cannot be parsed.
     #[error("the technology file cannot be read: {0}")]
     Syntax(#[from] toml::de::Error),
-    /// A value is out of its legal range.
+    /// A value in the file is outside its legal range.
     #[error("{place} is {value}, expected {expected}")]
     Value {
         /// Key of the value in the file.
@@ -143,7 +143,7 @@ impl Technology {
         Ok(Self { sram: Sram::new(grid, closed)?, cam, cache, gates, chip, hop_mm: energy.hop_mm, table43, sources })
     }
 
-    /// Returns each kind of figure with its source.
+    /// Iterates over the kinds of technology data, each with its source.
     pub fn sources(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.sources.iter().map(|(what, source)| (*what, source.as_str()))
     }

@@ -6,7 +6,7 @@ use crate::data::Technology;
 use crate::memory::{Node, Ports};
 use crate::sram::{TablePoint, UM2, Values};
 
-/// Figure of a memory whose estimation error is measured.
+/// Property of a memory whose estimation error is measured: area, leakage or energy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
     /// Area of the memory.

@@ -614,7 +614,8 @@ mod tests {
     use rtl::l1::bypass::contention::{Contentious, Warps};
     use rtl::l1::config::{BanksConfig, WordBanksConfig};
 
-    /// One set of two ways, two MSHR entries with two merge slots each, and a miss queue of four requests.
+    /// L1 with one set of two ways, two MSHR entries with two merge slots each, and a miss queue of four
+    /// requests.
     fn l1() -> L1Config {
         L1Config { sets: 1, ways: 2, mshr_entries: 2, mshr_merges: 2, miss_queue: 4, ..preset("fermi").l1 }
     }

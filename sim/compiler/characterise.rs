@@ -140,7 +140,8 @@ mod tests {
     #[test]
     fn one_efficiency_for_all_spreads_the_sectors_evenly_and_the_exact_count_does_not() {
         let bytes = |how| [0, 1].map(|i| two_loads().bypassed_bytes(i, how));
-        // E_on is 1/4 and E_off 4/7, which gives 7/4 sectors per line on average.
+        // The load efficiency is 1/4 with all loads cached and 4/7 with all bypassed, which gives 7/4 sectors
+        // per line on average.
         assert_eq!(bytes(BypassTrafficModel::Uniform), [100.0 * 56.0, 300.0 * 56.0]);
         assert_eq!(bytes(BypassTrafficModel::Exact), [400.0 * 32.0, 300.0 * 32.0]);
     }

@@ -61,7 +61,7 @@ pub(super) struct Field {
     pub path: String,
     /// Current value, after the stages applied so far.
     pub value: Value,
-    /// Place that gave the value.
+    /// Line of a file, or text of an option, that gives the value.
     pub place: TextPlace,
     /// Value in the machine file, if a design or `--set` overrides it.
     pub machine_value: Option<Value>,
@@ -73,7 +73,7 @@ pub(super) struct Field {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fields(Vec<Field>);
 
-/// One stage of the resolution: applies a TOML table to the fields.
+/// Stage in the resolution of a configuration that applies one TOML table to the fields.
 pub(super) struct Overlay<'a> {
     pub sources: &'a Sources,
     /// Index of the text that contains the table.
@@ -81,7 +81,7 @@ pub(super) struct Overlay<'a> {
     /// Root keys that are not fields.
     pub meta: &'a [&'a str],
     pub problems: &'a mut Problems,
-    /// Paths given so far.
+    /// Paths of the fields that this table has given so far.
     pub given: Vec<String>,
 }
 

@@ -51,7 +51,7 @@ pub(super) struct Loader {
     pub schema: Fields,
     /// Problems found so far.
     pub problems: Problems,
-    /// True if a file could not be read, so that its values are unknown.
+    /// True if any file could not be read, so that the configuration lacks the values of that file.
     pub lacks_file: bool,
     /// Files read so far, except built-in ones.
     pub files: Vec<PathBuf>,

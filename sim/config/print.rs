@@ -16,7 +16,7 @@ pub struct PrintedField {
     pub path: String,
     /// Value of the field as TOML.
     pub value: String,
-    /// Place that gave the value: a line of a file, or the text of an option.
+    /// Origin of the value: a line of a file, or the text of an option.
     pub place: String,
     /// Value in the machine file, if a design or `--set` overrides it.
     pub was: Option<String>,
@@ -25,7 +25,7 @@ pub struct PrintedField {
 }
 
 impl ResolvedMachine {
-    /// Iterates over all fields with the place that gave each.
+    /// Iterates over all fields, each with the origin of its value.
     pub fn printed_fields(&self) -> impl Iterator<Item = PrintedField> {
         self.fields.iter().map(|field| {
             let source = self.sources.of(&field.place);

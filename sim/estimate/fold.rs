@@ -2,7 +2,7 @@
 
 use super::Block;
 
-/// Consecutive scopes that differ only in their numbers.
+/// Consecutive scopes that are equal except for the numbers in their names, combined into one row.
 #[derive(Clone, Debug)]
 pub struct FoldedScopes<'a> {
     /// Name or range of names: `l1` or `sm0..sm14`.

@@ -53,7 +53,7 @@ pub struct Block {
 /// Memory of a scope.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Array {
-    /// Name inside its scope; `beats` for a channel.
+    /// Name of the array inside its scope; `beats` for a channel.
     pub name: &'static str,
     /// Type, dimensions and ports.
     #[serde(flatten)]
@@ -68,7 +68,7 @@ pub struct Array {
 /// Logic structure of a scope.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Piece {
-    /// Name inside its scope.
+    /// Name of the logic structure inside its scope.
     pub name: &'static str,
     /// Type and size of the structure.
     #[serde(flatten)]

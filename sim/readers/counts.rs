@@ -16,7 +16,7 @@ use super::scopes::{Scopes, block_ids};
 pub struct Counts {
     /// Name inside the parent scope, such as `l1`.
     pub block: Cow<'static, str>,
-    /// Storage of this scope and all scopes inside: flip-flops, memories and channels, in bits.
+    /// Storage of this scope and of all scopes inside it: flip-flops, memories and channels, in bits.
     pub bits: u64,
     /// Number of flip-flops directly in this scope.
     pub flops: u64,

@@ -429,7 +429,7 @@ enum Event {
 /// Writer that sorts events by cycle.
 struct Log {
     out: BufWriter<AtomicFile>,
-    /// Events of future cycles, each with its line.
+    /// Events of future cycles, each with the log line that it belongs to.
     due: BTreeMap<u64, Vec<(u64, Event)>>,
     /// Current stage of each line.
     stages: HashMap<u64, &'static str>,

@@ -3,8 +3,8 @@
 //! numbers its requests independently. At a port that serves other SMs, a signal `sm` next to `id` therefore
 //! identifies the SM. Ports of the DRAM carry the number only.
 
-/// Place that carries a request number, with the signals that qualify it. Signals are given by their index in
-/// the list of paths.
+/// Port or queue that carries a request number, with the signals that qualify the number. Signals are given
+/// by their index in the list of paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RequestPort {
     /// Path without the root and the name `id`, such as `sm0.l1.mem_rsp`.
@@ -24,11 +24,12 @@ pub(super) enum SmSource {
     Fixed(u64),
     /// Value of this signal.
     Signal(usize),
-    /// Not visible at this place.
+    /// The port does not carry the SM.
     Unknown,
 }
 
-/// Finds all places, given the paths of all signals, which begin with the root's name.
+/// Finds all ports and queues that carry request numbers. `paths` are the paths of all signals, which begin
+/// with the root's name.
 pub(super) fn places(paths: &[String]) -> Vec<RequestPort> {
     let by_path: std::collections::HashMap<&str, usize> =
         paths.iter().enumerate().map(|(at, path)| (path.as_str(), at)).collect();

@@ -92,7 +92,7 @@ impl Timeline {
     }
 }
 
-/// Displayed places, states and levels, identified by their index in these lists.
+/// Displayed ports, states and queue levels, identified by their index in these lists.
 struct Tracks {
     /// Process number and name of each thread. Threads are numbered by their index in this list.
     threads: Vec<(u32, String)>,
@@ -174,7 +174,7 @@ impl Tracks {
     }
 }
 
-/// Current stay of a request at a place, with its start.
+/// Request that currently stands at a port, with the time since which it stands there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stay {
     since: u64,
@@ -191,7 +191,7 @@ struct Events {
     values: Vec<Option<(u64, u64)>>,
     roles: Vec<Vec<Role>>,
     tracks: Tracks,
-    /// Places with a change at the current time.
+    /// Ports with a change at the current time.
     dirty: Vec<usize>,
     stays: Vec<Option<Stay>>,
     /// Period of the core clock in ticks.
@@ -255,7 +255,7 @@ impl Events {
         self.put(&event)
     }
 
-    /// Finishes the current time step. Places are evaluated only after all their signals have been sampled.
+    /// Finishes the current time step. Ports are evaluated only after all their signals have been sampled.
     fn settle(&mut self) -> io::Result<()> {
         while let Some(at) = self.dirty.pop() {
             let place = &self.tracks.places[at];

@@ -99,7 +99,7 @@ struct Header {
 /// State of a run outside the machine.
 #[derive(Serialize, Deserialize)]
 pub(super) struct RunState {
-    /// Position in the launch file.
+    /// Position of the run in its launch file.
     pub place: Place,
     /// Number of finished launches.
     pub launched: u64,

@@ -51,7 +51,7 @@ pub struct Device<'o> {
     stopped: Option<StopReason>,
 }
 
-/// State of the counters before a launch.
+/// State of all counters before a launch, from which the counts of the launch follow.
 struct Earlier {
     counters: Counters,
     loads: Vec<LoadCounters>,
@@ -66,7 +66,7 @@ struct DeviceModule {
     kernels: BTreeMap<String, Arc<DeviceKernel>>,
 }
 
-/// Kernel that is ready to launch on a [`Device`].
+/// Translated kernel that is ready to launch on a [`Device`].
 #[derive(Clone, Debug)]
 pub struct DeviceKernel {
     /// Program for the functional interpreter, with virtual registers.

@@ -48,7 +48,7 @@ impl From<RunError> for StopReason {
 /// Kernel launch.
 pub(super) struct Launch<'a> {
     pub(super) name: &'a str,
-    /// Position in the launch file.
+    /// Position of the launch in its launch file.
     pub(super) place: Place,
     pub(super) image: &'a Arc<KernelImage>,
     /// File named in the error if the kernel cannot be launched.

@@ -120,7 +120,8 @@ impl WatchedWarp {
         match &self.seen {
             None => self.seen = core.warp_state(self.warp),
             Some(seen) if core.pc(self.warp) != seen.pc() => self.left = true,
-            // A warp in a branch to itself keeps its program counter, so it is never seen to leave.
+            // A warp in a branch to itself keeps its program counter, so it is never seen to leave the
+            // reference state.
             Some(seen) if self.left || core.branches_to_itself(self.warp) => {
                 self.back = core.warp_state(self.warp).is_some_and(|state| state == *seen);
             }

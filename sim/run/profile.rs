@@ -17,7 +17,7 @@ use super::{RunError, open};
 pub struct KernelProfile {
     /// Name of the kernel.
     pub name: String,
-    /// Path of its PTX file.
+    /// Path of the PTX file that contains the kernel.
     pub file: String,
     /// Profile of each launch, in order.
     pub launches: Vec<Profile>,

@@ -13,7 +13,8 @@ use waves::atomic_file::AtomicFile;
 use super::{MachineFeatures, RunError, SeriesOptions, Totals};
 use crate::config::near;
 
-/// Default columns, as paths of counters in the statistics. Each row contains their increase in its interval.
+/// Default columns, as paths of counters in the statistics. A row contains the increase of each counter in
+/// the interval of the row.
 pub const COLUMNS: [&str; 18] = [
     "warp_instructions",
     "thread_instructions",

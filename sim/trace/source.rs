@@ -35,7 +35,7 @@ struct State {
     bytes_ahead: usize,
     /// Instructions of all CTAs read so far.
     code: Arc<Code>,
-    /// CTAs that were taken.
+    /// CTAs that were taken. The reference to a CTA is dead once the warps of the CTA have ended.
     taken: Vec<Weak<Cta>>,
     most_in_memory: usize,
     /// Number of the next CTA in the file.

@@ -107,7 +107,7 @@ fn the_short_form_finds_what_a_sweep_has_kept() {
     assert_eq!(swept, compared.iter().map(|row| row["cycles"].as_u64().unwrap()).collect::<Vec<_>>(), "{csv:?}");
 }
 
-/// Eight runs, each of which takes some tenths of a second.
+/// Sweep file of eight runs, each of which takes some tenths of a second.
 const LONGER: &str = "
 launch = 'KERNELS/../docs/example/rowsum.toml'
 [set]

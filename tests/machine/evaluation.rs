@@ -209,7 +209,7 @@ fn islands_and_threads_change_nothing_with_other_machines_and_designs() {
         let setup = Setup::default().machine(machine);
         assert_same_in_islands(&setup, &launch("sgemm", "small.toml"), true, machine);
     }
-    // Shortest links, with which islands synchronize in every cycle, and links whose delays differ widely
+    // The shortest links, with which islands synchronize in every cycle; and links whose delays differ widely
     // between directions.
     let least = Setup::default().sets(&MIN_QUEUES);
     for [inject, deliver, request, reply] in [[1, 1, 1, 1], [9, 1, 2, 30], [1, 9, 30, 2]] {

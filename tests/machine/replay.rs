@@ -411,7 +411,7 @@ fn a_recorded_load_of_shared_memory_is_as_late_as_its_latency_and_its_conflicts_
         let counters = TraceFolder::ampere(&text).passes(&Setup::default().sets(&["sm.shared.latency=5"])).counters;
         (counters.cycles, counters.totals().cores.shared_conflicts)
     };
-    // A fused multiply-add also takes 5 cycles.
+    // A fused multiply-add takes 5 cycles, like a load from shared memory without bank conflicts.
     let (alike, _) = run("1 R2 FFMA 3 R4 R5 R6 0");
     let load = |stride: u32| run(&format!("1 R2 LDS 1 R4 4 1 0x40000000 {stride}"));
     assert_eq!([load(4), load(128)], [(alike, 0), (alike + 31, 31)]);

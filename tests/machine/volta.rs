@@ -88,7 +88,7 @@ fn a_stream_of_reads_has_more_than_85_percent_of_what_the_channels_can_bring() {
     let config = ResolvedMachine::new(&Request { machine: "volta".to_owned(), ..Request::default() }).unwrap().config;
     let report = Setup::default().machine("volta").run(&file("stream.toml"));
     let bytes: u64 = report.counters.totals().dram.bytes;
-    // One burst of 32 bytes per clock and channel.
+    // The peak bandwidth is one burst of 32 bytes per clock and channel.
     let bytes_per_clock = config.dram.burst_bytes() / config.dram.timing.burst * config.num_channels();
     let clocks = report.counters.cycles as f64 * f64::from(config.clock.dram_khz) / f64::from(config.clock.core_khz);
     let part = bytes as f64 / (clocks * f64::from(bytes_per_clock));

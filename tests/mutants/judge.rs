@@ -23,9 +23,9 @@ const TIMES: f64 = 5.0;
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// This batch of tests contains a test that fails.
+    /// A test fails; `by` names its binary and the test.
     Caught { by: String },
-    /// This batch of tests exceeds its time limit.
+    /// A batch of tests exceeds its time limit; `by` names its binary and the first test that had not passed.
     TimedOut { by: String },
     /// All tests that ran passed. Very long tests that reach the mutant may have been skipped.
     Survived { ran: usize, of: usize },
@@ -91,7 +91,8 @@ pub struct Judge<'a> {
     pub runner: &'a Runner<'a>,
     pub binaries: &'a [Binary],
     pub tests: &'a [Test],
-    /// Total test time in seconds after which a mutant is given up, and counts as surviving.
+    /// Total test time in seconds after which no further tests are run for a mutant, so that it counts as
+    /// surviving.
     pub patience: f64,
 }
 
