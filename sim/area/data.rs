@@ -197,6 +197,6 @@ impl Technology {
 }
 
 impl Cost {
-    /// Cost of nothing.
+    /// Cost of an empty structure, to which other costs can be added.
     pub const ZERO: Self = Self { um2: 0.0, leakage_mw: 0.0, read_pj: None, write_pj: None, basis: Basis::Cells };
 }

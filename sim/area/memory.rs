@@ -148,7 +148,7 @@ impl Memory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
-    /// Sum of standard cells.
+    /// Sum of the costs of standard cells.
     Cells,
     /// Interpolation between points that CACTI computed.
     Grid,

@@ -145,7 +145,7 @@ pub(crate) struct Table {
     pub corrections: BTreeMap<(u32, u32), Values>,
 }
 
-/// Memory that CACTI computed and that is not in a table.
+/// Memory between the grid points, with the figures that CACTI computed for it.
 #[derive(Debug)]
 pub(crate) struct Point {
     pub place: TablePoint,

@@ -358,7 +358,7 @@ impl Lockstep {
     fn parts_of(&self, cache: CacheId, sectors: u8) -> Sectors {
         match cache {
             CacheId::L1d if self.by_sectors => Sectors(sectors),
-            // Line that is fetched whole.
+            // The line is fetched whole.
             _ => Sectors(u8::from(sectors != 0)),
         }
     }
@@ -459,7 +459,7 @@ impl Lockstep {
     }
 }
 
-/// Creates the twin of the replacement policy of a store of `sets` sets of `ways` ways.
+/// Creates the twin of the replacement policy of a cache with `sets` sets of `ways` ways.
 ///
 /// # Errors
 /// Fails if the policy has no twin.
@@ -735,7 +735,7 @@ mod tests {
 
     #[test]
     fn an_instruction_that_enters_before_the_word_banks_are_free_is_reported() {
-        // 32 words of one bank.
+        // The 32 lanes access 32 words of one bank.
         let address = std::array::from_fn(|lane| 128 * lane as u64);
         let load = WarpAccess { mask: u32::MAX, size_log2: 2, address, ..WarpAccess::default() };
         let taken = Watch { taken: Some(1), ..Watch::default() };

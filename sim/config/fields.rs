@@ -8,7 +8,8 @@ use super::source::{Origin, Sources, TextPlace};
 use super::suggest::suggestion;
 use super::units;
 
-/// Key that makes a table one field: the scheme or kind that its other keys belong to.
+/// Key that makes a table a single field. Its value is the scheme or kind to which the other keys of the
+/// table belong.
 pub(super) const KIND: &str = "kind";
 
 /// Keys that moved into a table with a `kind`, with advice on the new spelling.
@@ -326,7 +327,8 @@ impl Overlay<'_> {
         true
     }
 
-    /// Returns the new value of a field, or reports an error if it has a different type than the old one.
+    /// Returns the new value of a field. Reports an error if the new value has a different type than the old
+    /// one.
     fn replacement(&mut self, field: &Field, given: &Spanned<DeValue<'_>>) -> Option<Value> {
         let value = plain(given.get_ref());
         match (&field.value, given.get_ref().as_table()) {

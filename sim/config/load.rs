@@ -268,7 +268,7 @@ fn parse<'t>(sources: &Sources, source: usize, text: &'t str, problems: &mut Pro
     None
 }
 
-/// True if the text gives exactly one key, with no further keys on more lines.
+/// True if the text is a single `KEY=VALUE`, with no further keys on more lines.
 fn is_single(text: &str) -> bool {
     let one = text.trim().split_once('=');
     one.is_some_and(|(key, value)| !key.contains('\n') && DeValue::parse(value.trim()).is_ok())

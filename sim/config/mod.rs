@@ -96,8 +96,8 @@ impl ResolvedMachine {
         Self::with(loader, &request.machine, &designs, &request.sets)
     }
 
-    /// Resolves every request with one more design: the element of `set` with the request's number. `set` is
-    /// the list given by `--design-set`.
+    /// Resolves every request with one more design: the element of `set` whose index accompanies the request.
+    /// `set` is the list given by `--design-set`.
     ///
     /// # Errors
     /// Returns the problems of all requests, each problem once.

@@ -26,7 +26,7 @@ const LEAD: u64 = 1;
 /// Number of edges between two progress reports.
 const PROGRESS_EVERY: u64 = 1 << 18;
 /// Number of cycles without an accepted or served request after which a waiting channel counts as stuck. No
-/// distance between commands is that long.
+/// timing constraint between two commands is that long.
 const PATIENCE: u64 = 1 << 24;
 const PERIODS: [u32; 1] = [1];
 const FEEDER: u8 = 0;
@@ -34,14 +34,15 @@ const FEEDER: u8 = 0;
 /// Event of a run.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// Command on a channel's bus, in order of time. Within a cycle, a row command precedes a column command.
+    /// Command on a channel's bus. Commands are reported in order of time; within a cycle, a row command
+    /// precedes a column command.
     Command {
         /// Index of the channel.
         channel: usize,
         /// Command with its cycle, bank, row and column.
         command: &'a Command,
     },
-    /// Next request of the trace that was served; all earlier requests have been reported.
+    /// Request that was served. Requests are reported in trace order, so all earlier ones have been reported.
     Served(ServedRequest),
     /// Progress of the run.
     Progress {

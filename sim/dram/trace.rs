@@ -15,7 +15,7 @@ use crate::content::Content;
 const NEEDED: [&str; 3] = ["cycle", "op", "addr"];
 /// Optional columns, which are ignored.
 const REMARKS: [&str; 4] = ["row", "bank", "bankgroup", "col"];
-/// Latest legal cycle: 10^15 command clocks are weeks of simulated time.
+/// Latest legal cycle: 10^15 cycles of the command clock are weeks of simulated time.
 const LAST_CYCLE: u64 = 1_000_000_000_000_000;
 
 /// One request of a trace.

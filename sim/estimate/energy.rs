@@ -107,7 +107,8 @@ impl Energy {
         Self::at_costs(activity, &Block::of(activity.structures, technology, node), technology, node, hop_mm)
     }
 
-    /// Computes the energy of `activity` like [`Energy::of`], with the costs of its structures.
+    /// Computes the energy of `activity` like [`Energy::of`], but takes the costs of the structures from
+    /// `costs`.
     #[must_use]
     pub fn at_costs(activity: &Activity<'_>, costs: &Block, technology: &Technology, node: Node, hop_mm: f64) -> Self {
         let &Activity { structures, seconds, crossed: [requests, replies], dram_bytes } = activity;
@@ -166,7 +167,7 @@ impl Unit {
         }
     }
 
-    /// Adds the figures of another unit of the same kind.
+    /// Adds the energies and events of another unit of the same kind.
     fn add(&mut self, other: Self) {
         let Self { block: _, units, dynamic_pj, leakage_pj, events, children } = other;
         self.units += units;

@@ -9,7 +9,7 @@ use crate::readers::{ArrayCount, Counts};
 /// Name of a channel's array.
 const BEATS: &str = "beats";
 
-/// Converts an array to a memory with one word per address that a port can access, as wide as one access.
+/// Converts an array of a scope to a memory. One access of a port reads or writes one word of the memory.
 fn memory(array: &ArrayCount) -> Memory {
     let &ArrayCount { name: _, storage, rows, columns, cell_bits, reads, writes, access, accesses: _ } = array;
     let (entries, width, banks) = match access {

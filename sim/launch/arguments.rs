@@ -208,7 +208,7 @@ impl ParameterShape {
             Kind::Address => (ADDRESS_BYTES, false),
             Kind::Value(element) => (element.bytes(), element.is_real()),
         };
-        // An untyped byte parameter is a value of any width.
+        // A parameter of untyped bytes accepts one value that has the size of the whole parameter.
         let is_element = bytes == self.ty.bytes() as usize || (self.ty == Type::B8 && bytes == self.bytes);
         is_element.then(|| self.ty.is_untyped() || is_real == self.ty.is_float())
     }

@@ -60,9 +60,9 @@ pub struct Buffer {
     pub name: String,
     /// Type of the elements; `u8` if the elements are structs.
     pub element: ElementType,
-    /// Number of elements, at least 1; for structs, their size in bytes.
+    /// Number of elements, at least 1; for structs, the total size in bytes.
     pub elements: usize,
-    /// Fields of its structs; empty if the elements are scalars.
+    /// Fields of the buffer's structs; empty if the elements are scalars.
     pub fields: Vec<Field>,
     /// Contents before the first launch.
     pub init: Init,
@@ -78,7 +78,7 @@ pub struct Buffer {
 /// Shape and addressing of a texture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextureShape {
-    /// Texture reference to which it is bound; `None` if kernels use only its handle.
+    /// Texture reference to which the texture is bound; `None` if kernels use only the handle of the texture.
     pub name: Option<String>,
     /// Number of texels along x, y and z.
     pub extent: [u32; 3],
@@ -281,7 +281,7 @@ pub enum Argument {
     Buffer {
         /// Buffer that contains the address.
         buffer: BufferId,
-        /// Offset from its start in each iteration, in bytes.
+        /// Offset of the address from the start of the buffer in each iteration, in bytes.
         offset: Sequence,
     },
     /// Value, or the elements of an array: at least one element.
@@ -299,7 +299,7 @@ pub enum Argument {
     Struct {
         /// Members in order, each at the next multiple of its alignment.
         members: Vec<Argument>,
-        /// Minimum alignment of the whole, in bytes.
+        /// Minimum alignment of the struct or array, in bytes.
         align: usize,
     },
 }

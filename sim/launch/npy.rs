@@ -40,7 +40,7 @@ pub enum NpyError {
         /// Error reported by the reader.
         source: io::Error,
     },
-    /// The elements have another type.
+    /// The elements of the file do not have the type of the buffer.
     #[error("{} holds {found}, expected {expected}", path.display())]
     Type {
         /// Path of the file.

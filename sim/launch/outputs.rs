@@ -26,7 +26,8 @@ pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<
     outputs.into_iter().collect()
 }
 
-/// Outputs read so far. Each element may belong to only one output, and each file to only one.
+/// Outputs read so far. An element may belong to only one output, and a file may be written by only one
+/// output.
 #[derive(Default)]
 struct Above {
     /// Output elements of each buffer, with the names of the outputs.

@@ -130,7 +130,7 @@ impl<'a> Problems<'a> {
         self.refuse_with_help(place, expected, None);
     }
 
-    /// Like [`refuse`](Self::refuse), with similar names.
+    /// Adds a problem like [`refuse`](Self::refuse), with similar legal names as help.
     pub fn refuse_with_help(&mut self, place: &Place, expected: impl Display, help: Option<String>) {
         let message = format!("`{}` is {}, expected {expected}", place.path, place.value);
         self.add(place.span.clone(), message, help);

@@ -15,7 +15,7 @@ use waves::atomic_file::Scratch;
 use super::Subject;
 use crate::run::{Outcome, RunError, RunOptions, RunReport, Verdict, run};
 
-/// Launch file on a machine, whose PTX can be run with any set of loads cached.
+/// Launch file and machine, for runs of the PTX file with any set of loads cached.
 #[derive(Clone, Copy, Debug)]
 pub struct Clocked<'a> {
     /// PTX file under optimization.

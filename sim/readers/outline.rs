@@ -53,7 +53,7 @@ pub(super) struct Plan {
     pub(super) values: Vec<Option<SignalId>>,
     /// For each value, the number of consecutive unselected values that begin with it.
     pub(super) unselected: Vec<u32>,
-    /// Scopes in the order of `enter`.
+    /// Scopes of the block, in the order in which its description enters them.
     pub(super) spans: Vec<Span>,
     /// Selected cells of every memory.
     pub(super) memories: Vec<Vec<CellPlan>>,
@@ -96,11 +96,12 @@ pub(super) struct Position {
 /// Mapping of a block's values to the tree under construction.
 #[derive(Clone, Debug, Default)]
 struct Draft {
-    /// Scope of every value and its index in the scope's list.
+    /// For every value, its scope and its index in the list of that scope.
     values: Vec<(usize, usize)>,
-    /// Scope of every memory and its index in the scope's list; `None` if no glob requests its cells.
+    /// For every memory, its scope and its index in the list of that scope; `None` if no glob requests its
+    /// cells.
     memories: Vec<Option<(usize, usize)>>,
-    /// Scopes in the order of `enter`.
+    /// Scopes of the block, in the order in which its description enters them.
     spans: Vec<Stretch>,
 }
 

@@ -98,8 +98,8 @@ impl Pipeline {
         self.walker.give(changed, blocks, &mut self.samples)
     }
 
-    /// Makes the next sample describe every block. Required after a host has changed the machine other than
-    /// through beats.
+    /// Makes the next sample describe every block. Required after the host has changed the machine directly,
+    /// without sending beats.
     pub fn refresh(&mut self) {
         self.walker.refresh();
     }
@@ -412,7 +412,7 @@ impl Core {
     }
 }
 
-/// End of a line, with its code in the log.
+/// Way in which a log line ends, with its code in the Kanata format.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Retired = 0,

@@ -20,9 +20,9 @@ pub(super) struct RequestPort {
 /// Source of the SM of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SmSource {
-    /// Constant: always this SM.
+    /// The port serves only this SM.
     Fixed(u64),
-    /// Value of this signal.
+    /// The value of this signal is the SM.
     Signal(usize),
     /// The port does not carry the SM.
     Unknown,

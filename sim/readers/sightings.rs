@@ -11,8 +11,8 @@ use super::readback::{Readback, Unreadable};
 
 /// Names of other signals that a port, queue head or issue stage may have, in the order of display.
 const BESIDES: [&str; 8] = ["kind", "sm", "warp", "pc", "line", "partition", "id", "beat"];
-/// Signal with the outcome of an access at the tags of an L1. Its value at the edge that ends the stay
-/// counts.
+/// Signal with the outcome of an access at the tags of an L1. The outcome is its value at the clock edge that
+/// ends the interval.
 const OUTCOME: &str = "status";
 /// Prefix of the signals at the tags of an L1, where an access has an outcome.
 const AT_TAGS: &str = "head_";

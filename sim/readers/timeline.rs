@@ -76,8 +76,8 @@ impl Timeline {
         self.walker.give(changed, blocks, &mut self.events)
     }
 
-    /// Makes the next sample describe every block. Required after a host has changed the machine other than
-    /// through beats.
+    /// Makes the next sample describe every block. Required after the host has changed the machine directly,
+    /// without sending beats.
     pub fn refresh(&mut self) {
         self.walker.refresh();
     }

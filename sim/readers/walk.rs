@@ -32,7 +32,7 @@ impl ChangedBlocks {
     }
 }
 
-/// Version that no scope has, so that the scope counts as changed.
+/// Version number that no scope has, so that a scope with it counts as changed.
 const UNSEEN: u64 = u64::MAX;
 
 /// Sampler of a selection of signals.
@@ -129,7 +129,7 @@ struct Sampler<'a, S: Sink> {
     entered: usize,
     /// Number of open scopes inside the outermost unselected one, including it.
     skipping: u32,
-    /// Position after that unselected scope.
+    /// Position after the outermost unselected scope.
     resume: Position,
     result: io::Result<()>,
 }

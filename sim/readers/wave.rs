@@ -185,11 +185,11 @@ pub struct Waveform<W: Write + Seek> {
     /// Tick of the last step inside the window, even if it changed nothing.
     passed: u64,
     markers: Vec<Marker>,
-    /// Cycle at which the dump ends early, that is before its window and before the run, with the reason.
+    /// Cycle at which the dump ends before both its window and the run end, and the reason.
     cut: Option<(u64, Cut)>,
 }
 
-/// Reason why a dump ends before its window and before the run.
+/// Reason why a dump ends before both its window and the run end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// The dump has reached its size limit.
@@ -212,7 +212,7 @@ pub struct RecordedDump {
     pub sight: (u64, u64),
     /// Times of the trigger and of failures.
     pub markers: Vec<Marker>,
-    /// Cycle at which the dump ended before its run and its window, with the reason.
+    /// Cycle at which the dump ended before both its window and the run ended, and the reason.
     pub cut: Option<(u64, Cut)>,
 }
 
@@ -444,8 +444,8 @@ impl<W: Write + Seek> Waveform<W> {
         if goes_on { Ok(()) } else { self.close() }
     }
 
-    /// Makes the next sample describe every block. Required after a host has changed the machine other than
-    /// through beats.
+    /// Makes the next sample describe every block. Required after the host has changed the machine directly,
+    /// without sending beats.
     pub fn refresh(&mut self) {
         self.walker.refresh();
     }
@@ -583,7 +583,8 @@ fn picosecond() -> Timescale {
     Timescale::new(1, TimeUnit::PS)
 }
 
-/// Creates the error for a dump whose output was lost. The error that caused this has been returned before.
+/// Creates the error for a dump whose output was lost. The error that caused the loss has been returned by an
+/// earlier call.
 fn lost() -> io::Error {
     io::Error::other("the waveform was abandoned after an earlier error")
 }

@@ -64,7 +64,7 @@ fn too_large() -> String {
     format!("its state has more than {} GiB, which is the limit", MAX_STATE_BYTES >> 30)
 }
 
-/// Identity of a run. A checkpoint can be resumed only by a run with the same identity.
+/// Identity of a run. A run can resume only from a checkpoint with the same identity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// Digest of the program.
@@ -96,7 +96,7 @@ struct Header {
     cycle: u64,
 }
 
-/// State of a run outside the machine.
+/// State of a run that is not part of the machine.
 #[derive(Serialize, Deserialize)]
 pub(super) struct RunState {
     /// Position of the run in its launch file.
@@ -114,7 +114,7 @@ pub(super) struct RunState {
     pub history: Option<History>,
 }
 
-/// State of a run between two ticks.
+/// Complete state of a run between two ticks: machine, simulator, and the rest.
 #[derive(Serialize, Deserialize)]
 pub(super) struct State<M = Machine, S = Simulator, R = RunState> {
     pub machine: M,

@@ -26,8 +26,8 @@ pub(super) struct Code {
 }
 
 impl Code {
-    /// Places all kernels in sequence, from the end of all data on. Returns `None` if instructions are not
-    /// fetched from memory.
+    /// Places all kernels in sequence after all data, which end at `end`. Returns `None` if instructions are
+    /// not fetched from memory.
     pub(super) fn place(modules: &BTreeMap<PathBuf, Module>, end: u64, config: &MachineConfig) -> Option<Self> {
         let InstructionStore::Cache(icache) = &config.sm.icache else { return None };
         let first = end.next_multiple_of(ALIGNMENT);

@@ -164,7 +164,8 @@ impl MemoryModel {
         if self.known.contains(&word) {
             return true;
         }
-        // Once full, the set stays full: a new word may have been written in the meantime.
+        // Once the limit is reached, no word is added later: its value is unknown, since it may have been
+        // written in the meantime.
         self.is_full |= self.cells() >= MAX_CELLS;
         if self.is_full || self.left_out.contains(&word) {
             return false;
@@ -310,7 +311,7 @@ impl MemoryModel {
         wrong
     }
 
-    /// Checks the value of a lane, aligned to its position in the word.
+    /// Checks the value that a lane receives, shifted to its position in the word.
     fn judge(&mut self, sm: usize, piece: Piece, wanted: PendingResult, value: u64) -> Result<(), Violation> {
         let is_split = self.is_split(piece.word);
         match wanted {

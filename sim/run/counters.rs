@@ -35,7 +35,7 @@ pub struct Evictions {
     pub has_none: bool,
 }
 
-/// Optional hardware of a machine that has counters.
+/// Optional hardware of a machine, which determines the counters that exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MachineFeatures {
     /// Features of an SM core.
@@ -119,7 +119,7 @@ impl Totals {
         Counters::gather(machine, 0, Vec::new(), Vec::new()).totals()
     }
 
-    /// Lists all sums for a counter reader.
+    /// Reports all sums to a counter reader.
     pub fn list(&self, has: &MachineFeatures, to: &mut dyn CounterReader) {
         self.cores.list(&has.core, to);
         let icache = Key::plain("icache", "All instruction caches together; only where there are any.");
@@ -400,9 +400,9 @@ impl Counters {
         ratio(l2.frc.misses, l2.all_misses())
     }
 
-    /// Fraction of all scheduler cycles for each reason, in the order of [`StallReason::ALL`]. One of the
-    /// reasons is an issued instruction. A miss of the instruction cache is included only if there is such a
-    /// cache.
+    /// Fraction of all scheduler cycles for each reason, in the order of [`StallReason::ALL`]. The reason
+    /// `Issued` stands for an issued instruction. A miss of the instruction cache is included only if there
+    /// is such a cache.
     #[must_use]
     pub fn scheduler_shares(&self) -> Vec<(StallReason, f64)> {
         let slots = self.slots();

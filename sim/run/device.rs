@@ -538,7 +538,7 @@ impl<'o> Device<'o> {
         })
     }
 
-    /// Maps local memory for all warp slots behind the last allocation, as runs of launch files do.
+    /// Maps local memory for all warp slots after the last allocation, as runs of launch files do.
     fn place_local_memory(&mut self, image: &KernelImage) -> Result<u64, DeviceError> {
         let sm = &self.config.sm;
         let bytes = image.local_bytes(self.config.num_sms * sm.warps) * u64::from(sm.warp_lanes) / 32;

@@ -94,7 +94,7 @@ pub(super) struct Drive<'o> {
     kernels: Vec<(String, u64)>,
     warp_limits: Vec<(String, u8)>,
     loads: Vec<LoadCounters>,
-    /// Position of the current kernel, or of the last one.
+    /// Position of the current kernel in the launch file, or of the last kernel if none is running.
     place: Place,
     watches: HangDetectors,
     /// True if the next kernel to launch was already running when the checkpoint was saved.
@@ -242,8 +242,8 @@ impl<'o> Drive<'o> {
     }
 
     /// Ends the run. `ran` is the result of its launches. If all launches finished, `conclude` is called with
-    /// the idle machine. It appends failed checks to the given list, and returns whether there was anything
-    /// to check and the files that it has written.
+    /// the idle machine. The closure appends failed checks to the given list, and returns whether there was
+    /// anything to check and the files that it has written.
     pub(super) fn finish(
         mut self,
         ran: Result<(), StopReason>,
@@ -542,12 +542,12 @@ impl<'o> Drive<'o> {
         self.sim.tick() / self.core_period()
     }
 
-    /// Scheduler cycles of each core by reason before a cycle.
+    /// Returns the scheduler cycles of each core by reason, up to but not including a cycle.
     fn stalls_before(&self, cycle: u64) -> Vec<StallCycles> {
         self.machine.cores().iter().map(|core| core.stalls_before(cycle)).collect()
     }
 
-    /// Describes all waiting warps and queues.
+    /// Describes all waiting warps and nonempty queues, for the report of a machine that is stuck.
     fn stuck(&self) -> String {
         let mut report = String::new();
         for (sm, core) in self.machine.cores().iter().enumerate() {

@@ -87,7 +87,7 @@ pub(super) struct Team {
     left: Duration,
 }
 
-/// Trial: multithreaded and single-threaded execution take turns.
+/// Trial in which multithreaded and single-threaded execution take turns.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trial {
     rounds: u32,
@@ -161,7 +161,7 @@ impl Team {
 
 /// Tasks of a round. Each is run by the first thread that claims it.
 struct Tasks {
-    /// Last round in which each task was claimed.
+    /// For each task, the last round in which a thread claimed it.
     taken: Vec<AtomicU64>,
     /// Number of unfinished tasks.
     left: AtomicUsize,
@@ -221,7 +221,8 @@ struct Helper {
 }
 
 impl SharedState<'_> {
-    /// Takes part in a round. Returns false if `is_lost` reports that the round was abandoned.
+    /// Takes part in a round as one of its threads. Returns false if `is_lost` reports that the round was
+    /// abandoned.
     fn work(&self, round: u64, order: &[usize], is_lost: impl Fn() -> bool) -> bool {
         let meetings = 0..self.islands.num_sync_points();
         self.runs.share(round, order.iter().copied(), |island| self.islands.run(island), &is_lost)

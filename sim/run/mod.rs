@@ -116,8 +116,8 @@ pub struct RunOptions {
 }
 
 impl RunOptions {
-    /// Evaluation mode that is used. A checked run or one with a waveform must report every violated
-    /// assertion, so it never skips assertions.
+    /// Returns the evaluation mode that the run uses. A checked run, or a run with a waveform, must report
+    /// every violated assertion, so it never skips assertions.
     #[must_use]
     pub fn evaluation(&self) -> Mode {
         let is_looked_at = self.check || self.wave.is_some();
@@ -259,7 +259,7 @@ impl RunReport {
 /// Reason why a run cannot start or continue.
 #[derive(Debug, Error, Diagnostic)]
 pub enum RunError {
-    /// The launch file, or its description of the kernels, is invalid.
+    /// The launch file is invalid, or does not match its kernels.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Launch(#[from] LaunchError),

@@ -277,7 +277,7 @@ impl Shadow {
         }
     }
 
-    /// Notes about registers that kernels have read before writing them.
+    /// Returns the notes about registers that kernels read before writing them.
     pub(super) fn undefined_notes(&self) -> Vec<String> {
         let (known, notes) = &self.undefined;
         let more = known.len() - notes.len();
@@ -286,13 +286,13 @@ impl Shadow {
         notes.iter().cloned().chain(more).collect()
     }
 
-    /// Note about L1Ds that are not checked, with the reason.
+    /// Returns a note that the L1Ds are not checked, with the reason; `None` if they are checked.
     pub(super) fn blind(&self) -> Option<String> {
         let reason = self.l1s.first()?.blind()?;
         Some(format!("the L1Ds are not compared with their twins: {reason}"))
     }
 
-    /// Notes about results that depend on the order of warps and were not judged.
+    /// Returns the notes about results that depend on the order of warps and were therefore not judged.
     pub(super) fn order_notes(&self) -> Vec<String> {
         let (notes, more) = &self.order_notes;
         let depend = noun(*more, "depends", "depend");
@@ -349,8 +349,8 @@ fn all_of(prepared: &PreparedLaunch) -> Vec<Compared<'_>> {
     buffers.chain(regions).collect()
 }
 
-/// Runs a launch of a launch file on the functional interpreter and compares all memory, buffers by the rules
-/// of their outputs.
+/// Runs a launch of a launch file on the functional interpreter and compares all memory, using the comparison
+/// rules of the outputs.
 pub(super) fn interpret(
     shadow: &mut Shadow,
     kernel: &Kernel,

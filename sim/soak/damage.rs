@@ -101,7 +101,7 @@ impl Case for MutantCase {
 
     fn run(&self) -> Result<Work, String> {
         self.try_all().map_err(|MutantFailure { number, mutant, what }| match mutant {
-            // The error comes first, as it does when the mutant is replayed alone.
+            // The message starts with the error, like the message of the mutant when it is replayed alone.
             Some(mutant) => format!("{what}\nThis is mutant {number} of {}.", mutant.sample.path.display()),
             None => what,
         })?;

@@ -56,7 +56,7 @@ impl Traffic {
 /// Number of instructions by the stride between their lanes, in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Strides {
-    /// Instructions with one constant stride, by stride.
+    /// Number of instructions with a constant stride, by stride.
     pub constant: BTreeMap<i64, u64>,
     /// Instructions with a constant stride that has no count of its own.
     pub others: u64,

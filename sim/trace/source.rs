@@ -41,7 +41,7 @@ struct State {
     /// Number of the next CTA in the file.
     next: u32,
     end: Option<End>,
-    /// True if a CTA behind a read error has been requested.
+    /// True if a CTA has been requested that the read error makes unavailable.
     is_broken: bool,
     /// True if no more CTAs will be requested.
     is_left: bool,

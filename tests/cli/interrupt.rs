@@ -116,7 +116,7 @@ fn wait_for(condition: impl Fn() -> bool) {
     }
 }
 
-/// Creates a named pipe. Opening it blocks until the other end is opened.
+/// Creates a named pipe. Opening one end of the pipe blocks until the other end is opened.
 fn pipe(path: &Path) -> PathBuf {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
     path.to_owned()
@@ -219,7 +219,7 @@ fn a_waveform_that_is_not_read_to_its_end_gives_nothing() {
     pipe(&folder.path().join("x.vcd"));
     let running = Running::start(folder.path(), &["waves", "follow", "x.vcd", "--request", "1"]);
     let threads = format!("/proc/{}/task", running.0.id());
-    // A worker, the main thread that waits for it, and the thread for signals.
+    // The three threads are a worker, the main thread that waits for it, and the thread that handles signals.
     wait_for(|| fs::read_dir(&threads).unwrap().count() == 3);
     running.signal("-TERM");
     let ended = running.end();

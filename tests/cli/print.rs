@@ -135,8 +135,8 @@ fn the_version_names_commit_and_profile() {
         git.ok().filter(|git| git.status.success()).map(|git| String::from_utf8(git.stdout).unwrap())
     };
     let commit = commit.trim_end_matches(',');
-    // A source tree without git is not a clone. Nor is a tree inside another repository, where `scripts/mutants`
-    // puts its copy.
+    // The version contains a commit only if the source tree is a git clone. A tree without git is not a
+    // clone. Nor is a tree inside another repository, where `scripts/mutants` puts its copy.
     let is_own = git("--show-toplevel").is_some_and(|top| Path::new(top.trim_end()).canonicalize().unwrap() == root);
     let head = is_own.then(|| git("HEAD")).flatten();
     assert!(head.map_or(commit == "unknown", |head| head.starts_with(commit)), "{ended:?}");

@@ -157,7 +157,7 @@ fn compressed_traces_run_as_plain_ones() {
     assert_eq!([&traces[1], &traces[2]], [&traces[0]; 2]);
 }
 
-/// Two copies, each by 32 lanes of 8 bytes, which are two lines.
+/// There are two copies. Each copies 8 bytes per lane for 32 lanes, which are two lines.
 #[test]
 fn an_instruction_waits_for_copies_only_behind_the_wait_for_their_group() {
     let copy =

@@ -39,7 +39,7 @@ pub(super) struct Section {
     num_times: u32,
     /// Total size of all streams in bytes.
     gathered: usize,
-    /// Last time of the previous section, and of this one.
+    /// Last time of the previous section; `end` is the last time of this section.
     begin: u64,
     end: u64,
     packer: CompressTable,
