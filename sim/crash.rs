@@ -1,8 +1,8 @@
 //! Converts panics of the model into error reports.
 //!
 //! Blocks assert their own rules, such as one beat per cycle on a channel and no more array accesses than
-//! ports. A failed assertion names the cycle and the path. It is a bug in the model, not a user error, so the
-//! user gets one message instead of a stack trace. `RUST_BACKTRACE=1` adds the trace.
+//! ports. A failed assertion names the cycle and the path. Such a failure is a bug in the model, not a user
+//! error, so the user gets one message instead of a stack trace. `RUST_BACKTRACE=1` adds the trace.
 
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};

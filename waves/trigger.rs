@@ -28,7 +28,7 @@ enum Comparison {
     AtLeast,
 }
 
-/// One comparison. It holds if it holds for at least one of its signals.
+/// One comparison, which is true if it is true for at least one of its signals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Condition {
     comparison: Comparison,

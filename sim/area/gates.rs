@@ -1,6 +1,6 @@
 //! # Flip-flops and logic
-//! Estimates flip-flops and logic by counting standard cells. The library is a 45 nm one; its figures are
-//! scaled to the other nodes, which is an estimate.
+//! Estimates flip-flops and logic by counting standard cells. The cell library is for 45 nm. Its figures are
+//! scaled to the other nodes, which is only an estimate.
 
 use std::collections::BTreeMap;
 

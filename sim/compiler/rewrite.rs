@@ -2,8 +2,8 @@
 //! Finds the loads of global memory in a PTX text and gives them other cache operators (xie2013 section 3).
 //! Only the operators change: all other bytes, including comments and line ends, stay.
 //!
-//! A plain `ld.global` can get an operator, whether or not it already has one. A load for which the PTX ISA
-//! forbids operators cannot. The same is true of a load if the program relies on its order or coherence.
+//! A plain `ld.global` can get an operator, whether or not it already has one. A load cannot get an operator
+//! if the PTX ISA forbids operators for it, or if the program relies on the order or coherence of the load.
 
 use std::fmt;
 

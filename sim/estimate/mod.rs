@@ -1,6 +1,6 @@
 //! # Cost of a machine
 //! Combines the structures of a machine, scope by scope, with the area and leakage of each structure. The
-//! overhead of a design is the difference of its figures from those of another design on the same machine.
+//! overhead of a design is its cost minus the cost of another design on the same machine.
 //!
 //! | file    | content                                                           |
 //! |---------|-------------------------------------------------------------------|

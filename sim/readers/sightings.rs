@@ -1,7 +1,8 @@
 //! # Sightings: the events of a line, an instruction or a warp, from a dump
 //! Ports, queue heads and issue stages name the line, program counter or warp that they currently handle
 //! (`line`, `head_line`, `issue_pc`). A valid signal (`valid`, `head_valid`, `issue_valid`) qualifies it. A
-//! sighting is a stay of the subject at one of these places, together with the other values there.
+//! sighting is an interval in which a port, queue head or issue stage handles the line, instruction or warp
+//! that was searched for. It includes the values of the other signals there.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -3,8 +3,8 @@
 //! In a livelock, instructions are issued, but no value in memory changes and no CTA ends. If this lasts for
 //! long, every running warp is monitored for a while. A warp that returns to an earlier state, with the same
 //! next instruction, lanes and registers, will read the same memory again and loop forever. The machine is
-//! stuck if all warps do so or wait at a barrier for one that does. A kernel that counts, stores or reads the
-//! clock changes a register or memory and is never reported.
+//! stuck if every warp returns to an earlier state, or waits at a barrier for a warp that does. A kernel that
+//! counts, stores or reads the clock changes a register or memory and is never reported.
 
 use rtl::machine::Machine;
 use rtl::sm::WarpState;

@@ -2,9 +2,9 @@
 //!
 //! A trace instruction has at most one destination and four sources, all of them vector registers, since
 //! Accel-Sim's reader accepts nothing else. Predicates therefore get numbers that no instruction uses. An
-//! instruction may write several registers together: a pair, a vector, or a value and a predicate. They share
-//! the number of the first, as in SASS, until they are written again. An instruction that reads any of them
-//! uses that number and thus waits for the writer.
+//! instruction may write several registers together: a pair, a vector, or a value and a predicate. Such
+//! registers share the number of the first one, as in SASS, until they are written again. An instruction that
+//! reads one of these registers uses the shared number and thus waits for the writer.
 
 use isa::program::{Inst, MAX_PREDS, RegMask};
 use isa::recorded::{Operands, Register};

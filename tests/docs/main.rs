@@ -65,8 +65,8 @@ fn summary(arguments: &[&str]) -> String {
     code_block(&same_everywhere.collect::<Vec<_>>().join("\n"))
 }
 
-/// Returns the columns of a table that fit a page, and the last column. The line below the table stays
-/// whole.
+/// Returns the first columns of a table, as many as fit on a page, and its last column. The line below the
+/// table is kept whole.
 fn first_columns(table: &str) -> String {
     let head = table.lines().next().unwrap_or("");
     let (cut, last) = (head.find("L1 pending %").unwrap(), head.rfind("check").unwrap());

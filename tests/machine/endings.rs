@@ -23,7 +23,7 @@ fn a_run_stops_at_its_cycle_limit_and_keeps_its_counters() {
     assert!(report.counters.warp_instructions() > 0);
 }
 
-/// The reported pc is that of the instruction after the barrier.
+/// The reported program counter points to the instruction after the barrier.
 #[test]
 fn warps_that_wait_for_each_other_are_named() {
     for sets in [&[][..], &["dram.refresh=all-bank"]] {

@@ -132,8 +132,8 @@ fn instruction_caches_do_not_depend_on_who_is_evaluated() {
     }
 }
 
-/// Every line of the FRC waits for the only set. The order of evaluation must not decide how often a line
-/// that found no way retries.
+/// Every line of the FRC waits for a way in the only set. The order of evaluation must not decide how often a
+/// line that found no way retries.
 #[test]
 fn a_line_that_finds_no_way_looks_for_one_no_more_often_in_another_order() {
     let one_set = ["num_partitions=1", "l2.sets=1", "l2.line_bytes=32", "dram.bus_bits=128", "dram.burst_length=2"];

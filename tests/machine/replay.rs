@@ -256,7 +256,7 @@ fn an_access_moves_the_bytes_that_were_recorded() {
     ] {
         assert_eq!(access(one), access(other), "{one:?} {other:?}");
     }
-    // Twice as many bytes are sent to the L2 and back.
+    // An atomic on doubles sends twice as many bytes to the L2 and back as one on words.
     let [word, double] = [("0 RED.E.ADD.F32", 4), ("0 RED.E.ADD.F64.RN", 8)].map(|atomic| access(atomic).0);
     assert!(double.0[0] > word.0[0], "{word:?} {double:?}");
 }
@@ -329,7 +329,7 @@ fn barriers_and_fences_wait_for_atomics_as_for_stores() {
     }
 }
 
-/// The constant cache serves one word per access, and a double as a single piece.
+/// The constant cache serves one word per access; a double counts as a single word.
 #[test]
 fn constants_with_addresses_go_to_their_cache() {
     let constants = |opcode: &str| {
