@@ -10,8 +10,8 @@
 //! the selection are accepted and ignored. No date and no version number is written: equal runs give equal
 //! bytes.
 //!
-//! An output error is returned by the call that caused it and by every later call that has to write, so that
-//! it cannot be lost.
+//! An output error is returned by the call that caused it and by every later call that has to write. It can
+//! therefore not be lost.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

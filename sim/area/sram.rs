@@ -48,7 +48,8 @@ pub(crate) struct ClosedForms {
     pub write_pj: LogForm,
 }
 
-/// Coefficients of the area form. Each pair holds the value for one port and the increase per further port.
+/// Coefficients of the closed form for the area of a memory. Each pair holds the value for one port and the
+/// increase per further port.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AreaForm {

@@ -85,9 +85,10 @@ pub struct Lockstep {
     /// Reason why the L1D is not checked; `None` if it is checked.
     blind: Option<String>,
     line_bytes: u32,
-    /// True if the instruction just accepted is contentious; `None` if contention is not evaluated.
+    /// True if the instruction just accepted is contentious: it touches at least as many lines as the L1D has
+    /// per resident warp. `None` if contention is not evaluated.
     judged: Option<bool>,
-    /// Contentious instructions in flight, one bit per row of the pending table.
+    /// Instructions in flight that failed the contention test, one bit per row of the pending table.
     contending: u64,
     /// Instructions of which the L1D has accepted no load, one bit per row of the pending table.
     fresh: u64,
@@ -370,7 +371,8 @@ impl Lockstep {
         self.parts_of(cache, lanes.fold(0, |parts, lane| parts | 1 << part_of[lane]))
     }
 
-    /// Checks whether cache and twin agree on the contention of the accepted instruction, if there was one.
+    /// Checks whether cache and twin agree on the result of the contention test of the accepted instruction,
+    /// if there was one.
     fn judge(&mut self, judged: Option<(u8, bool)>) -> Result<(), String> {
         let (slot, contends) = match (judged, self.judged.take()) {
             (None, None) => return Ok(()),
@@ -389,7 +391,7 @@ impl Lockstep {
         if is_in_parts { self.part_of[usize::from(waiter.slot)] } else { [0; LANES] }
     }
 
-    /// True if the request belongs to a contentious instruction.
+    /// True if the request belongs to an instruction that failed the contention test.
     fn contends(&self, waiter: Waiter) -> bool {
         self.contending >> waiter.slot & 1 != 0
     }

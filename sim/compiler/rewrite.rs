@@ -3,7 +3,7 @@
 //! Only the operators change: all other bytes, including comments and line ends, stay.
 //!
 //! A plain `ld.global` can get an operator, whether or not it already has one. A load cannot get an operator
-//! if the PTX ISA forbids operators for it, or if the program relies on the order or coherence of the load.
+//! if the PTX ISA forbids it, or if the program relies on the order or coherence of the load.
 
 use std::fmt;
 

@@ -1,7 +1,8 @@
 //! # Follow: the path of one request, from a dump
 //! Lists, in order of time, the ports at whose head a request stood. Some ports, those of a DRAM channel,
-//! carry the number of a request but not its SM. A stay at such a port counts only in a partition at which
-//! the request has arrived, until the request was last seen at a port that carries the SM.
+//! carry the number of a request but not its SM. A request with that number at such a port counts only in a
+//! partition at which the followed request has arrived. It counts until the followed request was last seen at
+//! a port that carries the SM.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -28,11 +28,11 @@ use super::walk::{ChangedBlocks, Walker};
 
 /// Names of the displayed state signals.
 const STATES: [&str; 2] = ["status", "reason"];
-/// True for the port at which a request enters its network: a crossbar, or the router of its SM.
+/// True for a port at which requests enter the request network: at a crossbar, or at the router of an SM.
 fn is_entrance(path: &str) -> bool {
     (path.starts_with("xbar_req.") || path.starts_with("noc_req.")) && path.contains(".inject")
 }
-/// Path suffix of the port at which the reply arrives at its SM.
+/// Path suffix of the port at which replies arrive at an SM.
 const EXIT: &str = ".l1.mem_rsp";
 
 /// Timeline under construction.

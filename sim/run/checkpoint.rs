@@ -12,7 +12,7 @@
 //! A checkpoint file is replaced atomically, so that either the older or the newer checkpoint is always
 //! valid. The encoding of the state is derived from the source code of each block, so only the same build of
 //! the program can read it. A checkpoint therefore names the program, the configuration and the contents of
-//! all input files, and a run can resume from it only if all of them are equal.
+//! all input files. A run can resume from it only if all of them are equal.
 
 use std::collections::BTreeMap;
 use std::fs::File;

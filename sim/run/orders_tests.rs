@@ -22,8 +22,8 @@ fn memory() -> FlatMemory {
     memory
 }
 
-/// Returns the difference after a launch of two warps in which the machine's memory has `words` in place of
-/// the expected words, if there is one.
+/// Returns the difference after a launch of two warps, if there is one. `words` replace the expected words in
+/// the machine's memory.
 fn settle(words: &[(usize, u32)], rule: &Rule) -> Option<Difference> {
     let (program, params) = (racing(), OUT.to_le_bytes());
     let (grid, block) = ([1; 3], [64, 1, 1]);

@@ -1,5 +1,5 @@
-//! Verification of a run. The references are the functional interpreter, the golden L1Ds, the checkers of the
-//! memory model and of the DRAM commands, and the launch file's expected results.
+//! Verification of a run. The references are the functional interpreter, the golden L1Ds, and the launch
+//! file's expected results. Checkers verify the memory model and the DRAM commands.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

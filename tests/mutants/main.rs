@@ -1,7 +1,7 @@
 //! # Mutants
-//! Injects faults into the hardware, its models, the lanes, the compiler and the area model, one at a time,
-//! and checks if a test detects it. All mutants of a sample are switches in one build, since compiling takes
-//! minutes and a test seconds.
+//! Injects one fault at a time into the hardware, its models, the lanes, the compiler or the area model.
+//! Checks if a test detects the fault. All mutants of a sample are switches in one build, since compiling
+//! takes minutes and a test seconds.
 //!
 //! | module      | holds                                                         |
 //! |-------------|---------------------------------------------------------------|
