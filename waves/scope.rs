@@ -97,9 +97,9 @@ struct MatchState<'a> {
     /// Glob components that the remaining names must match, one slice for each possible match of the names so
     /// far.
     rest: Vec<&'a [GlobComponent]>,
-    /// True if everything below is selected.
+    /// True if everything below the current scope is selected.
     all: bool,
-    /// True if everything below except array entries is selected.
+    /// True if everything below the current scope, except array entries, is selected.
     plain: bool,
 }
 

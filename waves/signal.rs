@@ -82,7 +82,7 @@ pub struct Signal {
     pub width: u32,
     /// Wire or register.
     pub kind: Kind,
-    /// Display format.
+    /// Format in which a viewer displays the signal.
     pub display: Display,
     /// Scope that contains the signal.
     pub scope: ScopeId,

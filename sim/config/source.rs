@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use input::Text;
 
-/// Origin of a value.
+/// Origin of a configured value: a file or an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     /// Machine file.

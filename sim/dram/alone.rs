@@ -56,7 +56,7 @@ pub enum Event<'a> {
 /// Request that was served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServedRequest {
-    /// Index in the trace.
+    /// Index of the request in the trace.
     pub index: u64,
     /// Index of the channel.
     pub channel: usize,

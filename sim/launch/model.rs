@@ -137,7 +137,7 @@ impl Number {
 /// Arithmetic sequence: numbers with a constant difference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sequence {
-    /// First number.
+    /// First number of the sequence.
     pub start: Number,
     /// Difference between consecutive numbers.
     pub step: Number,

@@ -8,7 +8,7 @@ use crate::launch::{BufferId, Comparison, LaunchFile, View};
 
 /// Section of a buffer or variable, with its comparison rule.
 pub(super) struct Part {
-    /// Name in messages.
+    /// Name of the section in messages.
     pub(super) name: String,
     pub(super) rule: Rule,
     /// Elements of the section; `None` stands for all bytes.

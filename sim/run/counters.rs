@@ -76,38 +76,38 @@ impl MachineFeatures {
     }
 }
 
-/// Sums over all units of each kind.
+/// Counters of a machine, summed over all units of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// SM cores.
+    /// Sum over all SM cores.
     pub cores: CoreCounters,
-    /// Instruction caches.
+    /// Sum over all instruction caches.
     pub icache: InstructionStats,
-    /// L1Ds.
+    /// Sum over all L1Ds.
     pub l1: L1Stats,
-    /// Time that loads spent in each stage of the machine.
+    /// Time that the loads of all L1s spent in each stage of the machine.
     pub stages: Stages,
-    /// Constant caches.
+    /// Sum over all constant caches.
     pub const_cache: L1Stats,
-    /// Texture caches.
+    /// Sum over all texture caches.
     pub texture_cache: L1Stats,
-    /// L2 banks.
+    /// Sum over all L2 banks.
     pub l2: L2Stats,
-    /// Banks of the sharing tracker.
+    /// Sum over all banks of the sharing tracker.
     pub tracker: TrackerStats,
-    /// Outputs of the request network from the SMs to the L2.
+    /// Sum over all outputs of the request network from the SMs to the L2.
     pub request: OutputStats,
-    /// Outputs of the reply network from the L2 to the SMs.
+    /// Sum over all outputs of the reply network from the L2 to the SMs.
     pub reply: OutputStats,
-    /// Outputs of the recall network from the L2 to the SMs.
+    /// Sum over all outputs of the recall network from the L2 to the SMs.
     pub recall: OutputStats,
-    /// Outputs of the network for recall acknowledgments.
+    /// Sum over all outputs of the network for recall acknowledgments.
     pub recall_ack: OutputStats,
-    /// Outputs of the network for loads that a sharing tracker forwards.
+    /// Sum over all outputs of the network for loads that a sharing tracker forwards.
     pub forward: OutputStats,
-    /// Outputs of the network for answers to forwarded loads.
+    /// Sum over all outputs of the network for answers to forwarded loads.
     pub forward_answer: OutputStats,
-    /// DRAM channels.
+    /// Sum over all DRAM channels.
     pub dram: Counts,
 }
 

@@ -122,17 +122,17 @@ pub struct DeviceLaunch {
 pub struct LaunchCounts {
     /// Core cycles from the start of the launch to its end.
     pub cycles: u64,
-    /// Warp instructions.
+    /// Number of executed warp instructions.
     pub warp_instructions: u64,
-    /// Loads that accessed an L1D.
+    /// Number of loads that accessed an L1D.
     pub l1_loads: u64,
-    /// Loads that hit in an L1D.
+    /// Number of loads that hit in an L1D.
     pub l1_hits: u64,
-    /// Reads of the L2.
+    /// Number of reads of the L2.
     pub l2_reads: u64,
-    /// Reads that hit in the L2.
+    /// Number of reads that hit in the L2.
     pub l2_hits: u64,
-    /// Bytes that the DRAM channels transferred.
+    /// Number of bytes that the DRAM channels transferred.
     pub dram_bytes: u64,
 }
 

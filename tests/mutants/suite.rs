@@ -17,7 +17,7 @@ use crate::rules::Rules;
 /// Longest time that a test may take without a mutant.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// Test, as it runs without a mutant.
+/// Test, with what was measured in a run without a mutant.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Test {
     /// Index of the test binary.
