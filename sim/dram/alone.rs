@@ -1,7 +1,7 @@
 //! # DRAM channels of a machine, alone
 //! Runs a request trace through the channels without the rest of the machine. A feeder sends the requests in
 //! trace order, at most one per cycle, each not before the cycle that the trace states. A request that finds
-//! the queue of its channel full is retried and blocks all later requests. Lines are interleaved over the
+//! the link to its channel full is retried and blocks all later requests. Lines are interleaved over the
 //! channels as in the machine. Replies are always accepted.
 //!
 //! Cycle 0 is the first cycle in which a channel can accept a request.

@@ -9,7 +9,7 @@ pub struct FoldedScopes<'a> {
     pub name: String,
     /// Number of scopes.
     pub count: u32,
-    /// First of the scopes. All of them have the same figures.
+    /// First of the scopes. All of them have the same structures and the same area.
     pub one: &'a Block,
     /// Combined rows of the scopes inside each of the combined scopes.
     pub children: Vec<Self>,
