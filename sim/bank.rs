@@ -57,7 +57,8 @@ struct WiredBank {
 }
 
 impl WiredBank {
-    /// `replies` is the shape of the replies to the SMs, and `bursts` that of the messages to and from DRAM.
+    /// Creates the bank and its channels. `replies` is the packet shape of replies to the SMs, and `bursts`
+    /// that of the messages to and from DRAM.
     fn new(config: &L2Config, place: BankPlace, replies: PacketShape, bursts: DramShape) -> Self {
         let PacketShape { line_bits, sm_bits, partition_bits, .. } = replies;
         let recalls = RecallShape { line_bits, sm_bits, partition_bits, leaver_bits: u16::BITS };
@@ -160,10 +161,11 @@ impl BankAlone {
         Self::of(wired, config.interleave(config.l1.line_bytes), partition)
     }
 
-    /// Creates an empty bank at a place that no machine needs to have, with lines as long as those of the
-    /// L1s.
+    /// Creates an empty bank at any `place`, whether or not a machine has a bank there, with lines as long as
+    /// those of the L1s.
     ///
     /// # Panics
+    ///
     /// Panics if the configuration breaks a rule.
     #[must_use]
     pub fn at_place(config: &L2Config, place: BankPlace) -> Self {
@@ -195,8 +197,8 @@ impl BankAlone {
         Ok(())
     }
 
-    /// Evaluates one clock edge of the bank and of its driver. A beat that one sends becomes visible to the
-    /// other at the next edge.
+    /// Evaluates one clock edge of the bank and of its driver. A beat that the bank or the driver sends
+    /// becomes visible to its receiver at the next edge.
     ///
     /// # Errors
     /// Fails if the waveform cannot be written.
@@ -213,8 +215,8 @@ impl BankAlone {
         Ok(())
     }
 
-    /// Returns the address of the bank's line with this number, in the form used by requests. Other addresses
-    /// belong to other banks.
+    /// Returns the address of line `number` of this bank, in the form used by requests. Addresses that this
+    /// function never returns belong to other banks.
     #[must_use]
     pub fn line(&self, number: u64) -> u64 {
         self.lines.unit(self.partition, number)
@@ -249,8 +251,9 @@ mod tests {
         BankAlone::new(&ResolvedMachine::new(&request).unwrap().config, partition)
     }
 
-    /// Reads lines 0 and 1 of the bank from a memory that holds each burst's number and replies at once.
-    /// Returns the number of bursts requested from each channel, and the ticket and first byte of each line.
+    /// Reads lines 0 and 1 of the bank from a memory that replies at once, and in which each burst holds its
+    /// own number. Returns the number of bursts requested from each channel, and the ticket and first byte of
+    /// each line.
     fn read_two_lines(mut alone: BankAlone) -> ([u32; 2], Vec<(u64, u8)>) {
         let (mut asked, mut read) = ([0, 0], Vec::new());
         let lines = [alone.line(0), alone.line(1)];

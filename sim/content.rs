@@ -13,9 +13,9 @@ const HEAD: usize = 4096;
 pub enum Content {
     /// Launch file: buffers, kernels and expected results.
     Launch,
-    /// Sweep file: workloads and the machines and designs to run them on.
+    /// Sweep file: workloads, and the machines and designs on which they run.
     Sweep,
-    /// Machine file: every field of a machine, or those in which it differs from another machine.
+    /// Machine file: every field of a machine, or the fields in which it differs from another machine.
     Machine,
     /// Design file: the fields in which a design differs from its machine.
     Design,
@@ -56,7 +56,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// Detects the kind of a file from its first bytes; `None` if they do not show it.
+    /// Detects the kind of a file from its first bytes; `None` if the bytes identify no kind.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Option<Self> {
         const BINARY: [(&[u8], Content); 14] = [
@@ -154,8 +154,9 @@ impl Content {
         content
     }
 
-    /// True if a text that looks like a machine or design file certainly is one: it has a key that the other
-    /// kind lacks. All other fields may appear in both kinds.
+    /// True if a file detected as a machine or design file certainly is one. It then has a key that the other
+    /// of these two kinds lacks; all other keys may appear in both kinds. Always true for files of another
+    /// kind.
     fn is_certain(self, bytes: &[u8]) -> bool {
         let keys: &[&str] = match self {
             Self::Machine => &["based-on", "assumed"],
@@ -219,7 +220,8 @@ impl Content {
         }
     }
 
-    /// Returns an error message if these first bytes show another kind than the expected one.
+    /// Returns an error message if the first bytes of a file identify a kind other than this one, which was
+    /// expected.
     #[must_use]
     pub fn mismatch_message(self, bytes: &[u8]) -> Option<String> {
         let is_config = |content| matches!(content, Self::Machine | Self::Design);
@@ -251,7 +253,8 @@ impl Content {
         input::as_text(bytes)
     }
 
-    /// Checks the first bytes of a file without consuming a pipe.
+    /// Checks the kind of a file by its first bytes. Pipes are not read and always pass, since reading would
+    /// consume their contents.
     ///
     /// # Errors
     /// Fails if the file begins like another kind.

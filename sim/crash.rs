@@ -1,8 +1,8 @@
 //! Converts panics of the model into error reports.
 //!
 //! Blocks assert their own rules, such as one beat per cycle on a channel and no more array accesses than
-//! ports. A failed assertion names the cycle and the path. It is a bug in the model, not a user error, so the
-//! user gets one message instead of a stack trace. `RUST_BACKTRACE=1` adds the trace.
+//! ports. A failed assertion names the cycle and the path. Such a failure is a bug in the model, not a user
+//! error, so the user gets one message instead of a stack trace. `RUST_BACKTRACE=1` adds the trace.
 
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
@@ -12,14 +12,15 @@ use std::sync::{Mutex, Once, PoisonError};
 use rtl::hook::{self, HookCall};
 
 thread_local! {
-    /// Panic message of this thread while [`caught`] runs on it.
+    /// Last panic message of this thread, empty before a panic; `None` unless the thread is inside
+    /// [`catch_panic`].
     static SEEN: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Number of threads in [`caught`].
+/// Number of threads inside [`catch_panic`].
 static WATCHED: AtomicUsize = AtomicUsize::new(0);
-/// Last panic message of a helper thread: one that is not in [`caught`] itself but may work for a thread that
-/// is.
+/// Last panic message of a helper thread: a thread outside [`catch_panic`] that may work for a thread inside
+/// it.
 static HELPER: Mutex<String> = Mutex::new(String::new());
 
 /// Runs `work`. If it panics, returns the message and the source location.
@@ -31,7 +32,7 @@ static HELPER: Mutex<String> = Mutex::new(String::new());
 pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(install_hook);
-    // The caller may itself be inside an outer `caught`.
+    // Calls may be nested: this saves the message of the outer call.
     let outer = SEEN.replace(Some(String::new()));
     WATCHED.fetch_add(1, Ordering::Relaxed);
     let done = panic::catch_unwind(AssertUnwindSafe(work));
@@ -40,7 +41,7 @@ pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     done.map_err(|_| {
         hook::forget();
         if seen.is_empty() {
-            // A helper thread of this thread panicked first, and its panic was propagated.
+            // This thread has no message of its own, so it propagated the panic of a helper thread.
             seen = std::mem::take(&mut *HELPER.lock().unwrap_or_else(PoisonError::into_inner));
         }
         let blamed = if seen.starts_with("scheme `") { "The scheme" } else { "The model" };
@@ -48,8 +49,8 @@ pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// Installs a panic hook that records panics on threads in [`caught`] and on their possible helpers. They are
-/// printed only if a stack trace is requested.
+/// Installs a panic hook that records panics on threads inside [`catch_panic`] and on their possible helper
+/// threads. The hook prints such panics only if `RUST_BACKTRACE` requests a stack trace.
 fn install_hook() {
     let earlier = panic::take_hook();
     panic::set_hook(Box::new(move |info| {

@@ -69,7 +69,7 @@ pub fn launch_file(given: &Path) -> Result<PathBuf, Report> {
     Err(miette!(help = help, "{}: cannot read the launch file: {reason}", given.display()))
 }
 
-/// Returns the trace list in a folder, under the names that Accel-Sim uses.
+/// Finds the trace list in a folder by the names that Accel-Sim uses for it.
 fn list_of_trace(folder: &Path) -> Option<PathBuf> {
     let list = ["kernelslist.g", "kernelslist"].map(|name| folder.join(name));
     list.into_iter().find(|list| list.is_file())

@@ -14,8 +14,8 @@ use miette::{
 
 /// Maximum number of printed list entries.
 const SHOWN: usize = 20;
-/// Size of an excerpt before and after the reported position in a line, in bytes. Terminals are not wider,
-/// and a renderer that points at a column formats it as a 16-bit width.
+/// Maximum number of bytes of a line that an excerpt shows before and after the reported position. Terminals
+/// are hardly wider, and the renderer of the mark below a column supports only 16-bit widths.
 const AHEAD: usize = 80;
 const BEHIND: usize = 160;
 /// Maximum number of lines in an excerpt of a multi-line value.
@@ -59,7 +59,7 @@ pub struct LimitedReport {
     url: Option<String>,
     excerpt: Option<Excerpt>,
     related: Vec<Self>,
-    /// Total number of problems in the report; `related` holds the first of them.
+    /// Total number of problems in the report; `related` holds only the first few.
     problems: usize,
     cause: Option<Cause>,
 }
@@ -78,8 +78,8 @@ impl LimitedReport {
         Self::within(report, None, MAX_CAUSES)
     }
 
-    /// Copies a report with at most `causes` causes. A report without source text uses that of the outer
-    /// report.
+    /// Copies a report with at most `causes` causes. A report without source text uses the source text of the
+    /// outer report.
     fn within(report: &dyn Diagnostic, outer: Option<&dyn SourceCode>, causes: usize) -> Self {
         let source = report.source_code().or(outer);
         let label = report.labels().and_then(|mut labels| labels.next());

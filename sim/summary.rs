@@ -19,9 +19,10 @@ use crate::run::{Counters, Evictions, NO_EVICTIONS, Outcome, RunReport, Verdict,
 use crate::statistics::of_run;
 use crate::text::{folded_within, format_count, format_thousands, host};
 
-/// Number of stall reasons printed; the statistics have all.
+/// Number of printed stall reasons; the statistics contain all of them.
 const REASONS_SHOWN: usize = 4;
-/// Number of block levels for which the energy is printed; the statistics have all.
+/// Number of levels of the block hierarchy for which the energy is printed; the statistics contain all
+/// levels.
 const LEVELS_SHOWN: usize = 2;
 /// Fraction of the total energy below which a block gets no row.
 const MIN_SHOWN: f64 = 0.001;
@@ -88,7 +89,7 @@ impl Summary<'_> {
             rows.push(("victim cache", victims(&totals.l1)));
         }
         for (label, cache) in [("constants", &totals.const_cache), ("texels", &totals.texture_cache)] {
-            // Most kernels access neither of these caches.
+            // Most kernels access neither the constant nor the texture cache.
             if cache.accesses > 0 {
                 rows.push((label, loads(cache)));
             }
@@ -109,7 +110,7 @@ impl Summary<'_> {
         rows
     }
 
-    /// Returns the rows of the checks and of an early end.
+    /// Returns the rows about the checks, and about an early end of the run.
     #[must_use]
     pub fn list_checks(&self) -> Vec<Row> {
         let check = match self.report.verdict {

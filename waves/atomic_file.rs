@@ -233,7 +233,7 @@ fn claim(at: &Path) -> io::Result<Option<File>> {
         Err(TryLockError::Error(_)) if is_new => return Ok(Some(file)),
         Err(_) => return Ok(None),
     }
-    // Between opening and locking, its writer may have renamed the file to its final name.
+    // Between opening and locking, the process that wrote the file may have renamed it to its final name.
     let is_still = is_same(&file.metadata()?, &fs::symlink_metadata(at)?).unwrap_or(true);
     if is_still { file.set_len(0).map(|()| Some(file)) } else { Ok(None) }
 }
@@ -252,8 +252,8 @@ impl FileIdentity {
         Self { path: destination(path), there: fs::metadata(path).ok() }
     }
 
-    /// True if writing one of the two files can change the other: both paths name the same file, or one names
-    /// a folder that contains the other's file.
+    /// True if writing one of the two files can change the other. Both paths name the same file, or one path
+    /// names a folder that contains the file of the other path.
     #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
         let both = self.there.as_ref().zip(other.there.as_ref());

@@ -1,4 +1,4 @@
-//! # Dump: a waveform file in the format given by its name
+//! # Dump: a waveform file whose name selects the format
 
 use std::fmt;
 use std::io::{self, Seek, Write};

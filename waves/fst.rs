@@ -4,8 +4,8 @@
 //! the scopes and names of the equivalent VCD plus the names of states (`header`). Value changes accumulate
 //! in memory in file format and are compressed and written whenever they reach `SECTION_BYTES` (`section`).
 //!
-//! No existing crate does this: `fst-writer` has no names of states, and it takes values as text and packs
-//! them bit by bit, which would cost more than the simulation.
+//! No existing crate writes such files: `fst-writer` has no names of states, and it takes values as text and
+//! packs them bit by bit, which would cost more than the simulation.
 //!
 //! A signal without a value yet is unknown (`x`) from time 0 on. The header names the first time that the
 //! simulator passed, at which viewers start. As in a VCD, no date and no version number is written: equal

@@ -185,8 +185,9 @@ impl SaveFile<'_> {
         lines.add(format_args!("[timestart] {from}"));
         lines.add(format_args!("[size] {} {}", WINDOW.0, WINDOW.1));
         lines.add(format_args!("[pos] -1 -1"));
-        // GTKWave truncates the time to an integer, hence the half. After the zoom come the primary marker,
-        // whose values GTKWave lists next to the names, and markers A to Z.
+        // GTKWave truncates the time that it computes from the zoom to an integer, so half a unit is added.
+        // After the zoom come the primary marker, whose values GTKWave lists next to the names, and markers A
+        // to Z.
         let frame = (to - from).saturating_add(1).saturating_mul(FRAME_PIXELS).div_ceil(WAVE_PIXELS);
         let zoom = -(frame as f64 + 0.5).log2();
         let primary = self.markers.first().map_or("-1".to_owned(), |marker| marker.time.to_string());

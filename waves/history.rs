@@ -1,8 +1,8 @@
 //! # History: the last cycles of a run, in memory
 //!
-//! Records samples like a dump but drops those older than its span. The cycles before an event can therefore
-//! be written after the event has happened. Dropped changes are folded into one state, with which the replay
-//! begins.
+//! Records samples like a dump but drops samples that are older than its span. The cycles before an event can
+//! therefore be written after the event has happened. Dropped changes are folded into one state, with which
+//! the replay begins.
 
 use std::collections::VecDeque;
 use std::io;

@@ -1,9 +1,9 @@
 //! # Waveforms: dumps and the views that open them
 //!
 //! This crate is independent of the simulated machine. A simulator describes its signals once as a
-//! [`signal::Tree`], selects some of them with globs ([`scope`]), and hands their values to a [`sink`] cycle
-//! by cycle. It also writes a GTKWave save file ([`gtkw`]) next to the dump, with either all signals or one
-//! of the curated [`view`]s.
+//! [`signal::Tree`] and selects some of them with globs ([`scope`]). It passes their values to a [`sink`]
+//! cycle by cycle. It also writes a GTKWave save file ([`gtkw`]) next to the dump, with either all signals or
+//! one of the curated [`view`]s.
 //!
 //! | sink        | output                                                                      |
 //! |-------------|-----------------------------------------------------------------------------|

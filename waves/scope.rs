@@ -97,14 +97,15 @@ struct MatchState<'a> {
     /// Glob components that the remaining names must match, one slice for each possible match of the names so
     /// far.
     rest: Vec<&'a [GlobComponent]>,
-    /// True if everything below is selected.
+    /// True if everything below the current scope is selected.
     all: bool,
-    /// True if everything below except array entries is selected.
+    /// True if everything below the current scope, except array entries, is selected.
     plain: bool,
 }
 
 impl<'a> MatchState<'a> {
-    /// Adds the components that remain after a match, also without their leading `**`.
+    /// Adds the components that remain after a match. If they begin with `**`, also adds those after it,
+    /// since `**` matches no name too.
     fn go_to(&mut self, mut rest: &'a [GlobComponent]) {
         loop {
             if self.rest.iter().all(|known| known.len() != rest.len()) {
@@ -142,7 +143,7 @@ impl<'a> MatchState<'a> {
         self.all || self.plain
     }
 
-    /// Adds the selected signals of a scope. Returns at once where nothing below can match.
+    /// Adds the selected signals of a scope. Returns at once if nothing below the scope can match.
     fn collect(&self, tree: &Tree, scope: ScopeId, found: &mut Vec<SignalId>) {
         if self.all {
             found.extend(tree.below(scope));

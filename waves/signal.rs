@@ -57,7 +57,7 @@ pub enum Kind {
 /// Format in which a viewer displays the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Display {
-    /// One bit, drawn as a level.
+    /// Single bit, drawn as a waveform of two levels.
     Bit,
     /// Hexadecimal: addresses, tags, data.
     Hex,
@@ -76,13 +76,13 @@ pub enum Display {
 /// Description of one signal.
 #[derive(Debug, Clone)]
 pub struct Signal {
-    /// Name within its scope.
+    /// Name of the signal within its scope.
     pub name: String,
     /// Width, in bits, 1 to [`MAX_WIDTH`].
     pub width: u32,
     /// Wire or register.
     pub kind: Kind,
-    /// Display format.
+    /// Format in which a viewer displays the signal.
     pub display: Display,
     /// Scope that contains the signal.
     pub scope: ScopeId,
@@ -91,7 +91,7 @@ pub struct Signal {
 /// Description of one scope.
 #[derive(Debug, Clone)]
 pub struct Scope {
-    /// Name within the parent scope.
+    /// Name of the scope within its parent scope.
     pub name: String,
     /// Enclosing scope; `None` for the root.
     pub parent: Option<ScopeId>,

@@ -28,7 +28,7 @@ enum Comparison {
     AtLeast,
 }
 
-/// One comparison. It holds if it holds for at least one of its signals.
+/// One comparison, which is true if it is true for at least one of its signals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Condition {
     comparison: Comparison,
@@ -43,7 +43,7 @@ pub struct Trigger {
     conditions: Vec<Condition>,
     /// Number of cycles for which all conditions must hold, 1 or more.
     cycles: u64,
-    /// Cycle since which all conditions hold; `None` if one does not.
+    /// Cycle since which all conditions hold; `None` if any condition does not hold.
     since: Option<u64>,
 }
 

@@ -10,8 +10,8 @@
 //! the selection are accepted and ignored. No date and no version number is written: equal runs give equal
 //! bytes.
 //!
-//! An output error is returned by the call that caused it and by every later call that has to write, so that
-//! it cannot be lost.
+//! An output error is returned by the call that caused it and by every later call that has to write. It can
+//! therefore not be lost.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -63,15 +63,15 @@ impl Timescale {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Not in the dump.
+    /// The signal is not in the dump.
     Unselected,
-    /// In the dump, but without a value so far.
+    /// The signal is in the dump, but has no value yet.
     Unknown,
-    /// In the dump; `last` is the value that the viewer shows.
+    /// The signal is in the dump, and `last` is the value that the viewer shows.
     Known,
 }
 
-/// Everything that a change reads or writes for its signal, in 24 bytes.
+/// Per-signal data that a value change reads or writes, in 24 bytes.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     /// Last value; for a signal wider than 64 bits, the index of its first word in `wide`.
@@ -87,11 +87,11 @@ struct Slot {
 enum Phase {
     /// Before the first time.
     Header,
-    /// In the first time, between `$dumpvars` and its `$end`.
+    /// At the first time, between `$dumpvars` and its `$end`.
     Initial,
-    /// A later time, without a change so far. The time stamp is written with the first change.
+    /// At a later time without a change so far. The time stamp is written with the first change.
     Unstamped,
-    /// In a later time whose time stamp has been written.
+    /// At a later time whose time stamp has been written.
     Stamped,
 }
 

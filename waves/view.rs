@@ -29,8 +29,8 @@ pub struct BuiltIn {
     pub name: &'static str,
     /// Name of the scopes to which the view applies.
     pub block: &'static str,
-    /// Glob, relative to that scope, of a component that only some designs have. The view is available only
-    /// if the dump contains a signal that matches.
+    /// Glob, relative to the scope of the view, of a component that only some designs have. The view is
+    /// available only if the dump contains a signal that matches.
     pub part: Option<&'static str>,
     /// Contents of the view file.
     pub text: &'static str,

@@ -35,14 +35,14 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Returns the data array, whose words are lines.
+    /// Returns the data array of the cache. A word of the array is a line.
     #[must_use]
     pub fn data(&self) -> Memory {
         let Self { bytes, line, banks, ports, .. } = *self;
         Memory { kind: Kind::Sram, entries: bytes / line / banks, width: line * BYTE as u32, ports, banks }
     }
 
-    /// Returns the tag array, whose words are the tag entries of a whole set.
+    /// Returns the tag array of the cache. A word of the array holds the tag entries of a whole set.
     #[must_use]
     pub fn tags(&self) -> Memory {
         let Self { bytes, line, ways, banks, ports, addr_bits, state_bits } = *self;
@@ -90,8 +90,8 @@ pub struct Table43 {
     state_bits: u32,
 }
 
-/// Published cache. Its figures are area in mm2, leakage in mW, and the energies of a line read and a line
-/// write in pJ. Area and leakage are those of all copies together, energies those of one.
+/// Published cache: its area in mm2, its leakage in mW, and the energies of a line read and a line write in
+/// pJ. Area and leakage include all copies of the cache; the energies are those of one copy.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PublishedCache {
@@ -104,9 +104,9 @@ pub struct PublishedCache {
     ways: u32,
     banks: u32,
     ports: Ports,
-    /// Figures as published.
+    /// Published area, leakage, read energy and write energy.
     pub published: [f64; 4],
-    /// Figures that CACTI 6.5 computes.
+    /// Area, leakage, read energy and write energy according to CACTI 6.5.
     pub cacti: [f64; 4],
     /// True if CACTI itself does not reproduce the published figures.
     #[serde(default)]

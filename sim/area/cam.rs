@@ -17,8 +17,8 @@ pub(crate) struct CamData {
     pub table: Vec<CamTable>,
 }
 
-/// Coefficients of the area form. Each pair holds the value for one search port and the increase per further
-/// port.
+/// Coefficients of the closed form for the area of a CAM. Each pair holds the value for one search port and
+/// the increase per further port.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CamArea {

@@ -19,14 +19,14 @@ pub enum TechnologyError {
     /// The file cannot be parsed.
     #[error("the technology file cannot be read: {0}")]
     Syntax(#[from] toml::de::Error),
-    /// A value is out of its legal range.
+    /// A value in the file is outside its legal range.
     #[error("{place} is {value}, expected {expected}")]
     Value {
         /// Key of the value in the file.
         place: String,
         /// Value found in the file.
         value: String,
-        /// Legal values, and why no others are.
+        /// Legal values, and the reason why no other values are legal.
         expected: &'static str,
     },
 }
@@ -50,7 +50,7 @@ impl<T: Copy> ByNode<T> {
     }
 }
 
-/// Chip with which overheads are compared.
+/// Chip to whose area the overhead of a design is compared.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chip {
@@ -143,12 +143,12 @@ impl Technology {
         Ok(Self { sram: Sram::new(grid, closed)?, cam, cache, gates, chip, hop_mm: energy.hop_mm, table43, sources })
     }
 
-    /// Returns each kind of figure with its source.
+    /// Iterates over the kinds of technology data, each with its source.
     pub fn sources(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.sources.iter().map(|(what, source)| (*what, source.as_str()))
     }
 
-    /// Chip with which overheads are compared.
+    /// Chip to whose area the overhead of a design is compared.
     #[must_use]
     pub fn chip(&self) -> &Chip {
         &self.chip
@@ -197,6 +197,6 @@ impl Technology {
 }
 
 impl Cost {
-    /// Cost of nothing.
+    /// Cost of an empty structure, to which other costs can be added.
     pub const ZERO: Self = Self { um2: 0.0, leakage_mw: 0.0, read_pj: None, write_pj: None, basis: Basis::Cells };
 }

@@ -6,7 +6,7 @@ use crate::data::Technology;
 use crate::memory::{Node, Ports};
 use crate::sram::{TablePoint, UM2, Values};
 
-/// Figure of a memory whose estimation error is measured.
+/// Property of a memory whose estimation error is measured: area, leakage or energy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
     /// Area of the memory.
@@ -64,8 +64,9 @@ impl FromIterator<f64> for RelativeErrors {
 }
 
 impl Technology {
-    /// Returns the leave-one-out errors of the grid. Each point is estimated as the mean of its two neighbors
-    /// along words, along width, or of all four where they exist. Corners have no such pairs and are skipped.
+    /// Returns the leave-one-out errors of the grid. Each grid point is estimated as the mean of its
+    /// neighbors along the number of words, along the width, or along both. An axis counts if the grid has
+    /// both neighbors on it; corners have no such axis and are skipped.
     #[must_use]
     pub fn leave_one_out_errors(&self, metric: Metric, node: Option<Node>) -> RelativeErrors {
         let tables = self.sram.tables.iter().filter(|table| node.is_none_or(|node| table.node == node));
@@ -93,7 +94,8 @@ impl Technology {
         self.sram.between.iter().map(|point| error((&point.place, &point.values))).collect()
     }
 
-    /// Returns the errors of the forms fitted to CACTI's CAMs; the read energy is that of a search.
+    /// Returns the errors of the closed forms fitted to CACTI's CAMs. The read energy of a CAM is the energy
+    /// of a search.
     #[must_use]
     pub fn cams(&self, metric: Metric) -> RelativeErrors {
         let mut errors = Vec::new();

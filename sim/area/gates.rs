@@ -1,6 +1,6 @@
 //! # Flip-flops and logic
-//! Estimates flip-flops and logic by counting standard cells. The library is a 45 nm one; its figures are
-//! scaled to the other nodes, which is an estimate.
+//! Estimates flip-flops and logic by counting standard cells. The cell library is for 45 nm. Its figures are
+//! scaled to the other nodes, which is only an estimate.
 
 use std::collections::BTreeMap;
 
@@ -198,7 +198,7 @@ impl Gates {
             Logic::Mux { ways, width } => (self.mux_input, product(ways.saturating_sub(1), width)),
             Logic::Adder { width } => (self.adder_bit, width.into()),
             Logic::Counter { width } => (self.counter_bit, width.into()),
-            // A tree of full adders: each adder takes three bits and leaves two.
+            // A population count is a tree of full adders, each of which reduces three bits to two.
             Logic::Population { inputs } => (self.adder_bit, u64::from(inputs.saturating_sub(1))),
             Logic::Multiplier { width, by } => (self.multiplier_bit, product(width, by)),
             // A product with a constant takes one adder per set bit of the constant beyond the first. On

@@ -1,8 +1,8 @@
 //! # Area, leakage and energy from structures
 //! Estimates the cost of a design from its structures. It turns memories, flip-flops and logic into area in
-//! um2, leakage in mW and energy in pJ at 45, 32 and 22 nm. It depends on the design only through the kinds
-//! of logic that `rtl` lists. Callers count the structures of a design and look up the cost of each. The code
-//! contains no coefficients; all are in `technology.toml`, each with its source.
+//! um2, leakage in mW and energy in pJ at 45, 32 and 22 nm. The crate depends on the hardware crate `rtl`
+//! only for the list of the kinds of logic. Callers count the structures of a design and look up the cost of
+//! each. The code contains no coefficients; all are in `technology.toml`, each with its source.
 //!
 //! | module   | holds                                                                     |
 //! |----------|---------------------------------------------------------------------------|

@@ -144,11 +144,11 @@ impl Memory {
     }
 }
 
-/// Method by which a figure was estimated.
+/// Method by which the cost of a structure was estimated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
-    /// Sum of standard cells.
+    /// Sum of the costs of standard cells.
     Cells,
     /// Interpolation between points that CACTI computed.
     Grid,

@@ -48,7 +48,8 @@ pub(crate) struct ClosedForms {
     pub write_pj: LogForm,
 }
 
-/// Coefficients of the area form. Each pair holds the value for one port and the increase per further port.
+/// Coefficients of the closed form for the area of a memory. Each pair holds the value for one port and the
+/// increase per further port.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AreaForm {
@@ -145,7 +146,7 @@ pub(crate) struct Table {
     pub corrections: BTreeMap<(u32, u32), Values>,
 }
 
-/// Memory that CACTI computed and that is not in a table.
+/// Memory between the grid points, with the figures that CACTI computed for it.
 #[derive(Debug)]
 pub(crate) struct Point {
     pub place: TablePoint,
@@ -157,7 +158,8 @@ pub(crate) struct Sram {
     pub closed: ClosedForms,
     pub tables: Vec<Table>,
     pub between: Vec<Point>,
-    /// Smallest and largest log2 of words over all tables; `width` is the same for the bits per word.
+    /// Smallest and largest log2 of the number of words over all tables; `width` holds the smallest and
+    /// largest log2 of the bits per word.
     words: (u32, u32),
     width: (u32, u32),
 }
@@ -219,7 +221,8 @@ impl Sram {
         Cost { um2, leakage_mw, read_pj: Some(read), write_pj: Some(write), basis }
     }
 
-    /// Returns the logarithms of the four figures, and true if they lie between points that CACTI computed.
+    /// Returns the logarithms of the four figures. The flag is true if the memory lies between points that
+    /// CACTI computed.
     pub(crate) fn ln(&self, place: &TablePoint) -> (Values, bool) {
         let table = self.table(place.node, place.ports);
         let (words, words_part, words_inside) = cell(place.words, self.words);

@@ -37,8 +37,8 @@ impl DuelLockstep {
         Self { rules, twin: Duel::new(rules), modes, on_their_way: VecDeque::new(), delays }
     }
 
-    /// Advances the twin to the state that determines the modes in `cycle`. Call before `step` for any SM in
-    /// this cycle.
+    /// Advances the twin to the state that determines the modes in `cycle`. Must be called before `step` is
+    /// called for any SM in this cycle.
     pub fn advance(&mut self, cycle: u64) {
         let [_, verdict] = self.delays;
         while let Some((heard, leader, missed)) =

@@ -1,7 +1,7 @@
 //! # Instruction cache in lockstep with its golden twin
 //! Replays the events that the clocked cache reports for an edge, a fill and then a fetch, in the twin and
-//! compares the outcomes. A fill must evict the same line. Filled and fetched data must be the bytes of the
-//! instructions at these addresses.
+//! compares the outcomes. A fill must evict the same line in the cache and in the twin. Filled and fetched
+//! data must be the instruction bytes at their addresses.
 
 use golden::sm::icache::{Config, FetchResult, Icache, word};
 use rtl::cells::line::LINE_BYTES;

@@ -83,16 +83,17 @@ pub struct Lockstep {
     /// table.
     just_taken: [u8; LANES],
     part_of: Vec<[u8; LANES]>,
-    /// Reason why the L1D is not checked; `None` if it is.
+    /// Reason why the L1D is not checked; `None` if it is checked.
     blind: Option<String>,
     line_bytes: u32,
-    /// True if the instruction just accepted is contentious; `None` if contention is not evaluated.
+    /// True if the instruction just accepted is contentious: it touches at least as many lines as the L1D has
+    /// per resident warp. `None` if contention is not evaluated.
     judged: Option<bool>,
-    /// Contentious instructions in flight, one bit per row of the pending table.
+    /// Instructions in flight that failed the contention test, one bit per row of the pending table.
     contending: u64,
     /// Instructions of which the L1D has accepted no load, one bit per row of the pending table.
     fresh: u64,
-    /// Word banks of the L1D, if it has them.
+    /// Word banks of the L1D; `None` if it has no word banks.
     banks: Option<Banks>,
     /// Cycles for which the instruction just accepted occupies the word banks.
     occupied: u64,
@@ -107,7 +108,8 @@ const ALL: [CacheId; 3] = [CacheId::L1d, CacheId::Const, CacheId::Texture];
 
 impl Lockstep {
     /// Creates empty twins of the caches of SM `sm` at `path`. `read_only` are the constant and the texture
-    /// cache. `own_periods`: the streaming monitor times its periods itself.
+    /// cache. `own_periods` is true if the streaming monitor times its periods itself, and false if the
+    /// throttle ends them.
     ///
     /// # Errors
     /// Fails if the index function or the replacement policy of a read-only cache has no twin, or if the
@@ -174,7 +176,7 @@ impl Lockstep {
         })
     }
 
-    /// Reason why the L1D is not checked; `None` if it is.
+    /// Reason why the L1D is not checked; `None` if it is checked.
     #[must_use]
     pub fn blind(&self) -> Option<&str> {
         self.blind.as_deref()
@@ -197,7 +199,8 @@ impl Lockstep {
         self.judged = l1d.needs_contention().then(|| is_judged && l1d.contends(touched(), resident.value().into()));
     }
 
-    /// Test hook: the L1D keeps lines that a store overtook while their fill was in flight.
+    /// Test hook: in the twin of the L1D, a fill that a store overtook becomes valid instead of being
+    /// dropped.
     pub fn keep_overtaken(&mut self) {
         self.twins[CacheId::L1d as usize].test_keep_overtaken_fills();
     }
@@ -209,8 +212,8 @@ impl Lockstep {
         self
     }
 
-    /// Checks the caches after the edge of `cycle`. An edge at which they slept has no events, and the twins
-    /// must not have any either.
+    /// Checks the caches after the edge of `cycle`. A cache that slept at the edge has no events there, and
+    /// its twin must not have any either.
     ///
     /// # Errors
     /// Fails at the first event about which a cache and its twin disagree.
@@ -232,7 +235,7 @@ impl Lockstep {
         self.twins[CacheId::L1d as usize].resize(ways);
     }
 
-    /// Restricts the L1D to these lines for all later events.
+    /// Restricts the L1D to the given lines for all later events.
     pub fn admit(&mut self, lines: &[u64]) {
         self.twins[CacheId::L1d as usize].admit(lines);
     }
@@ -358,7 +361,7 @@ impl Lockstep {
     fn parts_of(&self, cache: CacheId, sectors: u8) -> Sectors {
         match cache {
             CacheId::L1d if self.by_sectors => Sectors(sectors),
-            // Line that is fetched whole.
+            // The line is fetched whole.
             _ => Sectors(u8::from(sectors != 0)),
         }
     }
@@ -370,7 +373,8 @@ impl Lockstep {
         self.parts_of(cache, lanes.fold(0, |parts, lane| parts | 1 << part_of[lane]))
     }
 
-    /// Checks whether cache and twin agree on the contention of the accepted instruction, if there was one.
+    /// Checks whether cache and twin agree on the result of the contention test of the accepted instruction,
+    /// if there was one.
     fn judge(&mut self, judged: Option<(u8, bool)>) -> Result<(), String> {
         let (slot, contends) = match (judged, self.judged.take()) {
             (None, None) => return Ok(()),
@@ -389,7 +393,7 @@ impl Lockstep {
         if is_in_parts { self.part_of[usize::from(waiter.slot)] } else { [0; LANES] }
     }
 
-    /// True if the request belongs to a contentious instruction.
+    /// True if the request belongs to an instruction that failed the contention test.
     fn contends(&self, waiter: Waiter) -> bool {
         self.contending >> waiter.slot & 1 != 0
     }
@@ -433,8 +437,8 @@ impl Lockstep {
         })
     }
 
-    /// Checks that a waiting load is replayed exactly when the twin has one to replay. The LSU may choose
-    /// among caches that have one.
+    /// Checks that a waiting load is replayed exactly when the twin has one to replay. If several caches have
+    /// one, the LSU may choose any of them.
     fn drain(&mut self, seen: Option<(CacheId, u64, Waiter)>) -> Result<(), String> {
         let Some((cache, line, waiter)) = seen else {
             return ALL.into_iter().try_for_each(|cache| self.check(cache, Event::Drain, &TwinOutcome::Drained(None)));
@@ -459,7 +463,7 @@ impl Lockstep {
     }
 }
 
-/// Creates the twin of the replacement policy of a store of `sets` sets of `ways` ways.
+/// Creates the twin of the replacement policy of a cache with `sets` sets of `ways` ways.
 ///
 /// # Errors
 /// Fails if the policy has no twin.
@@ -626,7 +630,8 @@ mod tests {
     use rtl::l1::bypass::contention::{Contentious, Warps};
     use rtl::l1::config::{BanksConfig, WordBanksConfig};
 
-    /// One set of two ways, two MSHR entries with two merge slots each, and a miss queue of four requests.
+    /// L1 with one set of two ways, two MSHR entries with two merge slots each, and a miss queue of four
+    /// requests.
     fn l1() -> L1Config {
         L1Config { sets: 1, ways: 2, mshr_entries: 2, mshr_merges: 2, miss_queue: 4, ..preset("fermi").l1 }
     }
@@ -746,7 +751,7 @@ mod tests {
 
     #[test]
     fn an_instruction_that_enters_before_the_word_banks_are_free_is_reported() {
-        // 32 words of one bank.
+        // The 32 lanes access 32 words of one bank.
         let address = std::array::from_fn(|lane| 128 * lane as u64);
         let load = WarpAccess { mask: u32::MAX, size_log2: 2, address, ..WarpAccess::default() };
         let taken = Watch { taken: Some(1), ..Watch::default() };

@@ -22,7 +22,7 @@ impl TrackerLockstep {
     /// Creates an empty twin.
     ///
     /// # Errors
-    /// Fails if the index function does not support this number of sets.
+    /// Fails if the index function does not support the number of sets of a tracker bank.
     pub fn new(
         config: &TrackerConfig,
         cus: usize,

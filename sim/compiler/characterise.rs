@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::Triangle;
 
-/// Size of the sectors in which the L2 serves a bypassing load, in bytes: only the sectors of a line that the
-/// load touches are sent.
+/// Size of the sectors in which the L2 serves a bypassing load, in bytes. The L2 sends only the sectors of a
+/// line that the load touches.
 pub const SECTOR_BYTES: u64 = 32;
 
 /// Counts of a static load, from the run in which only this load is cached.
@@ -22,7 +22,7 @@ pub struct LoadMetrics {
     pub sectors: u64,
 }
 
-/// Bytes that lanes requested and bytes that were transferred for them, over all loads of a run.
+/// Bytes that lanes requested and bytes that were transferred to serve them, over all loads of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TransferCounts {
     /// Bytes requested by lanes; a byte that two lanes read counts twice.
@@ -43,11 +43,11 @@ impl TransferCounts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BypassTrafficModel {
-    /// Traffic from the efficiency of all loads together, as on hardware that cannot count the sectors of one
-    /// load.
+    /// Estimates the traffic of a bypassed load from the efficiency of all loads together, as on hardware
+    /// that cannot count the sectors of one load.
     #[default]
     Uniform,
-    /// Traffic from the sectors of the load itself.
+    /// Computes the traffic of a bypassed load from the sectors that this load touches.
     Exact,
 }
 
@@ -140,7 +140,8 @@ mod tests {
     #[test]
     fn one_efficiency_for_all_spreads_the_sectors_evenly_and_the_exact_count_does_not() {
         let bytes = |how| [0, 1].map(|i| two_loads().bypassed_bytes(i, how));
-        // E_on is 1/4 and E_off 4/7, which gives 7/4 sectors per line on average.
+        // The load efficiency is 1/4 with all loads cached and 4/7 with all bypassed, which gives 7/4 sectors
+        // per line on average.
         assert_eq!(bytes(BypassTrafficModel::Uniform), [100.0 * 56.0, 300.0 * 56.0]);
         assert_eq!(bytes(BypassTrafficModel::Exact), [400.0 * 32.0, 300.0 * 32.0]);
     }

@@ -2,8 +2,8 @@
 //! Finds the loads of global memory in a PTX text and gives them other cache operators (xie2013 section 3).
 //! Only the operators change: all other bytes, including comments and line ends, stay.
 //!
-//! A plain `ld.global` can get an operator, whether or not it already has one. A load for which the PTX ISA
-//! forbids operators cannot. The same is true of a load if the program relies on its order or coherence.
+//! A plain `ld.global` can get an operator, whether or not it already has one. A load cannot get an operator
+//! if the PTX ISA forbids it, or if the program relies on the order or coherence of the load.
 
 use std::fmt;
 
@@ -69,7 +69,7 @@ pub struct StaticLoad {
 struct OperatorPosition {
     /// Span of the whole instruction.
     instruction: Span,
-    /// Span of the operator to replace; empty, at the place for an operator, where the load has none.
+    /// Span of the operator to replace. If the load has no operator, an empty span at the position for one.
     operator: Span,
 }
 

@@ -6,9 +6,9 @@ use std::sync::OnceLock;
 /// Embedded file of `machines/` or `machines/designs/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Builtin {
-    /// Name on the command line.
+    /// Name of the machine or design on the command line.
     pub name: &'static str,
-    /// Path shown in messages.
+    /// Path of the file, as shown in messages.
     pub path: &'static str,
     /// Contents of the file.
     pub text: &'static str,
@@ -23,7 +23,7 @@ pub fn machines() -> &'static [Builtin] {
     include!(concat!(env!("OUT_DIR"), "/machines.rs"))
 }
 
-/// Returns the built-in designs, sorted by name, followed by the added ones.
+/// Returns the built-in designs, sorted by name, followed by those of [`add_designs`].
 #[must_use]
 pub fn designs() -> &'static [Builtin] {
     ALL_DESIGNS.get().map_or(BUILT_IN, Vec::as_slice)

@@ -7,8 +7,9 @@ use super::load::is_word;
 use super::meta::About;
 use super::source::{Origin, Sources};
 
-/// Checks a design, which states `stated`, against the designs `taken`, from which `fields` result. If they
-/// conflict, returns the message and the help text.
+/// Checks a design against the designs `taken`. `stated` holds the values that the design states, and
+/// `fields` the values that result from the designs `taken`. If the designs conflict, returns the message and
+/// the help text.
 pub(super) fn find_conflict(
     taken: &[About],
     about: &About,
@@ -41,7 +42,8 @@ pub(super) fn find_conflict(
     Some((message, Some(help)))
 }
 
-/// True if a value contains the stated one: for tables, every stated key.
+/// True if `value` contains the stated value. A table contains it if it has every stated key with a value
+/// that contains the stated one.
 fn holds(value: &Value, stated: &Value) -> bool {
     match stated {
         Value::Table(keys) => keys.iter().all(|(key, stated)| value.get(key).is_some_and(|value| holds(value, stated))),

@@ -8,7 +8,8 @@ use super::source::{Origin, Sources, TextPlace};
 use super::suggest::suggestion;
 use super::units;
 
-/// Key that makes a table one field: the scheme or kind that its other keys belong to.
+/// Key that makes a table a single field. Its value is the scheme or kind to which the other keys of the
+/// table belong.
 pub(super) const KIND: &str = "kind";
 
 /// Keys that moved into a table with a `kind`, with advice on the new spelling.
@@ -61,7 +62,7 @@ pub(super) struct Field {
     pub path: String,
     /// Current value, after the stages applied so far.
     pub value: Value,
-    /// Place that gave the value.
+    /// Line of a file, or text of an option, that gives the value.
     pub place: TextPlace,
     /// Value in the machine file, if a design or `--set` overrides it.
     pub machine_value: Option<Value>,
@@ -73,7 +74,7 @@ pub(super) struct Field {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fields(Vec<Field>);
 
-/// One stage of the resolution: applies a TOML table to the fields.
+/// Stage in the resolution of a configuration that applies one TOML table to the fields.
 pub(super) struct Overlay<'a> {
     pub sources: &'a Sources,
     /// Index of the text that contains the table.
@@ -81,7 +82,7 @@ pub(super) struct Overlay<'a> {
     /// Root keys that are not fields.
     pub meta: &'a [&'a str],
     pub problems: &'a mut Problems,
-    /// Paths given so far.
+    /// Paths of the fields that this table has given so far.
     pub given: Vec<String>,
 }
 
@@ -151,7 +152,8 @@ impl Fields {
         self.0.iter().find(|field| is_within(path, &field.path))
     }
 
-    /// Returns the place that gave `path`; for a group, that of its first field.
+    /// Returns the place that gave the field `path`. For a group, returns the place that gave its first
+    /// field.
     pub fn place_of(&self, path: &str) -> TextPlace {
         self.known_place_of(path).unwrap_or(TextPlace { source: 0, span: 0..0 })
     }
@@ -300,10 +302,10 @@ impl Overlay<'_> {
         }
     }
 
-    /// True if the field, or a key given in it, was already given. Reports the duplicate, since one of the
-    /// two values would be lost.
+    /// Returns true if the field, or a key inside it, was already given. Reports the duplicate, since one of
+    /// the two values would be lost.
     fn is_given(&mut self, path: &str, given: &Spanned<DeValue<'_>>) -> bool {
-        // A kind alone can be followed by other keys of that kind, but not preceded by them.
+        // A key `kind` alone can be followed by other keys of that kind, but not preceded by them.
         let is_whole = |table: &&DeTable<'_>| table.contains_key(KIND) && table.len() > 1;
         let keys: Vec<_> = match given.get_ref().as_table().filter(|table| !is_whole(table)) {
             Some(table) => changes(path, table),
@@ -325,7 +327,8 @@ impl Overlay<'_> {
         true
     }
 
-    /// Returns the new value of a field, or reports an error if it has a different type than the old one.
+    /// Returns the new value of a field. Reports an error if the new value has a different type than the old
+    /// one.
     fn replacement(&mut self, field: &Field, given: &Spanned<DeValue<'_>>) -> Option<Value> {
         let value = plain(given.get_ref());
         match (&field.value, given.get_ref().as_table()) {

@@ -1,4 +1,4 @@
-//! Values derived from others where the configuration leaves them open.
+//! Derives the values that the configuration leaves open from other values.
 
 use rtl::index::polynomial_for;
 use toml::{Table, Value};
@@ -26,8 +26,8 @@ impl Fields {
     }
 
     /// Chooses the polynomial for every index that leaves it open (`polynomial = 0`), by its number of sets.
-    /// It stays open if there is none for that number. In a table with a kind, the index is next to `sets` in
-    /// the same table.
+    /// The polynomial stays open if none exists for that number of sets. In a table with a kind, the index is
+    /// next to `sets` in the same table.
     fn choose_polynomials(&mut self) {
         for path in self.iter().map(|field| field.path.clone()).collect::<Vec<_>>() {
             let Some(group) = path.strip_suffix(".index") else { continue };

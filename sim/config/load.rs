@@ -51,7 +51,7 @@ pub(super) struct Loader {
     pub schema: Fields,
     /// Problems found so far.
     pub problems: Problems,
-    /// True if a file could not be read, so that its values are unknown.
+    /// True if any file could not be read, so that the configuration lacks the values of that file.
     pub lacks_file: bool,
     /// Files read so far, except built-in ones.
     pub files: Vec<PathBuf>,
@@ -268,7 +268,7 @@ fn parse<'t>(sources: &Sources, source: usize, text: &'t str, problems: &mut Pro
     None
 }
 
-/// True if the text gives exactly one key, with no further keys on more lines.
+/// True if the text is a single `KEY=VALUE`, with no further keys on more lines.
 fn is_single(text: &str) -> bool {
     let one = text.trim().split_once('=');
     one.is_some_and(|(key, value)| !key.contains('\n') && DeValue::parse(value.trim()).is_ok())

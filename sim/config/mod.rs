@@ -96,8 +96,8 @@ impl ResolvedMachine {
         Self::with(loader, &request.machine, &designs, &request.sets)
     }
 
-    /// Resolves every request with one more design: the element of `set` with the request's number. `set` is
-    /// the list given by `--design-set`.
+    /// Resolves every request with one more design: the element of `set` whose index accompanies the request.
+    /// `set` is the list given by `--design-set`.
     ///
     /// # Errors
     /// Returns the problems of all requests, each problem once.
@@ -135,8 +135,8 @@ impl ResolvedMachine {
     }
 }
 
-/// Returns the path of a machine or design file, or `None` for the name of a built-in one, which has neither
-/// a folder nor an extension.
+/// Returns the path of a machine or design file. Returns `None` for the name of a built-in file, which has
+/// neither a folder nor an extension.
 fn as_file(name: &str) -> Option<PathBuf> {
     let is_file = name.ends_with(".toml") || name.contains(std::path::is_separator);
     is_file.then(|| PathBuf::from(name))

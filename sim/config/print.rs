@@ -16,7 +16,7 @@ pub struct PrintedField {
     pub path: String,
     /// Value of the field as TOML.
     pub value: String,
-    /// Place that gave the value: a line of a file, or the text of an option.
+    /// Origin of the value: a line of a file, or the text of an option.
     pub place: String,
     /// Value in the machine file, if a design or `--set` overrides it.
     pub was: Option<String>,
@@ -25,7 +25,7 @@ pub struct PrintedField {
 }
 
 impl ResolvedMachine {
-    /// Iterates over all fields with the place that gave each.
+    /// Iterates over all fields, each with the origin of its value.
     pub fn printed_fields(&self) -> impl Iterator<Item = PrintedField> {
         self.fields.iter().map(|field| {
             let source = self.sources.of(&field.place);
@@ -66,7 +66,7 @@ impl ResolvedMachine {
         }
         line("]");
         let mut group = "";
-        // Fields of the root come first: after a table header they would belong to that table.
+        // Fields of the root come first: after the header of a table they would belong to that table.
         let (root, grouped): (Vec<_>, Vec<_>) = self.fields.iter().partition(|field| !field.path.contains('.'));
         for field in root.into_iter().chain(grouped) {
             let (inside, key) = field.path.split_once('.').unwrap_or(("", &field.path));

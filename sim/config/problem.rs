@@ -69,8 +69,8 @@ const HELPED: usize = 100;
 pub(super) struct Problems(Vec<Problem>);
 
 impl Problems {
-    /// True if the next problem should suggest similar names. Problems far down the list do not, since few
-    /// users read them.
+    /// True if the next problem should suggest similar names. Problems far down the list need no suggestions,
+    /// since few users read that far.
     pub fn wants_help(&self) -> bool {
         self.0.len() < HELPED
     }
@@ -81,8 +81,8 @@ impl Problems {
         self.0.push(Problem { message, help, text, span: place.span.clone().into() });
     }
 
-    /// Adds the problems of another configuration that are not known yet. Configurations that differ in other
-    /// values can share problems.
+    /// Adds those problems of another configuration that this collection does not contain yet. Two
+    /// configurations share the problems of the values that they have in common.
     pub fn merge(&mut self, others: ConfigError) {
         let key = |problem: &Problem| {
             let Problem { message, text, span, .. } = problem;

@@ -9,8 +9,8 @@ use super::source::Origin;
 use super::typed;
 
 impl Loader {
-    /// Returns the typed configuration after validation. Rules are skipped if a file is missing, since its
-    /// values could be the ones that a rule requires.
+    /// Returns the typed configuration after validation. Rules are skipped if a file is missing, since the
+    /// missing values could satisfy a rule that seems to be violated.
     pub fn validate(&mut self, fields: &Fields) -> MachineConfig {
         let config = self.build_config(&mut fields.clone());
         if !self.lacks_file {
@@ -36,8 +36,8 @@ impl Loader {
         config.validate().into_iter().map(|violation| violation.blaming(rank)).collect()
     }
 
-    /// Reports the violations, except those that only follow from others. A violation follows if a legal
-    /// value in the other's field removes it, but not vice versa.
+    /// Reports the violations, except violations that only follow from another one. Violation A follows from
+    /// B if a legal value in the field of B also removes A, but not vice versa.
     fn report(&mut self, broken: Vec<Violation>, fields: &Fields) {
         let still: Vec<_> = broken.iter().map(|violation| self.broken_without(&violation.path, fields)).collect();
         let follows = |one: usize, other: usize| {
@@ -52,7 +52,7 @@ impl Loader {
         }
     }
 
-    /// Returns the paths of the rules that are violated if the field that contains `path` has a legal value.
+    /// Returns the paths of the violations that remain if the field that contains `path` gets a legal value.
     fn broken_without(&mut self, path: &str, fields: &Fields) -> Vec<String> {
         let mut mended = self.with_legal_value(path, fields);
         mended.follow();
@@ -60,7 +60,8 @@ impl Loader {
         self.violations(&config, &mended).into_iter().map(|violation| violation.path).collect()
     }
 
-    /// Returns the fields with a legal value for `path`. For a key next to a kind, this is its default.
+    /// Returns the fields with a legal value for `path`. For a key of a table with a `kind`, the legal value
+    /// is the default of the key.
     fn with_legal_value(&self, path: &str, fields: &Fields) -> Fields {
         let mut mended = fields.clone();
         let holder = fields.holder_of(path).map(|field| field.path.clone()).unwrap_or_default();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use input::Text;
 
-/// Origin of a value.
+/// Origin of a configured value: a file or an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     /// Machine file.
@@ -70,7 +70,7 @@ impl RequestedName {
 pub(super) struct Sources(Vec<Source>);
 
 impl Sources {
-    /// Adds a text and returns its index for a [`Place`].
+    /// Adds a text and returns its index for a [`TextPlace`].
     pub fn add(&mut self, giver: Origin, name: &str, text: &str) -> usize {
         self.0.push(Source { giver, text: Arc::new(Text::new(name, text)) });
         self.0.len() - 1

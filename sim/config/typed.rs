@@ -17,7 +17,8 @@ use super::problem::Problems;
 use super::source::Sources;
 use super::suggest::suggestion;
 
-/// Converts the fields. Every field of the wrong type is reported and gets its value from `legal`.
+/// Converts the fields to the typed configuration. Every field of the wrong type is reported and gets its
+/// value from `legal`.
 ///
 /// # Panics
 /// Panics if the value in `legal` has the wrong type too. The preset would then lack a field, which the tests

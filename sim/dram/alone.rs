@@ -1,8 +1,8 @@
 //! # DRAM channels of a machine, alone
 //! Runs a request trace through the channels without the rest of the machine. A feeder sends the requests in
-//! trace order, at most one per cycle, each not before its cycle. A request that finds its channel full is
-//! retried and blocks those behind it. Lines are interleaved over the channels as in the machine. Replies are
-//! always accepted.
+//! trace order, at most one per cycle, each not before the cycle that the trace states. A request that finds
+//! the link to its channel full is retried and blocks all later requests. Lines are interleaved over the
+//! channels as in the machine. Replies are always accepted.
 //!
 //! Cycle 0 is the first cycle in which a channel can accept a request.
 
@@ -20,13 +20,13 @@ use rtl::machine::MachineConfig;
 use super::trace::TraceRequest;
 use rtl::kernel::link;
 
-/// Latency of the link from the feeder to a channel, that is, from the edge that sends a request to the first
-/// that can accept it, in cycles.
+/// Latency of the link from the feeder to a channel [cycles]: from the edge that sends a request to the first
+/// edge that can accept it.
 const LEAD: u64 = 1;
 /// Number of edges between two progress reports.
 const PROGRESS_EVERY: u64 = 1 << 18;
 /// Number of cycles without an accepted or served request after which a waiting channel counts as stuck. No
-/// distance between commands is that long.
+/// timing constraint between two commands is that long.
 const PATIENCE: u64 = 1 << 24;
 const PERIODS: [u32; 1] = [1];
 const FEEDER: u8 = 0;
@@ -34,14 +34,15 @@ const FEEDER: u8 = 0;
 /// Event of a run.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// Command on a channel's bus, in order of time. Within a cycle, a row command precedes a column command.
+    /// Command on a channel's bus. Commands are reported in order of time; within a cycle, a row command
+    /// precedes a column command.
     Command {
         /// Index of the channel.
         channel: usize,
         /// Command with its cycle, bank, row and column.
         command: &'a Command,
     },
-    /// Next request of the trace that was served; all earlier requests have been reported.
+    /// Request that was served. Requests are reported in trace order, so all earlier ones have been reported.
     Served(ServedRequest),
     /// Progress of the run.
     Progress {
@@ -55,14 +56,14 @@ pub enum Event<'a> {
 /// Request that was served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServedRequest {
-    /// Index in the trace.
+    /// Index of the request in the trace.
     pub index: u64,
     /// Index of the channel.
     pub channel: usize,
     /// Cycle in which the channel accepted the request.
     pub accept: u64,
-    /// Cycle after the last data: for a read, when the data leave the channel; for a write, when they are in
-    /// the memory.
+    /// Cycle after the last data. A read is complete when its data leave the channel, a write when its data
+    /// are in the memory.
     pub complete: u64,
 }
 
@@ -107,7 +108,7 @@ struct Bench<'a> {
     trace: &'a [TraceRequest],
     /// Index of the next request in the trace.
     next: usize,
-    /// True if the feeder waits for the cycle of that request.
+    /// True if the feeder waits for the cycle of the next request.
     waits: bool,
     ports: Vec<Port>,
     /// Requests whose replies arrived at the last edge.
@@ -215,7 +216,8 @@ impl Window {
         &mut self.pending[(index - self.first) as usize]
     }
 
-    /// Returns the trace index of the request whose low bits a command or a reply carries.
+    /// Returns the trace index of a request in the window, given the low bits of the index, which commands
+    /// and replies carry.
     fn index(&self, id: u32) -> u64 {
         self.first + u64::from(id.wrapping_sub(self.first as u32))
     }
@@ -254,7 +256,7 @@ pub fn run<E>(
             sim.wake_at(id(FEEDER), trace[bench.next].cycle);
         }
         let now = tick.saturating_sub(LEAD);
-        // Requests are sent in trace order.
+        // Requests are sent in trace order, so all requests before `bench.next` have been sent.
         let sent = bench.next as u64 - window.first;
         for _ in window.pending.len() as u64..sent {
             window.pending.push_back(Pending::default());

@@ -7,7 +7,7 @@ use super::alone::ServedRequest;
 /// Number of latencies with a counter in the vector; longer ones are rare and counted in a map.
 const DENSE: usize = 1 << 14;
 
-/// Histogram of request latencies, from acceptance to the end of the data, in cycles.
+/// Histogram of the latencies of requests [cycles], from acceptance to the end of the data.
 #[derive(Clone, Debug, Default)]
 pub struct Latencies {
     dense: Vec<u64>,
@@ -17,7 +17,7 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    /// Adds a request.
+    /// Adds the latency of a request.
     pub fn add(&mut self, served: &ServedRequest) {
         let latency = served.complete - served.accept;
         let place = latency as usize;
@@ -59,8 +59,9 @@ impl Latencies {
         })
     }
 
-    /// Returns the number of requests per power of two of the latency, from the shortest class that occurred
-    /// to the longest. Each element holds the first latency, the last latency and the count of a class.
+    /// Returns a histogram of the latencies with one class per power of two, from the shortest class that
+    /// occurred to the longest. Each element holds the first latency, the last latency and the number of
+    /// requests of a class.
     #[must_use]
     pub fn classes(&self) -> Vec<(u64, u64, u64)> {
         let mut classes: Vec<(u64, u64, u64)> = Vec::new();

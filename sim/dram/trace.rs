@@ -1,7 +1,8 @@
 //! # Request traces
-//! CSV with a header line and one request per line: the first cycle in which it may be sent, `R` or `W`, and
-//! a byte address. The columns row, bank, bank group and column may follow. They refer to the address mapping
-//! of the program that wrote the trace and are ignored, since the machine has its own mapping.
+//! CSV with a header line and one request per line: the first cycle in which the request may be sent, `R` or
+//! `W`, and a byte address. The columns row, bank, bank group and column may follow. They refer to the
+//! address mapping of the program that wrote the trace and are ignored, since the machine has its own
+//! mapping.
 
 use std::path::{Path, PathBuf};
 
@@ -14,13 +15,13 @@ use crate::content::Content;
 const NEEDED: [&str; 3] = ["cycle", "op", "addr"];
 /// Optional columns, which are ignored.
 const REMARKS: [&str; 4] = ["row", "bank", "bankgroup", "col"];
-/// Latest legal cycle: 10^15 command clocks are weeks of simulated time.
+/// Latest legal cycle: 10^15 cycles of the command clock are weeks of simulated time.
 const LAST_CYCLE: u64 = 1_000_000_000_000_000;
 
 /// One request of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceRequest {
-    /// First cycle of the command clock in which it may be sent.
+    /// First cycle of the command clock in which the request may be sent.
     pub cycle: u64,
     /// True for a store, false for a load.
     pub write: bool,

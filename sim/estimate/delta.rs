@@ -3,8 +3,8 @@
 use super::{Block, Delta};
 
 impl Block {
-    /// Adds to every scope the differences from another design. A scope that only the other design has is
-    /// added as an empty one.
+    /// Adds to every scope its differences from the same scope of `other`. A scope that only `other` has is
+    /// added as an empty scope.
     #[must_use]
     pub fn against(mut self, other: &Self) -> Self {
         let more = |ours: u64, theirs: u64| ours.cast_signed() - theirs.cast_signed();
@@ -40,7 +40,7 @@ impl Block {
         }
     }
 
-    /// True if any figure of the scope or of a scope inside it differs from the other design.
+    /// True if any figure of the scope, or of a scope inside it, differs between the two designs.
     #[must_use]
     pub fn differs(&self) -> bool {
         let Delta { bits, flops, um2, leakage_mw: _ } = self.delta.unwrap_or_default();

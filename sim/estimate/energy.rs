@@ -46,8 +46,8 @@ impl<'a> Activity<'a> {
     }
 }
 
-/// Energy of a run. Figures of a unit include those of the units inside it, and the figures of all blocks add
-/// up to the total.
+/// Energy of a run. The figures of a unit include the figures of the units inside it, and the figures of all
+/// blocks add up to the total.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Energy {
     /// Technology node, in nm.
@@ -73,7 +73,7 @@ pub struct Unit {
     pub dynamic_pj: f64,
     /// Leakage energy of all structures over the simulated time, in pJ.
     pub leakage_pj: f64,
-    /// Events of the blocks themselves, without those of the units inside.
+    /// Events of the blocks themselves, without the events of the units inside them.
     pub events: Vec<Events>,
     /// Units inside the blocks.
     pub children: Vec<Self>,
@@ -107,7 +107,8 @@ impl Energy {
         Self::at_costs(activity, &Block::of(activity.structures, technology, node), technology, node, hop_mm)
     }
 
-    /// Computes the energy of `activity` like [`Energy::of`], with the costs of its structures.
+    /// Computes the energy of `activity` like [`Energy::of`], but takes the costs of the structures from
+    /// `costs`.
     #[must_use]
     pub fn at_costs(activity: &Activity<'_>, costs: &Block, technology: &Technology, node: Node, hop_mm: f64) -> Self {
         let &Activity { structures, seconds, crossed: [requests, replies], dram_bytes } = activity;
@@ -166,7 +167,7 @@ impl Unit {
         }
     }
 
-    /// Adds the figures of another unit of the same kind.
+    /// Adds the energies and events of another unit of the same kind.
     fn add(&mut self, other: Self) {
         let Self { block: _, units, dynamic_pj, leakage_pj, events, children } = other;
         self.units += units;

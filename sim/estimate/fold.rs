@@ -2,16 +2,16 @@
 
 use super::Block;
 
-/// Consecutive scopes that differ only in their numbers.
+/// Consecutive scopes that are equal except for the numbers in their names, combined into one row.
 #[derive(Clone, Debug)]
 pub struct FoldedScopes<'a> {
     /// Name or range of names: `l1` or `sm0..sm14`.
     pub name: String,
     /// Number of scopes.
     pub count: u32,
-    /// First of the scopes.
+    /// First of the scopes. All of them have the same structures and the same area.
     pub one: &'a Block,
-    /// Combined rows of the scopes inside each of these scopes.
+    /// Combined rows of the scopes inside each of the combined scopes.
     pub children: Vec<Self>,
 }
 

@@ -1,6 +1,6 @@
 //! # Cost of a machine
 //! Combines the structures of a machine, scope by scope, with the area and leakage of each structure. The
-//! overhead of a design is the difference of its figures from those of another design on the same machine.
+//! overhead of a design is its cost minus the cost of another design on the same machine.
 //!
 //! | file    | content                                                           |
 //! |---------|-------------------------------------------------------------------|
@@ -25,7 +25,8 @@ use serde::Serialize;
 
 use crate::readers::Counts;
 
-/// Cost of one scope. Its figures include those of the scopes inside; `arrays` and `logic` list only its own.
+/// Cost of one scope. The figures include the scopes inside this one; `arrays` and `logic` list only
+/// structures directly in this scope.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Block {
     /// Name inside the parent scope, such as `l1`.
@@ -52,7 +53,7 @@ pub struct Block {
 /// Memory of a scope.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Array {
-    /// Name inside its scope; `beats` for a channel.
+    /// Name of the array inside its scope; `beats` for a channel.
     pub name: &'static str,
     /// Type, dimensions and ports.
     #[serde(flatten)]
@@ -67,7 +68,7 @@ pub struct Array {
 /// Logic structure of a scope.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Piece {
-    /// Name inside its scope.
+    /// Name of the logic structure inside its scope.
     pub name: &'static str,
     /// Type and size of the structure.
     #[serde(flatten)]
@@ -78,7 +79,7 @@ pub struct Piece {
     pub leakage_mw: f64,
 }
 
-/// Differences of a scope's figures from those of another design; positive if the scope has more.
+/// Differences of a scope from the same scope of another design; positive if this scope has more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Delta {
     /// Storage of arrays, in bits.
@@ -117,7 +118,7 @@ impl Block {
         }
     }
 
-    /// Number of flip-flops of this scope without those inside.
+    /// Number of flip-flops directly in this scope, without the scopes inside it.
     #[must_use]
     pub fn own_flops(&self) -> u64 {
         self.flops - self.children.iter().map(|child| child.flops).sum::<u64>()

@@ -9,7 +9,7 @@ use crate::readers::{ArrayCount, Counts};
 /// Name of a channel's array.
 const BEATS: &str = "beats";
 
-/// Converts an array to a memory with one word per address that a port can access, as wide as one access.
+/// Converts an array of a scope to a memory. One access of a port reads or writes one word of the memory.
 fn memory(array: &ArrayCount) -> Memory {
     let &ArrayCount { name: _, storage, rows, columns, cell_bits, reads, writes, access, accesses: _ } = array;
     let (entries, width, banks) = match access {
@@ -25,7 +25,7 @@ fn memory(array: &ArrayCount) -> Memory {
     Memory { kind, entries, width, ports: Ports { shared: 0, reads, writes }, banks }
 }
 
-/// Prices the memories of a scope, including its channels.
+/// Computes the cost of each memory of a scope, including its channels.
 pub(super) fn arrays(counts: &Counts, technology: &Technology, node: Node) -> Vec<Array> {
     let memories = counts.arrays.iter().map(|array| (array.name, memory(array)));
     let channels = counts.channels.iter().map(|channel| {
@@ -40,7 +40,7 @@ pub(super) fn arrays(counts: &Counts, technology: &Technology, node: Node) -> Ve
     priced.collect()
 }
 
-/// Prices the logic of a scope.
+/// Computes the cost of each logic structure of a scope.
 pub(super) fn logic(counts: &Counts, technology: &Technology, node: Node) -> Vec<Piece> {
     let priced = counts.logic.iter().map(|count| {
         let cost = technology.logic(node, count.logic);

@@ -72,7 +72,8 @@ fn pric_adds_five_xor_trees_an_l1_and_nothing_else() {
     let pric = fermi(&["pric"], &["l1.index.addr_bits=27"]).against(&baseline);
     let Delta { bits, flops, um2, .. } = pric.delta.unwrap();
     assert_eq!((bits, flops), (0, 0));
-    // Fan-ins of 10, 10, 10, 9 and 9 take one gate less per tree, in 15 SMs.
+    // A gate tree takes one gate less than its fan-in. Each of 15 SMs has trees with fan-ins of 10, 10, 10, 9
+    // and 9.
     let gates = f64::from((10 + 10 + 10 + 9 + 9 - 5) * 15);
     assert!((um2 - gates * 1.596).abs() < 1e-3, "{um2}");
     let mut fan_ins = Vec::new();

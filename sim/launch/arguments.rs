@@ -186,7 +186,8 @@ impl ParameterShape {
         let suits = |kind| self.suits(kind);
         match argument {
             Argument::Struct { .. } => {
-                // The last members of a struct may be empty, so it may be smaller than a parameter of bytes.
+                // A parameter of bytes may be larger than its argument: a struct whose last members are empty
+                // has bytes that hold no value.
                 let fits = match self.ty {
                     Type::B8 => argument.bytes() <= self.bytes,
                     _ => argument.padded_bytes() == self.bytes,
@@ -207,7 +208,7 @@ impl ParameterShape {
             Kind::Address => (ADDRESS_BYTES, false),
             Kind::Value(element) => (element.bytes(), element.is_real()),
         };
-        // An untyped byte parameter is a value of any width.
+        // A parameter of untyped bytes accepts one value that has the size of the whole parameter.
         let is_element = bytes == self.ty.bytes() as usize || (self.ty == Type::B8 && bytes == self.bytes);
         is_element.then(|| self.ty.is_untyped() || is_real == self.ty.is_float())
     }

@@ -13,7 +13,8 @@ use super::structs::{Field, StructType, read_struct_init};
 use super::texture::read_texture;
 use crate::config::suggestion;
 
-/// Buffer as far as it could be read. Other tables may refer to it even if it breaks a rule.
+/// Buffer declared in the file, as far as it could be read. Other tables may refer to it even if it breaks a
+/// rule.
 pub(super) struct DeclaredBuffer {
     pub name: String,
     /// Element type as written in the file.

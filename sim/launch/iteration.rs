@@ -37,8 +37,8 @@ impl Iterations {
         Some(Self { times, names })
     }
 
-    /// Returns the sequence that a name stands for. Reports an error if the element type cannot hold all its
-    /// numbers.
+    /// Returns the sequence of numbers, one per iteration, that a name stands for. Reports an error if the
+    /// element type cannot hold all its numbers.
     pub fn numbers(&self, node: &Node<'_>, element: ElementType, problems: &mut Problems<'_>) -> Option<Sequence> {
         let sequence = self.find_by_name(node, problems)?;
         let ends = [sequence.at(0), sequence.at(u64::from(self.times) - 1)];
@@ -53,8 +53,8 @@ impl Iterations {
         self.within(node, &sequence, low, high, &format!("the values of {element}"), problems)
     }
 
-    /// Returns the sequence that a name stands for. Reports an error unless all its numbers are indices into
-    /// a buffer of `count` elements.
+    /// Returns the sequence of numbers, one per iteration, that a name stands for. Reports an error unless
+    /// all its numbers are indices into a buffer of `count` elements.
     pub fn elements(
         &self,
         node: &Node<'_>,

@@ -126,7 +126,7 @@ impl ParsedName {
         Self { path, arguments: arguments.map(list), parameters }
     }
 
-    /// True if `asked` can stand for this complete name.
+    /// True if `asked`, a name written in a launch file, can stand for this complete name.
     fn fits(&self, asked: &Self) -> bool {
         let same = |mine: &Option<Vec<String>>, asked: &Option<Vec<String>>| asked.is_none() || mine == asked;
         self.path.ends_with(&asked.path)

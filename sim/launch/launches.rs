@@ -279,7 +279,7 @@ fn read_list(node: &Node<'_>, element: ElementType, problems: &mut Problems<'_>)
 }
 
 /// Reads a value of the element type. Unlike in a buffer, a real value may be `inf` or `nan` if written that
-/// way, since kernels use these as bounds.
+/// way, since kernels use such values as bounds.
 fn read_value(node: &Node<'_>, element: ElementType, problems: &mut Problems<'_>) -> Option<Number> {
     let is_named = node.written().ends_with("inf") || node.written().ends_with("nan");
     match node.number() {

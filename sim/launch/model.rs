@@ -21,7 +21,7 @@ pub struct LaunchFile {
     pub buffers: Vec<Buffer>,
     /// Steps to run, in order.
     pub steps: Vec<Step>,
-    /// Buffers or sections of them that are results, with their expected contents.
+    /// Results of the run: whole buffers or sections of buffers, with their expected contents.
     pub outputs: Vec<Output>,
     pub(super) text: String,
     /// Paths of the data files that were read.
@@ -58,11 +58,11 @@ pub struct BufferId(pub usize);
 pub struct Buffer {
     /// Name, unique in the file.
     pub name: String,
-    /// Type of the elements; `u8` if they are structs.
+    /// Type of the elements; `u8` if the elements are structs.
     pub element: ElementType,
-    /// Number of elements, at least 1; for structs, their size in bytes.
+    /// Number of elements, at least 1; for structs, the total size in bytes.
     pub elements: usize,
-    /// Fields of its structs; empty if the elements are scalars.
+    /// Fields of the buffer's structs; empty if the elements are scalars.
     pub fields: Vec<Field>,
     /// Contents before the first launch.
     pub init: Init,
@@ -78,7 +78,7 @@ pub struct Buffer {
 /// Shape and addressing of a texture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextureShape {
-    /// Texture reference to which it is bound; `None` if kernels use only its handle.
+    /// Texture reference to which the texture is bound; `None` if kernels use only the handle of the texture.
     pub name: Option<String>,
     /// Number of texels along x, y and z.
     pub extent: [u32; 3],
@@ -99,7 +99,7 @@ impl Buffer {
     }
 }
 
-/// Number in the file: real for buffers of a real type, integer for others.
+/// Number in a launch file: a real number for buffers of a real type, an integer for all other buffers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
     /// Integer of any type up to 64 bits.
@@ -137,7 +137,7 @@ impl Number {
 /// Arithmetic sequence: numbers with a constant difference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sequence {
-    /// First number.
+    /// First number of the sequence.
     pub start: Number,
     /// Difference between consecutive numbers.
     pub step: Number,
@@ -209,7 +209,7 @@ pub enum Action {
         /// Bytes of each element.
         value: Vec<u8>,
     },
-    /// Host copy of elements to an equal number of elements that do not overlap them.
+    /// Host copy of elements to an equal number of other elements. Source and destination do not overlap.
     Copy {
         /// Source elements.
         from: View,
@@ -241,12 +241,12 @@ impl LaunchFile {
 pub enum Repeat {
     /// Fixed number of iterations.
     Times(u32),
-    /// Iterations until the flag buffer is all zeros after one of them. The flag is cleared before each
-    /// iteration.
+    /// Iterations that end when the flag buffer is all zeros after an iteration. The flag is cleared before
+    /// each iteration.
     UntilZero {
         /// Buffer that serves as the flag.
         flag: BufferId,
-        /// Maximum number of iterations; it is an error if the flag is still set after them.
+        /// Maximum number of iterations. It is an error if the flag is still set after the last one.
         at_most: u32,
     },
 }
@@ -281,7 +281,7 @@ pub enum Argument {
     Buffer {
         /// Buffer that contains the address.
         buffer: BufferId,
-        /// Offset from its start in each iteration, in bytes.
+        /// Offset of the address from the start of the buffer in each iteration, in bytes.
         offset: Sequence,
     },
     /// Value, or the elements of an array: at least one element.
@@ -299,7 +299,7 @@ pub enum Argument {
     Struct {
         /// Members in order, each at the next multiple of its alignment.
         members: Vec<Argument>,
-        /// Minimum alignment of the whole, in bytes.
+        /// Minimum alignment of the struct or array, in bytes.
         align: usize,
     },
 }
@@ -396,7 +396,7 @@ pub enum Expect {
     Reference {
         /// Reference that computes the values.
         reference: &'static Reference,
-        /// Inputs of the reference, by its own names for them.
+        /// Inputs of the reference, each with the name that the reference uses for it.
         inputs: Vec<(&'static str, View)>,
         /// Parameters of the reference, by name.
         parameters: Vec<(&'static str, ParameterValue)>,

@@ -14,11 +14,11 @@ use crate::content::Content;
 
 /// Size of the magic number and the version in bytes.
 const MAGIC: u64 = 8;
-/// Maximum size of a header in bytes: ten times that of a record with a hundred fields.
+/// Maximum size of a header in bytes, ten times the size for a record with a hundred fields.
 const MAX_HEADER_BYTES: u64 = 64 << 10;
-/// Maximum size of all elements in bytes, like that of a buffer.
+/// Maximum size of all elements in bytes. Buffers have the same limit.
 const MAX_BYTES: u64 = 2 << 30;
-/// Maximum nesting of brackets in a header: that of a record inside a record with arrays.
+/// Maximum nesting of brackets in a header, enough for a record with arrays inside a record.
 const MAX_NESTING: usize = 6;
 
 /// Reason why a `.npy` file cannot be used.
@@ -40,7 +40,7 @@ pub enum NpyError {
         /// Error reported by the reader.
         source: io::Error,
     },
-    /// The elements have another type.
+    /// The elements of the file do not have the type of the buffer.
     #[error("{} holds {found}, expected {expected}", path.display())]
     Type {
         /// Path of the file.

@@ -26,7 +26,8 @@ pub(super) fn read(scope: &Scope<'_>, root: &Table<'_>, problems: &mut Problems<
     outputs.into_iter().collect()
 }
 
-/// Outputs read so far. Each element may belong to only one output, and each file to only one.
+/// Outputs read so far. An element may belong to only one output, and a file may be written by only one
+/// output.
 #[derive(Default)]
 struct Above {
     /// Output elements of each buffer, with the names of the outputs.
@@ -96,7 +97,8 @@ fn read_results(
     Some((name, view))
 }
 
-/// Reports whole structs, which can neither be judged nor be the input of a reference. Returns true for them.
+/// Returns true, and reports an error, if the view covers whole structs. Structs can neither be compared nor
+/// be the input of a reference.
 fn is_refused_struct(view: &View, place: &Place, problems: &mut Problems<'_>) -> bool {
     let is_struct = view.bytes != view.element.bytes();
     if is_struct {

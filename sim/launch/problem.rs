@@ -130,14 +130,14 @@ impl<'a> Problems<'a> {
         self.refuse_with_help(place, expected, None);
     }
 
-    /// Like [`refuse`](Self::refuse), with similar names.
+    /// Adds a problem like [`refuse`](Self::refuse), with similar legal names as help.
     pub fn refuse_with_help(&mut self, place: &Place, expected: impl Display, help: Option<String>) {
         let message = format!("`{}` is {}, expected {expected}", place.path, place.value);
         self.add(place.span.clone(), message, help);
     }
 
-    /// True if the next problem should suggest similar names. Problems far down the list do not: the search
-    /// takes time, and few users read them.
+    /// True if the next problem should suggest similar names. Problems far down the list need no suggestions:
+    /// the search takes time, and few users read that far.
     pub fn wants_help(&self) -> bool {
         self.list.len() < HELPED
     }

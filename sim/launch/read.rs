@@ -133,8 +133,8 @@ impl Scope<'_> {
         self.numbers.get(name).copied().map(BufferId)
     }
 
-    /// Returns the view of all elements of a buffer, and the fields if these are structs. `None` if the
-    /// buffer breaks a rule.
+    /// Returns the view of all elements of a buffer, and the fields if the elements are structs. `None` if
+    /// the buffer breaks a rule.
     pub fn whole(&self, buffer: BufferId) -> Option<(&[Field], View)> {
         let declared = &self.buffers[buffer.0];
         let (element, elements, fields) = (declared.element?, declared.elements?, declared.fields.as_deref()?);

@@ -16,7 +16,7 @@ use super::structs::refuse_field;
 pub struct View {
     /// Buffer that contains the elements.
     pub buffer: BufferId,
-    /// Type of the elements; `u8` if they are whole structs.
+    /// Type of the elements; `u8` if the elements are whole structs.
     pub element: ElementType,
     /// Offset of the first element in the buffer, in bytes.
     pub start: usize,

@@ -15,7 +15,7 @@ use waves::atomic_file::Scratch;
 use super::Subject;
 use crate::run::{Outcome, RunError, RunOptions, RunReport, Verdict, run};
 
-/// Launch file on a machine, whose PTX can be run with any set of loads cached.
+/// Launch file and machine, for runs of the PTX file with any set of loads cached.
 #[derive(Clone, Copy, Debug)]
 pub struct Clocked<'a> {
     /// PTX file under optimization.
@@ -27,7 +27,7 @@ pub struct Clocked<'a> {
 }
 
 impl Clocked<'_> {
-    /// Runs the PTX with these loads cached and all other selectable loads bypassed.
+    /// Runs the PTX with the loads in `cached` cached and all other selectable loads bypassed.
     ///
     /// # Errors
     /// Fails on bad input, or if a run does not finish or its result is wrong.

@@ -116,9 +116,10 @@ impl<'a> Optimization<'a> {
         Decision { operator: Some(operator), reason }
     }
 
-    /// Rewrites the PTX with the operators of these decisions.
+    /// Rewrites the PTX with the operators of the given decisions.
     ///
     /// # Errors
+    ///
     /// Fails if a load does not permit another operator.
     pub fn text(&self, decisions: &[Decision]) -> Result<String, PtxError> {
         let operators: Vec<_> = decisions.iter().map(|decision| decision.operator).collect();

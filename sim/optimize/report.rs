@@ -54,7 +54,7 @@ struct Load<'a> {
 #[derive(Debug, Serialize)]
 struct Kernel<'a> {
     kernel: &'a str,
-    /// Load efficiency with every load cached, and with every load bypassed.
+    /// Load efficiency with every load cached; `e_off` is the efficiency with every load bypassed.
     e_on: Option<f64>,
     e_off: Option<f64>,
     loads: Vec<LoadMeasurement>,
@@ -75,7 +75,7 @@ struct LoadMeasurement {
     t_off_exact: f64,
 }
 
-/// Two loads in the run in which only these two are cached.
+/// Pair of loads, measured in the run in which only these two loads are cached.
 #[derive(Debug, Serialize)]
 struct Pair {
     loads: [usize; 2],

@@ -125,8 +125,8 @@ impl Subject {
         self.kernels.iter().map(measured).collect()
     }
 
-    /// Computes the L2 traffic of the loads of all kernels when these loads are cached and all other
-    /// selectable ones are bypassed, in bytes.
+    /// Computes the L2 traffic of the loads of all kernels, in bytes. The loads in `cached` are cached, and
+    /// all other selectable loads bypass the L1.
     #[must_use]
     pub fn l2_bytes(&self, cached: &BTreeSet<usize>) -> u64 {
         let launches: Vec<&Launch> = self.kernels.iter().flat_map(|kernel| &kernel.launches).collect();

@@ -102,8 +102,8 @@ fn every_load_has_a_decision_with_its_reason() {
     let optimised = Optimization::new(&subject, subject.characterise(&|| {}), BypassTrafficModel::Uniform);
     for method in Method::ALL {
         let decisions = optimised.decisions(method).unwrap();
-        // A stream has no hits in the L1, and its whole lines cost the same either way. Only its end, an
-        // eighth of a line, differs: caching it fetches three sectors more.
+        // A stream has no hits in the L1, so a whole line costs the same cached and bypassed. Only the end of
+        // the stream, an eighth of a line, differs: caching it fetches three more sectors.
         assert_eq!(decisions.iter().map(|d| d.operator).collect::<Vec<_>>(), [Some(Operator::Cg); 2]);
         assert!(decisions.iter().all(|d| d.reason.contains("saves -96 bytes")), "{decisions:?}");
     }

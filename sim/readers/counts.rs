@@ -10,12 +10,13 @@ use serde::Serialize;
 
 use super::scopes::{Scopes, block_ids};
 
-/// Structures of one scope. Its own structures are listed separately from those of the scopes inside.
+/// Structures of one scope. Structures directly in the scope are listed separately from structures of the
+/// scopes inside it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Name inside the parent scope, such as `l1`.
     pub block: Cow<'static, str>,
-    /// Storage of this scope and all scopes inside: flip-flops, memories and channels, in bits.
+    /// Storage of this scope and of all scopes inside it: flip-flops, memories and channels, in bits.
     pub bits: u64,
     /// Number of flip-flops directly in this scope.
     pub flops: u64,
@@ -108,7 +109,7 @@ impl Counts {
         Self::of_scope(&mut counter.0, 0)
     }
 
-    /// Storage of this scope without those inside, in bits.
+    /// Storage directly in this scope, without the scopes inside it, in bits.
     #[must_use]
     pub fn own_bits(&self) -> u64 {
         let arrays: u64 = self.arrays.iter().map(ArrayCount::bits).sum();
@@ -116,7 +117,7 @@ impl Counts {
         self.flops + arrays + channels
     }
 
-    /// Takes the counts of a scope and of those inside it out of the tree.
+    /// Moves the counts of a scope, and of all scopes inside it, out of the tree.
     fn of_scope(scopes: &mut Scopes<ScopeCounts>, scope: usize) -> Self {
         let node = &mut scopes.nodes[scope];
         let block = node.name();
@@ -150,8 +151,8 @@ impl Describe for Counter {
     fn mark_as_component(&mut self) {
         self.0.is_instance();
     }
-    // Probes and statistics are not hardware, but they show which scope contains the block, as for other
-    // readers.
+    // Probes and statistics are not hardware and are not counted. Their scope is still recorded, since the
+    // scopes of all items determine which scopes enclose the whole block.
     fn probe(&mut self, _: Field) {
         self.0.here();
     }

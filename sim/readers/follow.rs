@@ -1,7 +1,8 @@
 //! # Follow: the path of one request, from a dump
-//! Lists, in order of time, the ports at whose head a request stood. Ports that do not carry the SM (those of
-//! a DRAM channel) count only in the partition to which the request went. They count from its arrival there
-//! until it was last seen at any other port.
+//! Lists, in order of time, the ports at whose head a request stood. Some ports, those of a DRAM channel,
+//! carry the number of a request but not its SM. A request with that number at such a port counts only in a
+//! partition at which the followed request has arrived. It counts until the followed request was last seen at
+//! a port that carries the SM.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -9,14 +10,14 @@ use std::path::PathBuf;
 use super::places::{RequestPort, SmSource, places};
 use super::readback::{Readback, Unreadable};
 
-/// Stay of a request at one port or queue.
+/// Interval in which a request stands at the head of one port or queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stay {
     /// Path of the port or queue below the machine.
     pub path: String,
-    /// First time at the port, in ps.
+    /// Start of the interval [ps].
     pub from: u64,
-    /// First time after the stay, in ps; `None` if the dump ends before.
+    /// First time after the interval [ps]; `None` if the dump ends before it.
     pub to: Option<u64>,
     /// False if the port carries the request's number but not its SM.
     pub is_certain: bool,
@@ -27,7 +28,7 @@ pub struct Stay {
 pub struct Life {
     /// SM that sent the request.
     pub sm: u64,
-    /// Stays in order of time.
+    /// Intervals at ports and queues, in order of time.
     pub stays: Vec<Stay>,
 }
 
@@ -131,7 +132,7 @@ pub fn follow(wave: Readback, request: u64, sm: Option<u64>) -> Result<Life, Fol
     Ok(Life { sm, stays })
 }
 
-/// Dump with the places at which requests are visible.
+/// Dump, with the ports and queues at which it shows requests.
 struct Signals {
     places: Vec<RequestPort>,
     dump: Readback,
@@ -152,7 +153,7 @@ impl Signals {
         Ok(Self { places, dump })
     }
 
-    /// Returns the request number, SM and duration of every stay at a place.
+    /// Returns the number, the SM and the interval of every request at the head of a port or queue.
     fn stays(&self, place: &RequestPort) -> Vec<(u64, Option<u64>, Stay)> {
         let signal = |at: usize| self.dump.changes(at);
         let asker = match place.sm {

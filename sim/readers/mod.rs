@@ -1,6 +1,6 @@
 //! # Readers of a machine's description
 //! Every block lists its registers, memories, channels and logic once, in `describe`. This module contains
-//! the readers of that list that produce output for users, and their helpers.
+//! the readers of these descriptions that produce output for users, and their helpers.
 //!
 //! | file       | content                                                                  |
 //! |------------|--------------------------------------------------------------------------|

@@ -51,9 +51,9 @@ struct Signals {
 pub(super) struct Plan {
     /// Signal of every value outside memories; `None` if it is not selected.
     pub(super) values: Vec<Option<SignalId>>,
-    /// For each value, the number of consecutive unselected values from it on.
+    /// For each value, the number of consecutive unselected values that begin with it.
     pub(super) unselected: Vec<u32>,
-    /// Scopes in the order of `enter`.
+    /// Scopes of the block, in the order in which its description enters them.
     pub(super) spans: Vec<Span>,
     /// Selected cells of every memory.
     pub(super) memories: Vec<Vec<CellPlan>>,
@@ -79,8 +79,8 @@ pub(super) struct CellPlan {
 pub(super) struct Span {
     pub(super) end: Position,
     pub(super) selected: bool,
-    /// Number of consecutive unselected entries of one table from this scope on, including it, and the
-    /// position after them.
+    /// Number of consecutive unselected entries of one table that begin with this scope. The position after
+    /// them is `run_end`.
     pub(super) run: usize,
     pub(super) run_end: Position,
 }
@@ -96,11 +96,12 @@ pub(super) struct Position {
 /// Mapping of a block's values to the tree under construction.
 #[derive(Clone, Debug, Default)]
 struct Draft {
-    /// Scope of every value and its index in the scope's list.
+    /// For every value, its scope and its index in the list of that scope.
     values: Vec<(usize, usize)>,
-    /// Scope of every memory and its index in the scope's list; `None` if no glob requests its cells.
+    /// For every memory, its scope and its index in the list of that scope; `None` if no glob requests its
+    /// cells.
     memories: Vec<Option<(usize, usize)>>,
-    /// Scopes in the order of `enter`.
+    /// Scopes of the block, in the order in which its description enters them.
     spans: Vec<Stretch>,
 }
 
@@ -131,7 +132,8 @@ impl Outline {
         Self::along(blocks, globs, &[], None)
     }
 
-    /// Describes every block once and adds signals at the root, given by name and width. These come first.
+    /// Describes every block once and adds signals at the root, given by name and width. The added signals
+    /// precede all others.
     pub(super) fn with(blocks: &impl Blocks, globs: &[Glob], extra: &[(String, u32)]) -> Self {
         Self::along(blocks, globs, extra, None)
     }
@@ -303,7 +305,8 @@ impl Elaborator<'_> {
     /// Advances the globs into a scope. Returns false if none can match there.
     fn follow(&mut self, name: &'static str, index: Option<u32>) -> bool {
         let Some(trail) = self.trails.last() else { return true };
-        // The end of the block shows whether the scope is an entry or an instance, so both names are tried.
+        // Only the end of the block shows whether the scope is an entry or an instance, so both names are
+        // tried.
         let [entry, instance] = [false, true].map(|instance| name_of(name, index, instance));
         let Some(inside) = trail.down(&[&entry, &instance]) else { return false };
         self.trails.push(inside);
@@ -343,8 +346,8 @@ impl Describe for Elaborator<'_> {
             self.scopes.enter(name, index);
         } else {
             self.skipping = 1;
-            // Skipped contents no longer show how far the scopes around the whole block extend, so record the
-            // current scope.
+            // The items inside a skipped scope are not recorded. Record the current scope in their place,
+            // since all items together determine which scopes enclose the whole block.
             self.scopes.here();
         }
     }

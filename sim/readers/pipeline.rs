@@ -1,10 +1,11 @@
 //! # Pipeline: the stages of every warp instruction, for Konata
 //! Written while the machine runs, in the Kanata log format (version 4). One cycle on the screen is one core
-//! cycle, and a thread is a warp slot of an SM. A line passes through these stages:
+//! cycle, and a thread is a warp slot of an SM. A line of the log is an instruction, which passes through
+//! these stages:
 //!
 //! | stage | state of the instruction                                                          |
 //! |-------|-----------------------------------------------------------------------------------|
-//! | `F`   | being fetched, together with its neighbor                                          |
+//! | `F`   | being fetched, as one of two instructions                                          |
 //! | `D`   | being decoded                                                                     |
 //! | `B`   | in the instruction buffer, waiting for operands, a pipe or a scheduler grant       |
 //! | `I`   | being issued                                                                      |
@@ -98,13 +99,13 @@ impl Pipeline {
         self.walker.give(changed, blocks, &mut self.samples)
     }
 
-    /// Makes the next sample describe every block. Required after a host has changed the machine other than
-    /// through beats.
+    /// Makes the next sample describe every block. Required after the host has changed the machine directly,
+    /// without sending beats.
     pub fn refresh(&mut self) {
         self.walker.refresh();
     }
 
-    /// Ends every line, renames the temporary file to its final name and returns that name.
+    /// Ends every log line, renames the temporary file to its final name and returns that name.
     ///
     /// # Errors
     /// Fails if the file cannot be written.
@@ -260,7 +261,7 @@ struct Core {
     /// Codes of the access kinds that end with a reply, and of a reply with data.
     replied: Vec<u64>,
     data: u64,
-    /// Lines of the instructions that have not been issued, by warp.
+    /// Log lines of the instructions that have not been issued, by warp.
     fetched: Vec<VecDeque<u64>>,
     /// Warp whose instruction pair was fetched in the previous cycle.
     decoding: Option<u64>,
@@ -334,7 +335,7 @@ impl Core {
         usize::from(has(self.signals.heads)) + usize::from(has(self.signals.seconds))
     }
 
-    /// Ends the lines of instructions that are no longer in the buffer of a warp.
+    /// Ends the log lines of instructions that are no longer in the buffer of a warp.
     fn flush(&mut self, now: u64, warp: u64, samples: &Samples, log: &mut Log) {
         let left = self.buffer_occupancy(warp, samples);
         while self.fetched[warp as usize].len() > left {
@@ -412,7 +413,7 @@ impl Core {
     }
 }
 
-/// End of a line, with its code in the log.
+/// Way in which a log line ends, with its code in the Kanata format.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Retired = 0,
@@ -429,9 +430,9 @@ enum Event {
 /// Writer that sorts events by cycle.
 struct Log {
     out: BufWriter<AtomicFile>,
-    /// Events of future cycles, each with its line.
+    /// Events of future cycles, each with the log line that it belongs to.
     due: BTreeMap<u64, Vec<(u64, Event)>>,
-    /// Current stage of each line.
+    /// Current stage of each log line.
     stages: HashMap<u64, &'static str>,
     names: Vec<String>,
     begun: u64,
@@ -457,7 +458,7 @@ impl Log {
         self.due.entry(cycle).or_default().push((line, event));
     }
 
-    /// Starts a line for an instruction fetched in `cycle`.
+    /// Starts a log line for an instruction fetched in `cycle`.
     fn begin(&mut self, cycle: u64, thread: (u64, u64)) -> u64 {
         let line = self.begun;
         self.begun += 1;
@@ -529,7 +530,7 @@ impl Log {
         }
     }
 
-    /// Ends the log. Writes all scheduled events and marks the remaining lines as flushed.
+    /// Ends the log. Writes all scheduled events and marks the remaining log lines as flushed.
     fn end(&mut self) -> io::Result<()> {
         self.write_until(u64::MAX)?;
         let mut left: Vec<u64> = self.stages.keys().copied().collect();

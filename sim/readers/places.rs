@@ -3,8 +3,8 @@
 //! numbers its requests independently. At a port that serves other SMs, a signal `sm` next to `id` therefore
 //! identifies the SM. Ports of the DRAM carry the number only.
 
-/// Place that carries a request number, with the signals that qualify it. Signals are given by their index in
-/// the list of paths.
+/// Port or queue that carries a request number, with the signals that qualify the number. Signals are given
+/// by their index in the list of paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RequestPort {
     /// Path without the root and the name `id`, such as `sm0.l1.mem_rsp`.
@@ -20,15 +20,16 @@ pub(super) struct RequestPort {
 /// Source of the SM of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SmSource {
-    /// Constant: always this SM.
+    /// The port serves only this SM.
     Fixed(u64),
-    /// Value of this signal.
+    /// The value of this signal is the SM.
     Signal(usize),
-    /// Not visible at this place.
+    /// The port does not carry the SM.
     Unknown,
 }
 
-/// Finds all places, given the paths of all signals, which begin with the root's name.
+/// Finds all ports and queues that carry request numbers. `paths` are the paths of all signals, which begin
+/// with the root's name.
 pub(super) fn places(paths: &[String]) -> Vec<RequestPort> {
     let by_path: std::collections::HashMap<&str, usize> =
         paths.iter().enumerate().map(|(at, path)| (path.as_str(), at)).collect();
@@ -39,8 +40,8 @@ pub(super) fn places(paths: &[String]) -> Vec<RequestPort> {
             "head_id" => find(format!("{scope}.head_valid"))?,
             "id" => {
                 let above = scope.rsplit_once('.').map_or("", |(above, _)| above);
-                // A port has a valid signal, a queue is nonempty if its level is, and a command is qualified
-                // by its kind.
+                // A port is qualified by its valid signal, and a command by its kind. A queue is qualified by
+                // its level, the number of entries in it.
                 let ways = [format!("{scope}.valid"), format!("{above}.level"), format!("{scope}.kind")];
                 let is_oldest = scope.ends_with(".oldest");
                 let [valid, level, kind] = ways.map(find);

@@ -83,7 +83,7 @@ impl Readback {
         &self.path
     }
 
-    /// Loads the changes of these signals. Signals wider than 64 bits get none.
+    /// Loads the changes of the given signals. Signals wider than 64 bits have no changes afterward.
     pub(super) fn load(&mut self, needed: impl IntoIterator<Item = usize>) -> Result<(), Unreadable> {
         let path = self.path.clone();
         catch_damage(&path, || self.load_asserted(needed))

@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 /// Name of the outermost scope.
 pub(super) const ROOT: &str = "machine";
 
-/// Scope with the data that a reader stores for it.
+/// Scope, with the data that a reader stores for it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Node<T> {
     name: &'static str,
@@ -64,7 +64,7 @@ impl<T: Default> Scopes<T> {
     /// Opens a scope inside the current one.
     pub(super) fn enter(&mut self, name: &'static str, index: Option<u32>) {
         let parent = self.current();
-        // Entries of a table have one name, so the numbers tell them apart sooner.
+        // The index is compared first, because all entries of a table have the same name.
         let same = |&&child: &&usize| self.nodes[child].index == index && self.nodes[child].name == name;
         let found = self.nodes[parent].inside.iter().find(same).copied();
         let child = found.unwrap_or_else(|| {

@@ -1,7 +1,8 @@
 //! # Sightings: the events of a line, an instruction or a warp, from a dump
 //! Ports, queue heads and issue stages name the line, program counter or warp that they currently handle
 //! (`line`, `head_line`, `issue_pc`). A valid signal (`valid`, `head_valid`, `issue_valid`) qualifies it. A
-//! sighting is a stay of the subject at one of these places, together with the other values there.
+//! sighting is an interval in which a port, queue head or issue stage handles the line, instruction or warp
+//! that was searched for. It includes the values of the other signals there.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,15 +10,15 @@ use std::path::PathBuf;
 
 use super::readback::{Readback, Unreadable};
 
-/// Other values that a place may carry, in the order of display.
+/// Names of other signals that a port, queue head or issue stage may have, in the order of display.
 const BESIDES: [&str; 8] = ["kind", "sm", "warp", "pc", "line", "partition", "id", "beat"];
-/// Signal with the outcome of an access at the tags of an L1. Its value at the edge that ends the stay
-/// counts.
+/// Signal with the outcome of an access at the tags of an L1. The outcome is its value at the clock edge that
+/// ends the interval.
 const OUTCOME: &str = "status";
-/// Prefix of the signals of places that have an outcome.
+/// Prefix of the signals at the tags of an L1, where an access has an outcome.
 const AT_TAGS: &str = "head_";
 
-/// Subject of the search.
+/// Line, instruction or warp that the search is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// Line by its number: its address divided by the line size.
@@ -29,7 +30,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// Name of the signals that carry the subject.
+    /// Last word in the names of the signals that carry lines, program counters or warps.
     fn word(self) -> &'static str {
         match self {
             Subject::Line(_) => "line",
@@ -55,16 +56,17 @@ fn format_number(word: &str, number: u64) -> String {
     if word == "line" { format!("{number:#x}") } else { number.to_string() }
 }
 
-/// Stay of the subject at one place.
+/// Interval in which one port, queue head or issue stage handles the line, instruction or warp that was
+/// searched for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sighting {
-    /// Path of the place below the machine.
+    /// Path of the port, queue head or issue stage, below the machine.
     pub path: String,
-    /// First time at the place, in ps.
+    /// Start of the interval [ps].
     pub from: u64,
-    /// First time after the stay, in ps; `None` if the dump ends before.
+    /// First time after the interval [ps]; `None` if the dump ends before it.
     pub to: Option<u64>,
-    /// Other values at the place, by name, such as `kind LOAD`.
+    /// Values of other signals at the same port, queue head or issue stage, by name, such as `kind LOAD`.
     pub besides: Vec<(&'static str, String)>,
 }
 
@@ -74,17 +76,17 @@ pub enum SightingError {
     /// The file is not a readable dump.
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
-    /// No signal in the dump carries a subject of this kind.
+    /// No signal in the dump carries what was searched for: a line, a program counter or a warp.
     #[error("{}: no port names its {word}, expected ports such as `{example}`", path.display())]
     NoPlaces {
         /// Path of the dump.
         path: PathBuf,
-        /// Kind of subject: `line`, `pc` or `warp`.
+        /// Kind of the search: for a `line`, a `pc` or a `warp`.
         word: &'static str,
         /// Example of such a signal.
         example: &'static str,
     },
-    /// The subject never appears.
+    /// The line, program counter or warp that was searched for never appears.
     #[error("{}: {subject}{} never appears, expected one from {} to {}", path.display(), of_sm(*sm), range.0, range.1)]
     Unseen {
         /// Path of the dump.
@@ -93,15 +95,15 @@ pub enum SightingError {
         subject: Subject,
         /// SM to which the search was restricted.
         sm: Option<u64>,
-        /// Lowest and highest subject that appears.
+        /// Lowest and highest line, program counter or warp that appears.
         range: (String, String),
     },
-    /// No subject of this kind ever appears.
+    /// Nothing of the kind that was searched for ever appears: no line, no program counter or no warp.
     #[error("{}: no {word}{} ever appears", path.display(), of_sm(*sm))]
     Nothing {
         /// Path of the dump.
         path: PathBuf,
-        /// Kind of subject: `line`, `pc` or `warp`.
+        /// Kind of the search: for a `line`, a `pc` or a `warp`.
         word: &'static str,
         /// SM to which the search was restricted.
         sm: Option<u64>,
@@ -112,18 +114,19 @@ fn of_sm(sm: Option<u64>) -> String {
     sm.map_or_else(String::new, |sm| format!(" of SM {sm}"))
 }
 
-/// Place that carries a subject. Signals are given by their index in the dump's list.
+/// Port, queue head or issue stage that carries a line, program counter or warp. Signals are given by their
+/// index in the dump's list.
 struct Place {
     path: String,
     subject: usize,
     valid: usize,
     besides: Vec<(&'static str, usize)>,
     outcome: Option<usize>,
-    /// SM that contains the place.
+    /// SM that contains the port, queue head or issue stage; `None` if it is outside the SMs.
     sm: Option<u64>,
 }
 
-/// Returns all sightings in a dump, in order of time. `sm` restricts them to one SM.
+/// Returns all sightings in a dump, in order of time. `sm` restricts the search to one SM.
 ///
 /// # Errors
 /// Fails if the dump cannot be read or there is no sighting.
@@ -165,7 +168,7 @@ pub fn sightings(mut dump: Readback, subject: Subject, sm: Option<u64>) -> Resul
     }
 }
 
-/// Finds all places that carry a subject of this kind, given the paths of all signals.
+/// Finds all ports, queue heads and issue stages with a signal named `word`, given the paths of all signals.
 fn places(paths: &[String], word: &str) -> Vec<Place> {
     let by_path: std::collections::HashMap<&str, usize> =
         paths.iter().enumerate().map(|(at, path)| (path.as_str(), at)).collect();
@@ -184,7 +187,8 @@ fn places(paths: &[String], word: &str) -> Vec<Place> {
     paths.iter().enumerate().filter_map(place).collect()
 }
 
-/// Returns the subject's number, the SM and the duration of every stay at a place.
+/// Returns all intervals in which a port, queue head or issue stage handles a line, program counter or warp.
+/// Each has that number, the SM if known, and the values of the other signals.
 fn stays(dump: &Readback, place: &Place) -> Vec<(u64, Option<u64>, Sighting)> {
     let besides = place.besides.iter().map(|&(_, at)| at);
     let signals: Vec<usize> = [place.subject, place.valid].into_iter().chain(besides).collect();
@@ -202,7 +206,7 @@ fn stays(dump: &Readback, place: &Place) -> Vec<(u64, Option<u64>, Sighting)> {
             let outcome = place.outcome.and_then(|at| Some((at, dump.value(at, time)?)));
             sighting.besides.extend(outcome.map(|(at, code)| (OUTCOME, text(dump, OUTCOME, at, code))));
         }
-        // A subject whose number is still unknown has no stay.
+        // While the number of the line, instruction or warp is unknown, no interval begins.
         here = now.filter(|values| values[0].is_some());
         if let Some(values) = &here {
             let said = place.besides.iter().zip(&values[2..]);

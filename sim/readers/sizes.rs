@@ -112,7 +112,7 @@ pub(super) fn are_there(file: &mut (impl BufRead + Seek), signals: u64) -> Resul
 /// # Errors
 /// Describes the first variable that is too wide.
 pub(super) fn widths(file: &mut impl BufRead) -> Result<(), String> {
-    // Number of words since `$var`; the second of them is the width.
+    // Number of words since `$var`; the second word after it is the width.
     let mut behind = None;
     for (number, line) in (1..).zip(file.split(b'\n')) {
         let line = line.map_err(|error| error.to_string())?;

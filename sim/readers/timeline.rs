@@ -28,11 +28,11 @@ use super::walk::{ChangedBlocks, Walker};
 
 /// Names of the displayed state signals.
 const STATES: [&str; 2] = ["status", "reason"];
-/// True for the port at which a request enters its network: a crossbar, or the router of its SM.
+/// True for a port at which requests enter the request network: at a crossbar, or at the router of an SM.
 fn is_entrance(path: &str) -> bool {
     (path.starts_with("xbar_req.") || path.starts_with("noc_req.")) && path.contains(".inject")
 }
-/// Path suffix of the port at which the reply arrives at its SM.
+/// Path suffix of the port at which replies arrive at an SM.
 const EXIT: &str = ".l1.mem_rsp";
 
 /// Timeline under construction.
@@ -76,8 +76,8 @@ impl Timeline {
         self.walker.give(changed, blocks, &mut self.events)
     }
 
-    /// Makes the next sample describe every block. Required after a host has changed the machine other than
-    /// through beats.
+    /// Makes the next sample describe every block. Required after the host has changed the machine directly,
+    /// without sending beats.
     pub fn refresh(&mut self) {
         self.walker.refresh();
     }
@@ -92,7 +92,7 @@ impl Timeline {
     }
 }
 
-/// Displayed places, states and levels, identified by their index in these lists.
+/// Displayed ports, states and queue levels, identified by their index in these lists.
 struct Tracks {
     /// Process number and name of each thread. Threads are numbered by their index in this list.
     threads: Vec<(u32, String)>,
@@ -174,7 +174,7 @@ impl Tracks {
     }
 }
 
-/// Current stay of a request at a place, with its start.
+/// Request that currently stands at a port, with the time since which it stands there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stay {
     since: u64,
@@ -187,11 +187,11 @@ struct Events {
     out: BufWriter<AtomicFile>,
     /// Buffer for the event under construction.
     text: String,
-    /// Last value of each signal and the tick since which it holds.
+    /// Last value of each signal, and the tick at which the signal took this value.
     values: Vec<Option<(u64, u64)>>,
     roles: Vec<Vec<Role>>,
     tracks: Tracks,
-    /// Places with a change at the current time.
+    /// Ports with a change at the current time.
     dirty: Vec<usize>,
     stays: Vec<Option<Stay>>,
     /// Period of the core clock in ticks.
@@ -255,7 +255,7 @@ impl Events {
         self.put(&event)
     }
 
-    /// Finishes the current time step. Places are evaluated only after all their signals have been sampled.
+    /// Finishes the current time step. Ports are evaluated only after all their signals have been sampled.
     fn settle(&mut self) -> io::Result<()> {
         while let Some(at) = self.dirty.pop() {
             let place = &self.tracks.places[at];

@@ -32,7 +32,7 @@ impl ChangedBlocks {
     }
 }
 
-/// Version that no scope has, so that the scope counts as changed.
+/// Version number that no scope has, so that a scope with it counts as changed.
 const UNSEEN: u64 = u64::MAX;
 
 /// Sampler of a selection of signals.
@@ -40,8 +40,9 @@ const UNSEEN: u64 = u64::MAX;
 pub(super) struct Walker {
     /// Plan of each block, by clock domain and slot.
     plans: Vec<Vec<Plan>>,
-    /// For each block, the last sampled version of each scope in the order of the plan's spans. Then the last
-    /// sums of groups of statistics, by the position of the group's first value.
+    /// For each block, the last sampled version of each scope, in the order of the plan's spans. They are
+    /// followed by the last sum of each group of statistics, indexed by the position of the group's first
+    /// value.
     seen: Vec<Vec<Vec<u64>>>,
     /// Blocks with a selected signal, as one bit set per clock domain.
     selected: Vec<u128>,
@@ -128,7 +129,7 @@ struct Sampler<'a, S: Sink> {
     entered: usize,
     /// Number of open scopes inside the outermost unselected one, including it.
     skipping: u32,
-    /// Position after that unselected scope.
+    /// Position after the outermost unselected scope.
     resume: Position,
     result: io::Result<()>,
 }

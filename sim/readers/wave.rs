@@ -55,10 +55,10 @@ pub struct WaveSpec<'a> {
     /// Condition that starts the dump ([`Trigger`]), or `failure` for a failed check. `failure TEXT` waits
     /// for a failure whose message contains the text.
     pub trigger: Option<&'a str>,
-    /// Number of cycles of `clock` kept in memory while nothing is written. They precede the trigger. If a
-    /// run fails without its trigger, the dump consists of them.
+    /// Number of cycles of `clock` before the trigger that are kept in memory and written when the dump
+    /// starts. If the run fails before the trigger fires, the dump consists of these cycles.
     pub last: Option<u64>,
-    /// Number of cycles of `clock` after the trigger with which the dump ends.
+    /// Number of cycles of `clock` after the trigger at which the dump ends.
     pub after: Option<u64>,
     /// Maximum size of the dump, in bytes.
     pub limit: Option<u64>,
@@ -97,8 +97,9 @@ pub enum WaveError {
     Io(#[from] io::Error),
 }
 
-/// Writer of the core cycle and the clocks. They are written only when another signal changes, so an idle
-/// machine adds nothing to the dump. Each change of a clock signal marks one of its edges.
+/// Writer of the signals for the core cycle and the clocks. These signals are written only when another
+/// signal changes, so an idle machine adds nothing to the dump. Each change of a clock signal marks one of
+/// its edges.
 #[derive(Debug)]
 struct Ticker {
     cycle: SignalId,
@@ -184,11 +185,11 @@ pub struct Waveform<W: Write + Seek> {
     /// Tick of the last step inside the window, even if it changed nothing.
     passed: u64,
     markers: Vec<Marker>,
-    /// Cycle at which the dump ends early, that is before its window and before the run, with the reason.
+    /// Cycle at which the dump ends before both its window and the run end, and the reason.
     cut: Option<(u64, Cut)>,
 }
 
-/// Reason why a dump ends before its window and before the run.
+/// Reason why a dump ends before both its window and the run end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// The dump has reached its size limit.
@@ -206,18 +207,18 @@ pub struct RecordedDump {
     pub tree: Tree,
     /// Signals in the dump.
     pub selection: Selection,
-    /// First and last time that a save file displays, in ps: those of the dump, or around the first marker if
-    /// there is one.
+    /// First and last time that a save file displays, in ps: the whole dump, or an interval around the first
+    /// marker if there is one.
     pub sight: (u64, u64),
     /// Times of the trigger and of failures.
     pub markers: Vec<Marker>,
-    /// Cycle at which the dump ended before its run and its window, with the reason.
+    /// Cycle at which the dump ended before both its window and the run ended, and the reason.
     pub cut: Option<(u64, Cut)>,
 }
 
 impl RecordedDump {
-    /// Writes a GTKWave save file with these traces next to the dump: `x.gtkw`, or `x.VIEW.gtkw` for a view.
-    /// Returns the paths of all written files.
+    /// Writes a GTKWave save file with the traces `items` next to the dump: `x.gtkw`, or `x.VIEW.gtkw` for a
+    /// view. Returns the paths of all written files.
     ///
     /// # Errors
     /// Fails if a file cannot be written.
@@ -238,7 +239,7 @@ impl RecordedDump {
         let Self { path, tree, selection, .. } = self;
         let mut written = vec![path.clone()];
         let mut add = |files: Vec<PathBuf>| {
-            // Save files share filters.
+            // Save files share filter files, so each path is listed once.
             files.into_iter().for_each(|file| {
                 if !written.contains(&file) {
                     written.push(file)
@@ -443,8 +444,8 @@ impl<W: Write + Seek> Waveform<W> {
         if goes_on { Ok(()) } else { self.close() }
     }
 
-    /// Makes the next sample describe every block. Required after a host has changed the machine other than
-    /// through beats.
+    /// Makes the next sample describe every block. Required after the host has changed the machine directly,
+    /// without sending beats.
     pub fn refresh(&mut self) {
         self.walker.refresh();
     }
@@ -582,7 +583,8 @@ fn picosecond() -> Timescale {
     Timescale::new(1, TimeUnit::PS)
 }
 
-/// Creates the error for a dump whose output was lost. The error that caused this has been returned before.
+/// Creates the error for a dump whose output was lost. The error that caused the loss has been returned by an
+/// earlier call.
 fn lost() -> io::Error {
     io::Error::other("the waveform was abandoned after an earlier error")
 }

@@ -1,18 +1,18 @@
 //! # Checkpoints
 //! A checkpoint file contains the complete state of a run, from which another process can resume it. The file
-//! includes every register, memory, channel and counter of the machine. It also includes the times at which
-//! blocks are due, and the position in the launch file or trace. Data that follow from the launch are not
-//! included: programs, decode tables, and the CTAs of a trace.
+//! includes every register, memory, channel and counter of the machine. It also includes the cycle of each
+//! block's next evaluation, and the position in the launch file or trace. Data that follow from the launch
+//! are not included: programs, decode tables, and the CTAs of a trace.
 //!
 //! ```text
 //! warpsieve checkpoint 1\n     file format
 //! {"identity":…,"cycle":…}\n   identity of the run, as JSON
 //! LZ4 frame with a checksum    the state, in the encoding of `postcard`
 //! ```
-//! A file appears completely or not at all, so that either the older or the newer one is always valid. The
-//! encoding of the state follows from the source of each block, and only the same build of the program can
-//! read it. A checkpoint therefore names the program, the configuration and the contents of all input files,
-//! and can be resumed only if all of them are equal.
+//! A checkpoint file is replaced atomically, so that either the older or the newer checkpoint is always
+//! valid. The encoding of the state is derived from the source code of each block, so only the same build of
+//! the program can read it. A checkpoint therefore names the program, the configuration and the contents of
+//! all input files. A run can resume from it only if all of them are equal.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -37,8 +37,8 @@ use crate::content::Content;
 const FORM: &str = "warpsieve checkpoint 1";
 /// Maximum size of a header line in bytes. A configuration has some hundred fields.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
-/// Maximum size of an uncompressed state in bytes: a hundred times that of a machine with a large kernel.
-/// Guards against small files that expand without bound.
+/// Maximum size of an uncompressed state in bytes: a hundred times the state of a machine with a large
+/// kernel. Guards against small files that expand without bound.
 const MAX_STATE_BYTES: u64 = 1 << 30;
 
 /// Writer that rejects a state larger than the reader accepts.
@@ -64,7 +64,7 @@ fn too_large() -> String {
     format!("its state has more than {} GiB, which is the limit", MAX_STATE_BYTES >> 30)
 }
 
-/// Identity of a run. A checkpoint can be resumed only by a run with the same identity.
+/// Identity of a run. A run can resume only from a checkpoint with the same identity.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// Digest of the program.
@@ -96,10 +96,10 @@ struct Header {
     cycle: u64,
 }
 
-/// State of a run outside the machine.
+/// State of a run that is not part of the machine.
 #[derive(Serialize, Deserialize)]
 pub(super) struct RunState {
-    /// Position in the launch file.
+    /// Position of the run in its launch file.
     pub place: Place,
     /// Number of finished launches.
     pub launched: u64,
@@ -114,7 +114,7 @@ pub(super) struct RunState {
     pub history: Option<History>,
 }
 
-/// State of a run between two ticks.
+/// Complete state of a run between two ticks: machine, simulator, and the rest.
 #[derive(Serialize, Deserialize)]
 pub(super) struct State<M = Machine, S = Simulator, R = RunState> {
     pub machine: M,
@@ -130,7 +130,8 @@ pub(super) fn write(
     state: &State<&Machine, &Simulator, &RunState>,
 ) -> Result<(), RunError> {
     let written = || -> io::Result<()> {
-        // An interrupted run leaves nothing else, so the process must not exit before the file is complete.
+        // An interrupted run leaves only the checkpoint, so the process must not exit before the file is
+        // complete.
         let _unhurried = CompletionGuard::begin();
         let mut file = AtomicFile::create(path)?;
         writeln!(file, "{FORM}")?;
@@ -157,7 +158,8 @@ fn unread(error: &io::Error) -> String {
     format!("the checkpoint cannot be read: {error}")
 }
 
-/// Checks whether a run could resume from these bytes, read as the contents of the file `path`.
+/// Checks whether a run with this identity could resume from `bytes`, the contents of the checkpoint file
+/// `path`.
 ///
 /// # Errors
 /// Fails if the bytes are not a valid checkpoint for this identity.
@@ -218,7 +220,7 @@ impl Identity {
     }
 }
 
-/// Returns the first key with different values, formatted by `tell`.
+/// Returns the first key whose values differ, formatted by `tell`.
 fn first_difference(
     then: &BTreeMap<String, String>,
     now: &BTreeMap<String, String>,

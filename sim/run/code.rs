@@ -1,7 +1,7 @@
 //! Location of instructions in memory, on machines that fetch them through caches.
 //!
-//! Neither PTX nor traces contain encoded instructions. So that a check can detect wrong instruction bytes,
-//! every word of the code holds the value of a trace's memory: its own address ([`rtl::recorded`]).
+//! Neither PTX nor traces contain encoded instructions. Every word of the code therefore holds its own
+//! address, like the memory of a trace ([`rtl::recorded`]). A check can then detect wrong instruction bytes.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,9 +13,9 @@ use rtl::sm::{InstructionStore, NamedRange};
 
 use super::modules::Module;
 
-/// Alignment of kernels in bytes, like that of functions placed by a linker.
+/// Alignment of kernels in bytes, as a linker would align functions.
 const ALIGNMENT: u64 = 128;
-/// Distance between two kernels of a trace in bytes.
+/// Distance between the start addresses of two kernels of a trace, in bytes.
 const OF_A_KERNEL: u64 = 1 << 20;
 
 /// Instructions of all launched kernels.
@@ -26,8 +26,8 @@ pub(super) struct Code {
 }
 
 impl Code {
-    /// Places all kernels in sequence, from the end of all data on. Returns `None` if instructions are not
-    /// fetched from memory.
+    /// Places all kernels in sequence after all data, which end at `end`. Returns `None` if instructions are
+    /// not fetched from memory.
     pub(super) fn place(modules: &BTreeMap<PathBuf, Module>, end: u64, config: &MachineConfig) -> Option<Self> {
         let InstructionStore::Cache(icache) = &config.sm.icache else { return None };
         let first = end.next_multiple_of(ALIGNMENT);
@@ -48,20 +48,20 @@ impl Code {
         self.starts.get(&(file.to_owned(), kernel.to_owned())).copied().unwrap_or(self.range.start)
     }
 
-    /// Contents of memory at the instructions.
+    /// Returns the memory contents of all instructions.
     pub(super) fn bytes(&self) -> Vec<u8> {
         bytes(self.range.start..self.range.end())
     }
 }
 
-/// Contents of memory at the instructions in a range of addresses.
+/// Returns the memory contents of the instructions in a range of addresses.
 pub(super) fn bytes(range: Range<u64>) -> Vec<u8> {
     range.step_by(WORD_BYTES as usize).flat_map(|address| word(address, UNTOUCHED).to_le_bytes()).collect()
 }
 
 /// Locations of the kernels of a trace, whose program counters start at 0 in each kernel. The kernels lie in
-/// the last sixteenth of the address range, at 0xf0000000 and above for 32 bits as in GPGPU-Sim. Each name
-/// has its own location.
+/// the last sixteenth of the address range: with 32-bit addresses at 0xf0000000 and above, as in GPGPU-Sim.
+/// Kernels with the same name share a location.
 #[derive(Debug, Default)]
 pub(super) struct TracedCode(Vec<String>);
 

@@ -8,12 +8,12 @@ use crate::launch::{BufferId, Comparison, LaunchFile, View};
 
 /// Section of a buffer or variable, with its comparison rule.
 pub(super) struct Part {
-    /// Name in messages.
+    /// Name of the section in messages.
     pub(super) name: String,
     pub(super) rule: Rule,
     /// Elements of the section; `None` stands for all bytes.
     view: Option<View>,
-    /// Byte ranges that other sections compare.
+    /// Byte ranges that other sections compare and this one ignores.
     others: Vec<Range<usize>>,
 }
 
@@ -46,7 +46,8 @@ impl Part {
     }
 }
 
-/// Returns the sections of a buffer: each output with its rule, and the rest, compared exactly.
+/// Returns the sections of a buffer: one per output, with its comparison rule, and one for all remaining
+/// bytes, which are compared exactly.
 pub(super) fn parts(file: &LaunchFile, buffer: usize) -> Vec<Part> {
     let (mut parts, mut others) = (Vec::new(), Vec::new());
     for output in file.outputs.iter().filter(|output| output.view.buffer.0 == buffer) {
@@ -61,7 +62,7 @@ pub(super) fn parts(file: &LaunchFile, buffer: usize) -> Vec<Part> {
     for (name, view) in &fields {
         parts.push(Part { name: name.clone(), rule: Rule::Exact, view: Some(*view), others: others.clone() });
     }
-    // The last section contains the padding between the fields of structs.
+    // The section of the remaining bytes includes the padding between the fields of structs.
     others.extend(fields.iter().flat_map(|(_, view)| view.ranges()));
     parts.push(Part { others, ..Part::whole(&declared.name) });
     parts
@@ -76,8 +77,8 @@ mod tests {
     use super::*;
 
     /// Returns the names of the differing sections of a buffer after the given bytes were changed. Buffer `a`
-    /// has 8 `f32`: elements 2 to 3 race, and 4 to 5 may differ by 1. Buffer `n` has 3 structs of `u8` and
-    /// `i32`.
+    /// has 8 `f32`: elements 2 and 3 are compared as a multiset, and elements 4 and 5 may differ by 1. Buffer
+    /// `n` has 3 structs of `u8` and `i32`.
     fn differing(buffer: usize, changed: &[usize]) -> Vec<String> {
         let ptx = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels/vadd/vadd.ptx");
         let text = format!(

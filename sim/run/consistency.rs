@@ -4,10 +4,10 @@
 //! units, words leaving them, and stores and atomics accepted by an L2 bank. The order of acceptance is the
 //! order in which they take effect there.
 //!
-//! A cell of the checker is a word. From the first partial store to a word on, each of its bytes is a cell.
-//! An uncached load is a coherent load. Later loads of its SM must not return older values only if the
-//! coherent load invalidates the L1 copy, as it does with a sharing tracker. Other loads that bypass the L1
-//! are checked like cached ones.
+//! The checker tracks memory in cells. A word is one cell until the first partial store to it; from then on,
+//! each of its bytes is a cell. The checker treats coherent loads as uncached. With a sharing tracker, a
+//! coherent load invalidates the copy in the L1, so later loads of its SM must not return older values.
+//! Without a tracker they may. Other loads that bypass the L1 are checked like cached ones.
 //!
 //! Words without a known value before the first kernel, and words beyond [`MAX_CELLS`], are not checked.
 
@@ -27,19 +27,19 @@ use rtl::noc::packet::{Request, RequestKind};
 const WORD: u64 = 4;
 /// log2 of the largest number of bytes per lane in a reply.
 const REPLY_LOG2: u8 = 3;
-/// Maximum number of checked cells: the first ones that a kernel uses. Each takes about 200 bytes of host
-/// memory.
+/// Maximum number of checked cells. Cells are checked in the order of their first use until the limit is
+/// reached. Each cell takes about 200 bytes of host memory.
 const MAX_CELLS: usize = 1 << 19;
 
-/// Key of a beat in flight: SM, warp, half, program counter and beat number. A warp has at most one beat with
-/// each key.
+/// Key of a beat in flight: SM, warp, half, program counter and beat number. At most one beat in flight has a
+/// given key.
 type Key = (usize, u8, u8, u32, u8);
 
 /// Bytes of one word that a lane loads or stores.
 #[derive(Clone, Copy)]
 struct Piece {
     lane: usize,
-    /// Index of the word in the lane's data: 1 for the high word.
+    /// Index of the word in the lane's data: 0 for the low word, 1 for the high word.
     half: usize,
     /// Address of the word.
     word: u64,
@@ -61,12 +61,12 @@ impl Piece {
         self.bytes == WORD
     }
 
-    /// Mask of the accessed bits in the word.
+    /// Returns the mask of the accessed bits in the word.
     fn mask(&self) -> u64 {
         ((1 << (8 * self.bytes)) - 1) << (8 * self.offset)
     }
 
-    /// Indices of the accessed bytes in the word.
+    /// Returns the indices of the accessed bytes in the word.
     fn numbers(&self) -> std::ops::Range<u64> {
         self.offset..self.offset + self.bytes
     }
@@ -78,7 +78,7 @@ enum PendingResult {
     Word(PendingLoad),
     /// Value of the byte with this index in a word with partial stores.
     Byte(PendingLoad, u64),
-    /// Result of an atomic, with the number that identifies its operation.
+    /// Result of an atomic. The number identifies the operation: a hash of its opcode and operands.
     Result(u64),
 }
 
@@ -90,7 +90,7 @@ pub(super) struct MemoryModel {
     left_out: MixSet<u64>,
     /// Known words whose bytes are separate cells.
     split: MixSet<u64>,
-    /// True if no further word is added.
+    /// True if the limit of cells has been reached, so that no further word is checked.
     is_full: bool,
     /// Pending results of the instructions in flight.
     wanted: MixMap<Key, Vec<(Piece, PendingResult)>>,
@@ -105,8 +105,8 @@ fn byte_of(word: u64, number: u64) -> u64 {
     word >> (8 * number) & 0xff
 }
 
-/// Computes a number that identifies the operation of an atomic on a word of 4 or 8 bytes: a hash of the
-/// operation and its operands.
+/// Computes a number that identifies the operation of an atomic on a word of 4 or 8 bytes. The number is a
+/// hash of the operation and its operands.
 fn operation(atomic: AtomicOp, operand: u64, compare: u64) -> u64 {
     let compare = if atomic.f == AtomicFn::CompareSwap { compare } else { 0 };
     BuildHasherDefault::<Mix>::default().hash_one((atomic.f as u64, atomic.ty as u64, operand, compare))
@@ -137,8 +137,8 @@ impl MemoryModel {
             // Memory contents of a trace are unknown.
             return Ok(());
         }
-        // Effects of one block become visible to others at a later tick. Hence the order: memory first, then
-        // replies, then issued instructions.
+        // Effects of one block become visible to other blocks at a later tick. The order is therefore memory
+        // first, then replies, then issued instructions.
         for request in machine.accepted_requests(tick) {
             match request.kind {
                 RequestKind::Read => {}
@@ -159,12 +159,13 @@ impl MemoryModel {
         Ok(())
     }
 
-    /// True if a word is checked. Its first use passes the initial value to the checker.
+    /// True if the checker checks this word. The first use of a word passes its initial value to the checker.
     fn is_judged(&mut self, word: u64, memory: &FlatMemory) -> bool {
         if self.known.contains(&word) {
             return true;
         }
-        // Once full, the set stays full: a new word may have been written in the meantime.
+        // Once the limit is reached, no word is added later: its value is unknown, since it may have been
+        // written in the meantime.
         self.is_full |= self.cells() >= MAX_CELLS;
         if self.is_full || self.left_out.contains(&word) {
             return false;
@@ -310,7 +311,7 @@ impl MemoryModel {
         wrong
     }
 
-    /// Checks the value of a lane, aligned to its position in the word.
+    /// Checks the value that a lane receives, shifted to its position in the word.
     fn judge(&mut self, sm: usize, piece: Piece, wanted: PendingResult, value: u64) -> Result<(), Violation> {
         let is_split = self.is_split(piece.word);
         match wanted {
@@ -381,7 +382,7 @@ impl MemoryModel {
         }
     }
 
-    /// Current memory value of a word according to the checker.
+    /// Returns the current memory value of a word according to the checker.
     fn held(&self, word: u64) -> u64 {
         if self.is_split(word) {
             let byte = |number: u64| self.checker.memory_value(word + number).unwrap_or(0) << (8 * number);

@@ -30,17 +30,17 @@ pub struct Evictions {
     pub evictions: u64,
     /// Number of loads, and for the L2 writes, that bypassed the caches.
     pub bypasses: u64,
-    /// True if the run finished and the caches were filled, but neither evicted a line nor were bypassed.
-    /// Bypassed accesses could have moved evictions elsewhere.
+    /// True if the run finished and lines were filled, but no line was evicted and no access bypassed the
+    /// caches. False after a bypass, since the bypassed access may have avoided an eviction.
     pub has_none: bool,
 }
 
-/// Optional features of a machine that have counters.
+/// Optional hardware of a machine, which determines the counters that exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MachineFeatures {
     /// Features of an SM core.
     pub core: OptionalHardware,
-    /// Instruction caches, so that fetches can miss.
+    /// True if the machine has instruction caches, so that instruction fetches can miss.
     pub icache: bool,
     /// Features of an L1D.
     pub l1: L1Features,
@@ -77,38 +77,38 @@ impl MachineFeatures {
     }
 }
 
-/// Sums over all units of each kind.
+/// Counters of a machine, summed over all units of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// SM cores.
+    /// Sum over all SM cores.
     pub cores: CoreCounters,
-    /// Instruction caches.
+    /// Sum over all instruction caches.
     pub icache: InstructionStats,
-    /// L1Ds.
+    /// Sum over all L1Ds.
     pub l1: L1Stats,
-    /// Time that loads spent in each stage of the machine.
+    /// Time that the loads of all L1s spent in each stage of the machine.
     pub stages: Stages,
-    /// Constant caches.
+    /// Sum over all constant caches.
     pub const_cache: L1Stats,
-    /// Texture caches.
+    /// Sum over all texture caches.
     pub texture_cache: L1Stats,
-    /// L2 banks.
+    /// Sum over all L2 banks.
     pub l2: L2Stats,
-    /// Banks of the sharing tracker.
+    /// Sum over all banks of the sharing tracker.
     pub tracker: TrackerStats,
-    /// Outputs of the request network from the SMs to the L2.
+    /// Sum over all outputs of the request network from the SMs to the L2.
     pub request: OutputStats,
-    /// Outputs of the reply network from the L2 to the SMs.
+    /// Sum over all outputs of the reply network from the L2 to the SMs.
     pub reply: OutputStats,
-    /// Outputs of the recall network from the L2 to the SMs.
+    /// Sum over all outputs of the recall network from the L2 to the SMs.
     pub recall: OutputStats,
-    /// Outputs of the network for recall acknowledgments.
+    /// Sum over all outputs of the network for recall acknowledgments.
     pub recall_ack: OutputStats,
-    /// Outputs of the network for loads that a sharing tracker forwards.
+    /// Sum over all outputs of the network for loads that a sharing tracker forwards.
     pub forward: OutputStats,
-    /// Outputs of the network for answers to forwarded loads.
+    /// Sum over all outputs of the network for answers to forwarded loads.
     pub forward_answer: OutputStats,
-    /// DRAM channels.
+    /// Sum over all DRAM channels.
     pub dram: Counts,
 }
 
@@ -120,7 +120,7 @@ impl Totals {
         Counters::gather(machine, 0, Vec::new(), Vec::new()).totals()
     }
 
-    /// Lists all sums for a counter reader.
+    /// Reports all sums to a counter reader.
     pub fn list(&self, has: &MachineFeatures, to: &mut dyn CounterReader) {
         self.cores.list(&has.core, to);
         let icache = Key::plain("icache", "All instruction caches together; only where there are any.");
@@ -167,7 +167,7 @@ impl Totals {
     }
 }
 
-/// Counters of every unit at the end of a run.
+/// Counters of every unit of a machine at the end of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct Counters {
     /// Core cycles of the run: clock edges from the first launch to the end of the last one, without the edge
@@ -182,10 +182,11 @@ pub struct Counters {
     pub dram_khz: u32,
     /// Counters of each SM core.
     pub cores: Vec<CoreCounters>,
-    /// Scheduler cycles of each core by reason. They add up to `cycles` times the number of schedulers.
+    /// Scheduler cycles of each core by reason. The counts of a core add up to `cycles` times the number of
+    /// schedulers.
     pub stalls: Vec<StallCycles>,
-    /// For each core, scheduler cycles in launches in which the core had no warp. Included in those of the
-    /// reason `NoWarp`.
+    /// For each core, scheduler cycles in launches in which the core had no warp. `stalls` includes these
+    /// cycles under the reason `NoWarp`.
     pub idle: Vec<u64>,
     /// Counters of each instruction cache; empty if instruction fetch is ideal.
     pub icache: Vec<InstructionStats>,
@@ -369,12 +370,12 @@ impl Counters {
 
     /// Average components of the miss delay [L2 cycles]. They are the wait for a way or an FRC entry, the
     /// wait for the victim's eviction, and the time in the DRAM channel's queue. In a bank that fetches a
-    /// line before it evicts the victim, the third is the whole delay.
+    /// line before it evicts the victim, the third component equals the whole delay.
     #[must_use]
     pub fn miss_delays(&self) -> [f64; 3] {
         let L2Stats { miss_delay, delays: Delays { way, eviction }, fetches, .. } = L2Stats::total(&self.l2);
-        // Fetches that have not departed yet are counted in `way` and `eviction` only, so the difference is
-        // saturated.
+        // Fetches that have not been sent yet count in `way` and `eviction` only, so the difference could be
+        // negative.
         [way, eviction, miss_delay.saturating_sub(way + eviction)].map(|cycles| ratio(cycles, fetches))
     }
 
@@ -385,7 +386,8 @@ impl Counters {
             / f64::from(self.dram_khz.max(1))
     }
 
-    /// Fraction of the time with requests in which a DRAM channel's data bus is busy.
+    /// Utilization of the DRAM data buses: fraction of the cycles with requests in a channel in which its
+    /// data bus is busy.
     #[must_use]
     pub fn dram_bus_use(&self) -> f64 {
         let dram = Counts::total(&self.dram);
@@ -399,9 +401,9 @@ impl Counters {
         ratio(l2.frc.misses, l2.all_misses())
     }
 
-    /// Fraction of all scheduler cycles for each reason, in the order of [`StallReason::ALL`]. One of the
-    /// reasons is an issued instruction. A miss of the instruction cache is included only if there is such a
-    /// cache.
+    /// Fraction of all scheduler cycles for each reason, in the order of [`StallReason::ALL`]. The reason
+    /// `Issued` stands for an issued instruction. A miss of the instruction cache is included only if there
+    /// is such a cache.
     #[must_use]
     pub fn scheduler_shares(&self) -> Vec<(StallReason, f64)> {
         let slots = self.slots();

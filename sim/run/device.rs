@@ -45,13 +45,13 @@ pub struct Device<'o> {
     /// Lowest address of the code, which is placed from the end of memory downward.
     code: u64,
     launches: u64,
-    /// Kernel of the last launch, and the state of the counters before it.
+    /// Kernel of the last launch, and the state of the counters before that launch.
     last: Option<(String, Earlier)>,
     /// Reason why the machine cannot continue.
     stopped: Option<StopReason>,
 }
 
-/// State of the counters before a launch.
+/// State of all counters before a launch, from which the counts of the launch follow.
 struct Earlier {
     counters: Counters,
     loads: Vec<LoadCounters>,
@@ -66,7 +66,7 @@ struct DeviceModule {
     kernels: BTreeMap<String, Arc<DeviceKernel>>,
 }
 
-/// Kernel that is ready to launch on a [`Device`].
+/// Translated kernel that is ready to launch on a [`Device`].
 #[derive(Clone, Debug)]
 pub struct DeviceKernel {
     /// Program for the functional interpreter, with virtual registers.
@@ -122,17 +122,17 @@ pub struct DeviceLaunch {
 pub struct LaunchCounts {
     /// Core cycles from the start of the launch to its end.
     pub cycles: u64,
-    /// Warp instructions.
+    /// Number of executed warp instructions.
     pub warp_instructions: u64,
-    /// Loads that accessed an L1D.
+    /// Number of loads that accessed an L1D.
     pub l1_loads: u64,
-    /// Loads that hit in an L1D.
+    /// Number of loads that hit in an L1D.
     pub l1_hits: u64,
-    /// Reads of the L2.
+    /// Number of reads of the L2.
     pub l2_reads: u64,
-    /// Reads that hit in the L2.
+    /// Number of reads that hit in the L2.
     pub l2_hits: u64,
-    /// Bytes that the DRAM channels transferred.
+    /// Number of bytes that the DRAM channels transferred.
     pub dram_bytes: u64,
 }
 
@@ -240,10 +240,10 @@ impl<'o> Device<'o> {
         self.drive.observers.shadow.as_mut()
     }
 
-    /// Allocates memory at the lowest free multiple of `alignment`, a power of two, that is at least `least`.
-    /// At least one byte after it stays free, so that an access past its end does not reach the next
-    /// allocation. No two allocations at a time may have the same name. Returns `None` if the memory is
-    /// exhausted.
+    /// Allocates memory at the lowest free address that is at least `least` and a multiple of `alignment`, a
+    /// power of two. At least one byte after the allocation stays free, so that an access past its end does
+    /// not reach the next allocation. No two allocations that exist at the same time may have the same name.
+    /// Returns `None` if the memory is exhausted.
     pub fn allocate(&mut self, name: &str, bytes: u64, alignment: u64, least: u64) -> Option<u64> {
         let alignment = alignment.max(ALIGNMENT);
         let mut start = least.max(FIRST_ADDRESS).checked_next_multiple_of(alignment)?;
@@ -343,7 +343,7 @@ impl<'o> Device<'o> {
         address.ok_or_else(|| RunError::input(&self.path, &exhausted))
     }
 
-    /// Frees the variables of all modules and all other allocations, and forgets the modules.
+    /// Frees the variables of all modules and all other allocations, and unloads the modules.
     pub fn reset(&mut self) {
         let addresses: Vec<u64> = self.ranges.keys().copied().collect();
         for address in addresses {
@@ -388,7 +388,7 @@ impl<'o> Device<'o> {
         globals.chain(constants).collect()
     }
 
-    /// Translates a kernel of a module, or returns it if that has been done.
+    /// Translates a kernel of a module, or returns the kernel if it has already been translated.
     ///
     /// # Errors
     /// If the module has no such kernel, or the machine cannot run its instructions.
@@ -519,7 +519,7 @@ impl<'o> Device<'o> {
     }
 
     /// Returns the report of the last launch; an empty one if there is none. The verdict of the checks and
-    /// the notes are those of all launches so far.
+    /// the notes cover all launches so far.
     ///
     /// # Errors
     /// If a launch stopped the machine.
@@ -538,7 +538,7 @@ impl<'o> Device<'o> {
         })
     }
 
-    /// Maps local memory for all warp slots behind the last allocation, as runs of launch files do.
+    /// Maps local memory for all warp slots after the last allocation, as runs of launch files do.
     fn place_local_memory(&mut self, image: &KernelImage) -> Result<u64, DeviceError> {
         let sm = &self.config.sm;
         let bytes = image.local_bytes(self.config.num_sms * sm.warps) * u64::from(sm.warp_lanes) / 32;

@@ -21,8 +21,9 @@ use super::verify::Shadow;
 use super::{HostTime, Outcome, Progress, Round, RunError, RunOptions, RunReport, Stopwatch, Threads, Verdict};
 use crate::readers::{Counts as Structures, queues};
 
-/// Core cycles between two progress checks of the machine, and between two polls of the host's requests. A
-/// machine that runs in islands cannot be checked.
+/// Number of core cycles between two progress checks of the machine, and between two polls of `is_broken`
+/// with a progress report. Islands run at most until the next progress check, since a machine cannot be
+/// checked while its islands run.
 const CYCLES_BETWEEN_LOOKS: u64 = 1 << 16;
 const CYCLES_BETWEEN_POLLS: u64 = 1 << 13;
 /// Number of progress checks without progress of any warp or request after which the machine counts as stuck.
@@ -47,7 +48,7 @@ impl From<RunError> for StopReason {
 /// Kernel launch.
 pub(super) struct Launch<'a> {
     pub(super) name: &'a str,
-    /// Position in the launch file.
+    /// Position of the launch in its launch file.
     pub(super) place: Place,
     pub(super) image: &'a Arc<KernelImage>,
     /// File named in the error if the kernel cannot be launched.
@@ -65,8 +66,8 @@ pub(super) struct IdleCycles {
 }
 
 impl IdleCycles {
-    /// Adds a launch. `stalls` are the scheduler cycles at its end. A core that issued nothing in the launch
-    /// had no warp.
+    /// Adds a launch that has ended. `stalls` holds the cumulative scheduler cycles of each core by reason. A
+    /// core that issued no instruction in the launch had no warp.
     fn reach(&mut self, stalls: &[StallCycles]) {
         self.cycles.resize(stalls.len(), 0);
         self.before.resize(stalls.len(), StallCycles::default());
@@ -87,13 +88,13 @@ pub(super) struct Drive<'o> {
     launched: u64,
     /// Core cycle in which the last launch ended.
     finished: u64,
-    /// Scheduler cycles of each core by reason, before that cycle.
+    /// Scheduler cycles of each core by reason, before the cycle in which the last launch ended.
     stalls: Vec<StallCycles>,
     idle: IdleCycles,
     kernels: Vec<(String, u64)>,
     warp_limits: Vec<(String, u8)>,
     loads: Vec<LoadCounters>,
-    /// Position of the current kernel, or of the last one.
+    /// Position of the current kernel in the launch file, or of the last kernel if none is running.
     place: Place,
     watches: HangDetectors,
     /// True if the next kernel to launch was already running when the checkpoint was saved.
@@ -108,7 +109,8 @@ pub(super) struct Drive<'o> {
 }
 
 impl<'o> Drive<'o> {
-    /// Takes a machine with initialized memory, and the golden models that run in parallel.
+    /// Creates the driver of a machine with initialized memory. `shadow` holds the golden models that run in
+    /// parallel, if any.
     pub(super) fn new(mut machine: Machine, shadow: Option<Shadow>, options: &'o RunOptions) -> Result<Self, RunError> {
         if options.mode.digest || options.mode.lint {
             machine.record();
@@ -240,8 +242,8 @@ impl<'o> Drive<'o> {
     }
 
     /// Ends the run. `ran` is the result of its launches. If all launches finished, `conclude` is called with
-    /// the idle machine. It appends failed checks to the given list, and returns whether there was anything
-    /// to check and the files that it has written.
+    /// the idle machine. The closure appends failed checks to the given list, and returns whether there was
+    /// anything to check and the files that it has written.
     pub(super) fn finish(
         mut self,
         ran: Result<(), StopReason>,
@@ -255,9 +257,9 @@ impl<'o> Drive<'o> {
         let is_done = outcome == Outcome::Finished;
         let (cycles, tick) = match outcome {
             Outcome::Finished => (self.finished, self.sim.tick()),
-            // The run reached the limit, even if nothing was due in the last cycles.
+            // The run covers all cycles up to the limit, even if no block was evaluated in the last ones.
             Outcome::CycleLimit(limit) => (limit, limit.saturating_mul(self.core_period()).saturating_sub(1)),
-            // The last edge took effect.
+            // The run includes the last evaluated clock edge.
             Outcome::NoProgress(_) | Outcome::Interrupted(_) => (self.cycles() + 1, self.sim.tick()),
         };
         let stalls =
@@ -318,7 +320,7 @@ impl<'o> Drive<'o> {
         })
     }
 
-    /// Restricts the L1Ds to these lines, one list per SM.
+    /// Restricts the L1Ds to the given lines, one list per SM.
     pub(super) fn admit(&mut self, lines: &[Arc<[u64]>]) {
         self.machine.admit(lines);
         if let Some(shadow) = &mut self.observers.shadow {
@@ -341,7 +343,7 @@ impl<'o> Drive<'o> {
         }
     }
 
-    /// Completes the waveform, if there is one, at a failure for which there will be no report.
+    /// Completes the waveform, if there is one, after a failure that ends the run without a report.
     fn close_broken(&mut self, what: &str) -> Result<Vec<PathBuf>, RunError> {
         let at = (self.sim.tick(), self.cycles());
         Ok(self.observers.close_wave(Some(what), at, &self.machine)?.0)
@@ -354,7 +356,8 @@ impl<'o> Drive<'o> {
         is_broken: &dyn Fn() -> bool,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), StopReason> {
-        // A machine that stopped within a cycle is inconsistent; from here on it is only described.
+        // After a panic within a cycle the machine is inconsistent. From here on it is not simulated but only
+        // read.
         panic::catch_unwind(AssertUnwindSafe(|| self.until_done(is_broken, progress))).unwrap_or_else(|broken| {
             let rule = broken.downcast_ref::<String>().map_or("", String::as_str);
             let what = format!("internal error: {rule}");
@@ -433,7 +436,8 @@ impl<'o> Drive<'o> {
         is_broken: &dyn Fn() -> bool,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), StopReason> {
-        // Most runs have no observers, and a call for each edge would cost them a hundredth of their time.
+        // Most runs have no observers, and calling the observers at each edge would cost such runs a
+        // hundredth of their time.
         let (is_looked_at, is_recorded) = (self.observers.look_at_edges(), self.observers.look_before_edges());
         let end = self.options.max_cycles.map_or(u64::MAX, |cycles| cycles.saturating_mul(self.core_period()));
         let mut looks = self.every(Some(CYCLES_BETWEEN_LOOKS));
@@ -449,7 +453,8 @@ impl<'o> Drive<'o> {
             }
             if may_part && !self.watches.circles.is_watching() && self.machine.outstanding_ctas() > 0 {
                 self.run_in_islands(end.min(looks.next).min(saves.next));
-                // The core at fault has missed its edges since.
+                // The islands stop when a core has stopped at a fault. That core has missed the edges since
+                // its fault, so no further edge is evaluated.
                 if self.machine.fault().is_some() {
                     return Ok(());
                 }
@@ -492,9 +497,9 @@ impl<'o> Drive<'o> {
         self.apart += self.sim.tick() - parted;
     }
 
-    /// Stops a run that makes no progress: nothing is due anymore, or all warps are in a livelock. At every
-    /// progress check, also stops it if neither instructions nor DRAM accesses have occurred for several
-    /// checks.
+    /// Stops a run that makes no progress: no block will be evaluated again, or all warps are in a livelock.
+    /// At every progress check, also stops it if neither instructions nor DRAM accesses have occurred for
+    /// several checks.
     fn expect_progress(&mut self, moved: bool, looks: bool) -> Result<(), StopReason> {
         let HangDetectors { idle, circles } = &mut self.watches;
         let mut why = "";
@@ -523,7 +528,7 @@ impl<'o> Drive<'o> {
         Ok(())
     }
 
-    /// Schedules a task for every multiple of `cycles` core cycles, or never.
+    /// Schedules a task for every multiple of `cycles` core cycles; for `None`, the task is never due.
     fn every(&self, cycles: Option<u64>) -> Periodic {
         let ticks = cycles.map_or(u64::MAX, |cycles| cycles.saturating_mul(self.core_period()));
         Periodic::after(self.sim.tick(), ticks)
@@ -537,12 +542,12 @@ impl<'o> Drive<'o> {
         self.sim.tick() / self.core_period()
     }
 
-    /// Scheduler cycles of each core by reason before a cycle.
+    /// Returns the scheduler cycles of each core by reason, up to but not including a cycle.
     fn stalls_before(&self, cycle: u64) -> Vec<StallCycles> {
         self.machine.cores().iter().map(|core| core.stalls_before(cycle)).collect()
     }
 
-    /// Describes all waiting warps and queues.
+    /// Describes all waiting warps and nonempty queues, for the report of a machine that is stuck.
     fn stuck(&self) -> String {
         let mut report = String::new();
         for (sm, core) in self.machine.cores().iter().enumerate() {
@@ -558,8 +563,8 @@ impl<'o> Drive<'o> {
     }
 }
 
-/// Returns the verdict of a run with these failed checks, and these notes about results that depend on the
-/// order of warps and about undefined registers.
+/// Returns the verdict of a run from its failed checks. Takes into account the notes about results that
+/// depend on the order of warps and about undefined registers.
 fn verdict(
     failed: Vec<String>,
     is_checked: bool,
@@ -606,7 +611,7 @@ impl Periodic {
         Self { ticks, next: (tick / ticks + 1).saturating_mul(ticks) }
     }
 
-    /// True if the task is due at this tick; then schedules the next time.
+    /// Returns true if the task is due at this tick, and then schedules the next time.
     fn come(&mut self, tick: u64) -> bool {
         let comes = tick >= self.next;
         if comes {
@@ -623,7 +628,7 @@ pub(super) struct HangDetectors {
     circles: Livelock,
 }
 
-/// Detector of a lack of progress although simulated time advances.
+/// Detects that neither instructions nor DRAM bursts occur although simulated time advances.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct Idle {
     achieved: u64,

@@ -55,7 +55,7 @@ fn name_of_kernel(id: u64, packing: Packing) -> String {
     format!("kernel-{id}.traceg{}", packing.suffix())
 }
 
-/// Returns the files in a folder that have names used by an export, so that the export may replace them.
+/// Returns the existing files in a folder whose names an export uses, so that the export may replace them.
 #[must_use]
 pub fn replaceable(folder: &Path, packing: Packing) -> Vec<PathBuf> {
     let is_ours = |name: &str| {
@@ -200,7 +200,7 @@ fn write(
     let packer = Packer::new(BufWriter::new(out), form.packing)?;
     let mut writer = TraceWriter::new(packer, &header)?;
     let mut failed = None;
-    // One CTA at a time, because a trace contains them in sequence.
+    // Runs one CTA at a time, because a trace contains its CTAs in sequence.
     let sms = Sms { count: 1, ctas: 1 };
     let steps = run_steps(&verify::to_interpreter(kernel), sms, memory, &mut |step| {
         if step.cta != recorder.cta.index || recorder.cta.warps.is_empty() {

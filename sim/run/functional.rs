@@ -20,7 +20,7 @@ impl<'a> Functional<'a> {
         Ok(Self { prepared, memory })
     }
 
-    /// Passes every launch to `launch`, in order and as often as the file repeats it.
+    /// Passes every launch to `launch`, in order and as often as the launch file repeats the launch.
     pub(super) fn run(
         self,
         launch: &mut dyn FnMut(&Kernel, &mut FlatMemory) -> Result<(), RunError>,

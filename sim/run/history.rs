@@ -23,11 +23,11 @@ pub struct Interval {
     pub thread_instructions: u64,
     /// Number of loads at the L1Ds.
     pub l1_accesses: u64,
-    /// Number of those loads that hit.
+    /// Number of loads at the L1Ds that hit.
     pub l1_hits: u64,
     /// Number of reads at the L2.
     pub l2_accesses: u64,
-    /// Number of those reads that hit.
+    /// Number of reads at the L2 that hit.
     pub l2_hits: u64,
     /// DRAM cycles in which a data bus was reserved for a burst.
     pub bus_busy_cycles: u64,

@@ -13,17 +13,17 @@ use crossbeam_utils::Backoff;
 use rtl::kernel::Simulator;
 use rtl::machine::{Machine, MachineIslands};
 
-/// Round number that ends a helper thread.
+/// Value of the round counter that makes the helper threads exit.
 const LEAVE: u64 = u64::MAX;
 /// Time that an idle helper thread spins before it sleeps.
 const PATIENCE: Duration = Duration::from_micros(50);
-/// Number of rounds per turn of a trial, and minimum duration of a trial without the slowest turn of each
-/// mode. In a trial, multithreaded and single-threaded execution alternate, so that both run the same phase
-/// of the program.
+/// Number of rounds per turn of a trial, and minimum duration of a trial. In a trial, turns of multithreaded
+/// and single-threaded execution alternate, so that both run the same phase of the program. The slowest turn
+/// of each mode does not count.
 const TURN: u32 = 4;
 const TRIAL: Duration = Duration::from_millis(2);
 /// Time for which a trial's winner runs [multiples of the trial's duration]. It starts at `SETTLED` and
-/// doubles each time the same mode wins again. `MAX_SETTLED` limits it for multithreaded and for
+/// doubles each time the same mode wins again. `MAX_SETTLED` holds its limits for multithreaded and for
 /// single-threaded execution.
 const SETTLED: u32 = 24;
 const MAX_SETTLED: [u32; 2] = [96, 960];
@@ -33,7 +33,8 @@ const MAX_SETTLED: [u32; 2] = [96, 960];
 pub enum Threads {
     /// One thread, all blocks in lockstep.
     InStep,
-    /// This number of threads, with islands, if the machine has islands and no observer needs every cycle.
+    /// This number of threads, each of which runs islands. Requires a machine with islands and no observer
+    /// that needs every cycle; otherwise one thread is used.
     Of(NonZeroUsize),
     /// One thread per processor, as long as this is faster than one thread.
     Auto,
@@ -81,17 +82,17 @@ pub(super) struct Team {
     /// Trial in progress; `None` while its winner runs.
     trial: Option<Trial>,
     winner: usize,
-    /// Time for which the winner runs [multiples of the trial's duration], and the rest of it.
+    /// Time for which the winner runs [multiples of the trial's duration], and the remaining time.
     settled: u32,
     left: Duration,
 }
 
-/// Trial: multithreaded and single-threaded execution take turns.
+/// Trial in which multithreaded and single-threaded execution take turns.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trial {
     rounds: u32,
-    /// Time of the current turn, total time of each mode, and its slowest turn, which unrelated host activity
-    /// may have disturbed.
+    /// Time of the current turn, total time of each mode, and slowest turn of each mode. The slowest turn is
+    /// excluded because unrelated host activity may have disturbed it.
     turn: Duration,
     took: [Duration; 2],
     slowest: [Duration; 2],
@@ -160,7 +161,7 @@ impl Team {
 
 /// Tasks of a round. Each is run by the first thread that claims it.
 struct Tasks {
-    /// Last round in which each task was claimed.
+    /// For each task, the last round in which a thread claimed it.
     taken: Vec<AtomicU64>,
     /// Number of unfinished tasks.
     left: AtomicUsize,
@@ -177,7 +178,7 @@ impl Tasks {
     }
 
     /// Runs the unclaimed tasks of a round in the given order and waits until all tasks are finished. Returns
-    /// false if the round is abandoned.
+    /// false if `is_lost` reports that the round was abandoned.
     fn share(
         &self,
         round: u64,
@@ -213,14 +214,15 @@ struct SharedState<'i> {
     helpers: Vec<Helper>,
 }
 
-/// State of a helper thread: true in `sleeps` while it is parked.
+/// State of a helper thread. `sleeps` is true while the thread is parked.
 #[derive(Default)]
 struct Helper {
     sleeps: AtomicBool,
 }
 
 impl SharedState<'_> {
-    /// Takes part in a round. Returns false if the round is abandoned.
+    /// Takes part in a round as one of its threads. Returns false if `is_lost` reports that the round was
+    /// abandoned.
     fn work(&self, round: u64, order: &[usize], is_lost: impl Fn() -> bool) -> bool {
         let meetings = 0..self.islands.num_sync_points();
         self.runs.share(round, order.iter().copied(), |island| self.islands.run(island), &is_lost)
@@ -286,8 +288,9 @@ impl Drop for Dismissal<'_, '_> {
     }
 }
 
-/// Runs a machine with islands up to tick `end`. Stops earlier if nothing is due, a core has stopped at a
-/// fault, or the kernel might end, which the caller must check after every edge.
+/// Runs a machine with islands up to tick `end`. Stops earlier if no block will be evaluated, if a core has
+/// stopped at a fault, or if the kernel might end. The caller must check after every edge whether the kernel
+/// has ended.
 ///
 /// If `interrupt` becomes nonzero, stops at the next tick at which all islands can synchronize. With
 /// `rounds`, uses one thread and records the time of each round.
@@ -372,8 +375,8 @@ fn run_together(islands: &MachineIslands, next: &mut dyn FnMut() -> bool, count:
     });
 }
 
-/// Returns the order in which one of `count` threads claims islands: first its own share (every `count`th),
-/// then the others in reverse order. Islands are sorted by descending run time.
+/// Returns the order in which one of `count` threads claims islands: first its own share (every `count`th
+/// island), then the other islands in reverse order. Islands are sorted by descending run time.
 #[must_use]
 pub fn shares(islands: usize, count: usize, thread: usize) -> Vec<usize> {
     let is_own = |island: &usize| island % count == thread;
@@ -387,8 +390,8 @@ mod tests {
 
     const ROUND: Duration = Duration::from_micros(100);
 
-    /// Runs a trial with the given round times of several threads and of one. Returns true if one thread won,
-    /// and the time for which the winner runs.
+    /// Runs a trial with the given round times of several threads and of one. Returns true if single-threaded
+    /// execution won, and the time for which the winner runs.
     fn try_trial(team: &mut Team, together: impl Fn(u32) -> Duration, alone: Duration) -> (bool, Duration) {
         let mut rounds = 0;
         while team.trial.is_some() {

@@ -107,7 +107,7 @@ fn write_outputs(prepared: &PreparedLaunch, machine: &Machine) -> Result<Vec<Pat
 struct Launches<'a> {
     prepared: &'a PreparedLaunch,
     /// Admitted lines of the remaining launches. If warps race, the machine may need more launches than the
-    /// profile; the lines of the last one then stay in effect.
+    /// profile; the lines of the profile's last launch then stay in effect.
     admitted: std::vec::IntoIter<AdmittedLines>,
     drive: Drive<'a>,
     /// True if the next launch is already running.

@@ -3,8 +3,8 @@
 //! In a livelock, instructions are issued, but no value in memory changes and no CTA ends. If this lasts for
 //! long, every running warp is monitored for a while. A warp that returns to an earlier state, with the same
 //! next instruction, lanes and registers, will read the same memory again and loop forever. The machine is
-//! stuck if all warps do so or wait at a barrier for one that does. A kernel that counts, stores or reads the
-//! clock changes a register or memory and is never reported.
+//! stuck if every warp returns to an earlier state, or waits at a barrier for a warp that does. A kernel that
+//! counts, stores or reads the clock changes a register or memory and is never reported.
 
 use rtl::machine::Machine;
 use rtl::sm::WarpState;
@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 /// Number of progress checks without a change after which warps are monitored for the first time.
 const PATIENCE: u32 = 1;
-/// Number of simulation steps for which warps are monitored the first time. Both limits double after every
-/// unsuccessful attempt.
+/// Number of simulation steps for which warps are monitored the first time. The number of steps and the
+/// number of checks in [`PATIENCE`] double after every attempt that finds no livelock.
 const STEPS: u64 = 1 << 16;
 
 /// Livelock detector of one launch.
@@ -120,7 +120,8 @@ impl WatchedWarp {
         match &self.seen {
             None => self.seen = core.warp_state(self.warp),
             Some(seen) if core.pc(self.warp) != seen.pc() => self.left = true,
-            // A warp in a branch to itself keeps its program counter, so it is never seen to leave.
+            // A warp in a branch to itself keeps its program counter, so it is never seen to leave the
+            // reference state.
             Some(seen) if self.left || core.branches_to_itself(self.warp) => {
                 self.back = core.warp_state(self.warp).is_some_and(|state| state == *seen);
             }

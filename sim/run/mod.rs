@@ -116,8 +116,8 @@ pub struct RunOptions {
 }
 
 impl RunOptions {
-    /// Evaluation mode that is used. A checked run or one with a waveform must report every violated
-    /// assertion, so it never skips assertions.
+    /// Returns the evaluation mode that the run uses. A checked run, or a run with a waveform, must report
+    /// every violated assertion, so it never skips assertions.
     #[must_use]
     pub fn evaluation(&self) -> Mode {
         let is_looked_at = self.check || self.wave.is_some();
@@ -138,11 +138,11 @@ pub struct WaveOptions {
     pub scopes: Vec<String>,
     /// Condition that starts the waveform.
     pub trigger: Option<String>,
-    /// Number of core cycles kept in memory until it starts.
+    /// Number of core cycles before the trigger that are kept in memory and written when the waveform starts.
     pub last: Option<u64>,
-    /// Number of core cycles after the trigger with which it ends.
+    /// Number of core cycles after the trigger at which the waveform ends.
     pub after: Option<u64>,
-    /// Maximum size, in bytes.
+    /// Maximum size of the waveform file, in bytes.
     pub limit: Option<u64>,
 }
 
@@ -153,7 +153,8 @@ pub struct SeriesOptions {
     pub path: PathBuf,
     /// Core cycles per row, 1 or more.
     pub interval: u64,
-    /// Counters, by their paths in the statistics (`l1.misses`); those of [`SERIES_COLUMNS`] if empty.
+    /// Counters, named by their paths in the statistics (`l1.misses`). If empty, the columns are
+    /// [`SERIES_COLUMNS`].
     pub columns: Vec<String>,
 }
 
@@ -216,7 +217,8 @@ pub struct RunReport {
     pub counters: Counters,
     /// Counters of each load instruction of a program; empty for a trace.
     pub loads: Vec<LoadCounters>,
-    /// Reuse of L1D lines, by all loads and by those that did not bypass. Available if the golden models ran.
+    /// Reuse of L1D lines: first by all loads, then by the loads that did not bypass the L1D. Available if
+    /// the golden models ran.
     #[serde(skip)]
     pub reuse: Option<[Histograms; 2]>,
     /// History of the run, if requested.
@@ -257,7 +259,7 @@ impl RunReport {
 /// Reason why a run cannot start or continue.
 #[derive(Debug, Error, Diagnostic)]
 pub enum RunError {
-    /// The launch file, or its description of the kernels, is invalid.
+    /// The launch file is invalid, or does not match its kernels.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Launch(#[from] LaunchError),
@@ -299,8 +301,8 @@ impl RunError {
     }
 }
 
-/// Strips the file name from the start of a message. Some errors already contain the name, and the caller
-/// adds it.
+/// Strips the file name from the start of a message. Some error messages begin with the name, which the
+/// caller adds to all of them.
 fn without_name<'a>(path: &Path, reason: &'a str) -> &'a str {
     let name = path.display().to_string();
     reason.strip_prefix(&name).and_then(|reason| reason.strip_prefix(": ")).unwrap_or(reason)
@@ -319,7 +321,7 @@ pub fn open(launch: &Path, ptx: Option<&Path>) -> Result<LaunchFile, RunError> {
     })
 }
 
-/// Runs a launch file on a machine: [`open`] and [`run_file`].
+/// Runs a launch file on a machine: calls [`open`], then [`run_file`].
 ///
 /// # Errors
 /// Returns the errors of [`open`] and [`run_file`].
@@ -332,7 +334,7 @@ pub fn run(
     run_file(open(launch, options.ptx.as_deref())?, config, options, progress)
 }
 
-/// Runs a launch file on a machine after it has been read. PTX files are those that it names.
+/// Runs a launch file that [`open`] has read on a machine, with the PTX files that the launch file names.
 ///
 /// # Errors
 /// Fails on bad input, before anything is written; on an illegal access by the kernel; or if a waveform
@@ -350,7 +352,7 @@ pub fn run_file(
 /// Checks whether a launch file can run on a machine, as far as this is possible without running it.
 ///
 /// # Errors
-/// Returns the errors of [`run`], and fails if not even one CTA of a kernel fits an SM.
+/// Returns the errors of [`run`], and fails if not even one CTA of a kernel fits on an SM.
 pub fn fits(launch: &Path, config: &MachineConfig) -> Result<(), RunError> {
     let prepared = prepare::prepare(open(launch, None)?, config)?;
     for task in prepared.tasks.iter().flatten() {

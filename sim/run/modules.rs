@@ -20,7 +20,7 @@ use crate::launch::{Buffer, BufferId, Init, LaunchFile};
 /// Address of the first buffer. Lower addresses stay unmapped, so that accesses through a null pointer with
 /// an offset are detected.
 pub(super) const FIRST_ADDRESS: u64 = 0x10_0000;
-/// Alignment of buffers in bytes; `cudaMalloc` has the same.
+/// Alignment of buffers in bytes, as in `cudaMalloc`.
 pub(super) const ALIGNMENT: u64 = 256;
 
 /// PTX file: its declarations, and the kernels that are launched.
@@ -40,7 +40,7 @@ pub(super) struct Region {
 }
 
 impl Region {
-    /// Addresses of the region.
+    /// Returns the addresses of the region.
     pub(super) fn range(&self) -> Range<u64> {
         self.address..self.address + self.bytes.len() as u64
     }
@@ -92,9 +92,9 @@ pub(super) fn texture_handle(buffer: BufferId) -> u64 {
 
 /// Assigns addresses to buffers and variables, and links data and programs with them.
 ///
-/// A buffer has the address that the file states. The others follow in order, each at the next aligned
-/// address. At least one byte stays free in between, so that an access past the end of one does not reach the
-/// next. Variables without a buffer follow.
+/// A buffer lies at the address that the launch file states for it. The other buffers follow in order, each
+/// at the next aligned address, and after them the variables that have no buffer. At least one byte stays
+/// free between neighbors, so that an access past the end of one does not reach the next.
 pub(super) fn place(
     file: &LaunchFile,
     modules: &mut BTreeMap<PathBuf, Module>,
@@ -188,7 +188,7 @@ pub(super) fn place(
     Ok(Placement { addresses, regions, inside })
 }
 
-/// Buffers that represent variables and texture references of the PTX files, by the names of these.
+/// For each variable and each texture reference of the PTX files, by name, the buffer that represents it.
 struct BoundBuffers<'f> {
     variables: HashMap<&'f str, usize>,
     textures: HashMap<&'f str, usize>,

@@ -41,7 +41,7 @@ impl Observers {
         })
     }
 
-    /// Resumes from a checkpoint at a cycle, with the counts at that cycle.
+    /// Resumes the time series and the history from a checkpoint at `cycle`, with their counts at that cycle.
     pub(super) fn resume(
         &mut self,
         (series, history): (Option<SeriesState>, Option<History>),
@@ -84,7 +84,8 @@ impl Observers {
         self.traces.begin(image);
     }
 
-    /// Called before an edge. Time series and history record all cycles before it, if it precedes tick `end`.
+    /// Called before an edge. Time series and history record all cycles before the edge, if the edge precedes
+    /// tick `end`.
     pub(super) fn look_before(&mut self, sim: &Simulator, machine: &Machine, end: u64) -> Result<(), RunError> {
         if !self.look_before_edges() {
             return Ok(());
@@ -100,7 +101,8 @@ impl Observers {
         Ok(())
     }
 
-    /// Called after an edge. Waveform and event files record its changes, and the golden models follow it.
+    /// Called after an edge. Waveform and event files record what the edge changed, and the golden models
+    /// follow the edge.
     pub(super) fn look_after(&mut self, sim: &mut Simulator, machine: &mut Machine) -> Result<(), RunError> {
         if self.wave.is_some() || self.traces.are_on() {
             self.changed.take(sim);

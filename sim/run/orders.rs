@@ -8,9 +8,10 @@ use golden::reference::{Array, Mismatch, Rule, compare, difference};
 
 use super::compared::Part;
 
-/// Factor for the instruction limit of another order: multiple of the thread instructions of the first order.
+/// Instruction limit of a repetition in another order, as a multiple of the thread instructions of the first
+/// order.
 const LONGER: u64 = 8;
-/// Constant added to this limit [thread instructions].
+/// Constant added to the instruction limit of a repetition in another order [thread instructions].
 const MIN_EXTRA_INSTRUCTIONS: u64 = 1 << 22;
 
 /// Section of a buffer or variable in which the machine and the interpreter differ.
@@ -29,7 +30,8 @@ pub(super) struct Difference {
 }
 
 impl Difference {
-    /// Compares a section of the machine's contents with the expected one. Returns `None` if they agree.
+    /// Compares a section of the machine's memory with its expected contents. Returns `None` if the two
+    /// agree.
     pub(super) fn new(what: &'static str, name: &str, part: Part, got: &[u8], whole: &[u8]) -> Option<Self> {
         let [got, expected] = [got, whole].map(|contents| part.of(contents.to_vec(), whole));
         if got.bytes() == expected.bytes() || compare(&got, &expected, &part.rule).is_ok() {
@@ -39,12 +41,12 @@ impl Difference {
         Some(Self { name: name.to_owned(), what, part, whole: whole.to_vec(), got, expected, varies })
     }
 
-    /// Records the contents that another order leaves.
+    /// Records the memory contents after a repetition of the launch in another order.
     fn record_order(&mut self, bytes: &[u8]) {
         let other = self.part.of(bytes.to_vec(), &self.whole);
         let rule = &self.part.rule;
         if *rule == Rule::Multiset {
-            // A multiset has no positions, so all elements vary if any does.
+            // The multiset rule ignores positions, so all elements count as varying if any element varies.
             let differs = compare(&other, &self.expected, rule).is_err();
             self.varies.iter_mut().for_each(|varies| *varies |= differs);
             return;
@@ -54,8 +56,8 @@ impl Difference {
         }
     }
 
-    /// Returns a difference between the machine and the expected contents, if there is one among the elements
-    /// that no order of warps changes.
+    /// Compares only the elements that are the same in every order of warps. Returns the mismatch between the
+    /// machine and the expected contents, if there is one.
     pub(super) fn mismatch(&self) -> Option<Box<Mismatch>> {
         let element =
             |(index, varies): (usize, &bool)| if *varies { self.got.raw(index) } else { self.expected.raw(index) };

@@ -22,8 +22,8 @@ fn memory() -> FlatMemory {
     memory
 }
 
-/// Returns the difference after a launch of two warps in which the machine has `words` in place of the
-/// expected ones, if there is one.
+/// Returns the difference after a launch of two warps, if there is one. `words` replace the expected words in
+/// the machine's memory.
 fn settle(words: &[(usize, u32)], rule: &Rule) -> Option<Difference> {
     let (program, params) = (racing(), OUT.to_le_bytes());
     let (grid, block) = ([1; 3], [64, 1, 1]);
@@ -76,7 +76,8 @@ fn beside_what_depends_on_the_order_a_mistake_still_shows() {
     assert!(text.starts_with("1 of 72 elements differ") && text.contains("expected"), "{text}");
 }
 
-/// Orders that stay within a tolerance do not justify a value beyond it.
+/// Other orders of warps that change a value within its tolerance do not justify a machine value beyond the
+/// tolerance.
 #[test]
 fn a_tolerance_bounds_what_the_order_of_warps_explains() {
     let within = Rule::Tolerance { relative: 0.0, absolute: 1.0 };

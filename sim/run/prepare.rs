@@ -30,7 +30,8 @@ pub(super) struct PreparedLaunch {
     pub(super) map: Arc<AddressMap>,
     /// Local memory of all warp slots. Kernels can address it only through `.local`.
     pub(super) local: Option<NamedRange>,
-    /// Location of the instructions if they are fetched from memory. Kernels cannot address it.
+    /// Location of the instructions if the machine fetches them from memory. Kernels cannot address this
+    /// memory.
     pub(super) code: Option<Code>,
     /// Tasks of one iteration of each step.
     pub(super) tasks: Vec<Vec<Task>>,
@@ -57,7 +58,7 @@ pub(super) struct Kernel {
 }
 
 impl Kernel {
-    /// Returns the kernel with its arguments for an iteration.
+    /// Returns the kernel with the arguments of one iteration.
     pub(super) fn at(&self, iteration: u32, addresses: &[u64]) -> Cow<'_, Self> {
         if iteration == 0 || self.varying.is_empty() {
             return Cow::Borrowed(self);

@@ -17,7 +17,7 @@ use super::{RunError, open};
 pub struct KernelProfile {
     /// Name of the kernel.
     pub name: String,
-    /// Path of its PTX file.
+    /// Path of the PTX file that contains the kernel.
     pub file: String,
     /// Profile of each launch, in order.
     pub launches: Vec<Profile>,
@@ -102,7 +102,7 @@ mod tests;
 pub struct L2 {
     /// Number of line accesses.
     pub accesses: u64,
-    /// Number of these accesses that hit.
+    /// Number of L2 accesses that hit.
     pub hits: u64,
 }
 

@@ -105,7 +105,7 @@ impl Trace {
     /// Checks whether a machine can run the trace, as far as this is possible without running it.
     ///
     /// # Errors
-    /// Returns the errors of [`replay`], and fails if not even one CTA of a kernel fits an SM.
+    /// Returns the errors of [`replay`], and fails if not even one CTA of a kernel fits on an SM.
     pub fn fits(&self, config: &MachineConfig) -> Result<(), RunError> {
         self.runs_on(config)?;
         for path in &self.kernels {

@@ -13,7 +13,8 @@ use waves::atomic_file::AtomicFile;
 use super::{MachineFeatures, RunError, SeriesOptions, Totals};
 use crate::config::near;
 
-/// Default columns, as paths of counters in the statistics. Each row contains their increase in its interval.
+/// Default columns, as paths of counters in the statistics. A row contains the increase of each counter in
+/// the interval of the row.
 pub const COLUMNS: [&str; 18] = [
     "warp_instructions",
     "thread_instructions",
@@ -44,7 +45,7 @@ pub(super) struct SeriesState {
     columns: Vec<String>,
     /// First cycle of the current interval.
     from: u64,
-    /// Counts at the start of that cycle.
+    /// Counts at the start of the first cycle of the current interval.
     totals: Vec<u64>,
 }
 
@@ -58,7 +59,7 @@ pub(super) struct Series {
     counted: SeriesState,
 }
 
-/// Returns the values of all counters of a machine with these features.
+/// Returns the values of all counters of a machine that has the features `has`.
 fn values(has: &MachineFeatures, machine: &Machine) -> Vec<u64> {
     let mut values = Paths::values();
     Totals::of(machine).list(has, &mut values);
@@ -97,7 +98,7 @@ impl Series {
     }
 
     /// Resumes the series in a run that has reached `cycle`. Continues the current interval of an earlier
-    /// series if that had the same intervals and columns; otherwise starts a new interval.
+    /// series if the earlier series had the same interval and columns; otherwise starts a new interval.
     pub(super) fn go_on(&mut self, counted: Option<SeriesState>, cycle: u64, machine: &Machine) {
         let SeriesState { interval, columns, .. } = &self.counted;
         let is_alike = |other: &SeriesState| other.interval == *interval && other.columns == *columns;
@@ -122,7 +123,8 @@ impl Series {
         Ok(())
     }
 
-    /// Writes the last row, which ends before `cycle`, and completes the file.
+    /// Writes the last row, which covers the interval up to but not including `cycle`, and completes the
+    /// file.
     pub(super) fn finish(mut self, cycle: u64, machine: &Machine) -> Result<PathBuf, RunError> {
         self.reach(cycle, machine)?;
         if cycle > self.counted.from {

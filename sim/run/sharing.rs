@@ -36,8 +36,8 @@ pub struct AccessSharing {
     pub least: u64,
     /// Number of distinct words accessed, summed over launches.
     pub words: u64,
-    /// Number of CTAs of the launch that accessed each of these words with any instruction, summed over the
-    /// words.
+    /// For each word that the instruction accessed, number of CTAs of the launch that accessed the word with
+    /// any instruction; summed over the words.
     pub sharers: u64,
 }
 
@@ -99,9 +99,9 @@ fn empty(program: &Program) -> Vec<Option<AccessSharing>> {
     program.insts.iter().zip(dependent).map(place).collect()
 }
 
-/// Determines for each instruction whether its address depends on a value loaded from memory. Dependences
-/// through registers are followed; those through memory, and predicates that only decide whether an
-/// instruction executes, are not. Parameters do not count as memory.
+/// Determines for each instruction whether its address depends on a value loaded from memory. Only
+/// dependences through registers are followed. Dependences through memory, and predicates that only decide
+/// whether an instruction executes, are ignored. Parameters do not count as memory.
 fn dependent_addresses(program: &Program) -> Vec<bool> {
     let mut tainted = FxHashSet::default();
     let reads_memory = |inst: &Inst| match inst.op {

@@ -144,7 +144,7 @@ expect = {{ file = "a.npy" }}
     assert_eq!(folder.count_untimed(), report.kernels);
 }
 
-/// The flag is the value in `a` plus 0. It is 1 until the step fills `a` or copies zeros to it.
+/// The flag is the value in `a` plus 0. It is 1 until the step fills `a` with zeros or copies zeros to it.
 #[test]
 fn what_the_host_writes_decides_how_often_a_step_runs_with_and_without_time() {
     for host in ["fill = [{ buffer = \"a\", offset = 1, elements = 1 }]", "copy = [{ from = \"b\", to = \"a\" }]"] {

@@ -31,7 +31,7 @@ impl Traces {
         })
     }
 
-    /// True if there is an event file.
+    /// True if the run writes any event file.
     pub(super) fn are_on(&self) -> bool {
         self.timeline.is_some() || self.pipeline.is_some()
     }

@@ -20,7 +20,7 @@ pub(super) fn l1_geometry(config: &MachineConfig) -> Result<Geometry, String> {
     geometry(index, *sets, *ways, *line_bytes)
 }
 
-/// Geometry of a bank of its L2.
+/// Geometry of an L2 bank of a machine.
 pub(super) fn l2_geometry(config: &MachineConfig) -> Result<Geometry, String> {
     let L2Config { index, sets, ways, line_bytes, .. } = &config.l2;
     geometry(index, *sets, *ways, *line_bytes)

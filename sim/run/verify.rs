@@ -1,5 +1,5 @@
-//! Verification of a run. The references are the functional interpreter, the golden L1Ds, the checkers of the
-//! memory model and of the DRAM commands, and the launch file's expected results.
+//! Verification of a run. The references are the functional interpreter, the golden L1Ds, and the launch
+//! file's expected results. Checkers verify the memory model and the DRAM commands.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -46,7 +46,8 @@ pub(super) struct Shadow {
     duel: Option<DuelLockstep>,
     trackers: Vec<TrackerLockstep>,
     model: MemoryModel,
-    /// Line requests of each SM's loads to its L1D: all of them, and those that do not bypass it.
+    /// For each SM, the line requests of its loads to the L1D: first all requests, then the requests that do
+    /// not bypass the L1D.
     streams: Vec<[Reuse; 2]>,
     reuse: [Histograms; 2],
     dram: Vec<Vec<Command>>,
@@ -55,13 +56,13 @@ pub(super) struct Shadow {
     more: u64,
     /// Notes about results that depend on the order of warps: the first few, and the number of further ones.
     order_notes: (Vec<String>, u64),
-    /// Registers that kernels read before writing them, by kernel, line and name, and the notes about the
-    /// first few.
+    /// Registers that kernels read before writing them, by kernel, line and name; and notes about the first
+    /// few of these registers.
     undefined: (BTreeSet<(String, u32, String)>, Vec<String>),
 }
 
 impl Shadow {
-    /// Creates the models of a machine with these memory contents before the first launch.
+    /// Creates the golden models of a machine with the given memory contents before the first launch.
     pub(super) fn new(memory: FlatMemory, config: &MachineConfig) -> Result<Self, String> {
         let read_only = [&config.const_cache, &config.texture_cache];
         let own_periods = !config.throttle.ends_periods();
@@ -101,7 +102,7 @@ impl Shadow {
         })
     }
 
-    /// Checks every block that was evaluated at the last tick.
+    /// Checks every block that was evaluated at the last tick against its golden model.
     pub(super) fn follow(&mut self, machine: &mut Machine, sim: &Simulator) {
         let lsus = machine.evaluated_lsus(sim);
         let cycle = sim.tick() / u64::from(machine.clocks().period(usize::from(CORE)));
@@ -159,7 +160,7 @@ impl Shadow {
         }
     }
 
-    /// Restricts the L1Ds to these lines for all later accesses.
+    /// Restricts the golden L1Ds to the given lines for all later accesses.
     pub(super) fn admit(&mut self, lines: &[Arc<[u64]>]) {
         self.l1s.iter_mut().zip(lines).for_each(|(l1, lines)| l1.admit(lines));
     }
@@ -169,8 +170,8 @@ impl Shadow {
         &self.reports
     }
 
-    /// Reuse of lines over all SMs and all finished kernels: by all loads, and by those that did not bypass
-    /// the L1D.
+    /// Reuse of lines over all SMs and all finished kernels: first by all loads, then by the loads that did
+    /// not bypass the L1D.
     pub(super) fn reuse(&self) -> [Histograms; 2] {
         self.reuse
     }
@@ -184,7 +185,7 @@ impl Shadow {
         }
     }
 
-    /// Adapts the number of L1 ways to the shared memory of a loaded kernel.
+    /// Adapts the number of ways of the golden L1Ds to the shared memory that a loaded kernel uses.
     pub(super) fn on_load(&mut self, config: &MachineConfig, image: &KernelImage) {
         let SharedConfig { carve_outs, .. } = &config.sm.shared;
         let Ok(ctas) = occupancy(&config.sm, image) else { return };
@@ -197,7 +198,7 @@ impl Shadow {
         self.l1s.iter_mut().for_each(|l1| l1.set_ways(ways as usize));
     }
 
-    /// Checks all models when the L1s have been flushed.
+    /// Checks all golden models after the L1s have been flushed.
     pub(super) fn check_flushed(&mut self, cycle: u64) {
         for i in 0..self.l1s.len() {
             if let Err(mismatch) = self.l1s[i].flush(cycle) {
@@ -221,7 +222,7 @@ impl Shadow {
         }
     }
 
-    /// Adds memory with these contents.
+    /// Adds memory with the given contents.
     pub(super) fn place(&mut self, name: &str, address: u64, bytes: Vec<u8>) -> Result<(), String> {
         self.model.wrote(address, bytes.len());
         self.memory.place(name, address, bytes).map_err(|e| e.to_string())
@@ -276,7 +277,7 @@ impl Shadow {
         }
     }
 
-    /// Notes about registers that kernels have read before writing them.
+    /// Returns the notes about registers that kernels read before writing them.
     pub(super) fn undefined_notes(&self) -> Vec<String> {
         let (known, notes) = &self.undefined;
         let more = known.len() - notes.len();
@@ -285,13 +286,13 @@ impl Shadow {
         notes.iter().cloned().chain(more).collect()
     }
 
-    /// Note about L1Ds that are not checked, with the reason.
+    /// Returns a note that the L1Ds are not checked, with the reason; `None` if they are checked.
     pub(super) fn blind(&self) -> Option<String> {
         let reason = self.l1s.first()?.blind()?;
         Some(format!("the L1Ds are not compared with their twins: {reason}"))
     }
 
-    /// Notes about results that depend on the order of warps and were not judged.
+    /// Returns the notes about results that depend on the order of warps and were therefore not judged.
     pub(super) fn order_notes(&self) -> Vec<String> {
         let (notes, more) = &self.order_notes;
         let depend = noun(*more, "depends", "depend");
@@ -348,8 +349,8 @@ fn all_of(prepared: &PreparedLaunch) -> Vec<Compared<'_>> {
     buffers.chain(regions).collect()
 }
 
-/// Runs a launch of a launch file on the functional interpreter and compares all memory, buffers by the rules
-/// of their outputs.
+/// Runs a launch of a launch file on the functional interpreter and compares all memory, using the comparison
+/// rules of the outputs.
 pub(super) fn interpret(
     shadow: &mut Shadow,
     kernel: &Kernel,

@@ -11,7 +11,7 @@ use hdl::Random;
 
 /// Number of mutants in a case.
 const MUTANTS: u64 = 1000;
-/// One in this many refusals is also rendered as a report.
+/// One in this many refused inputs is also rendered as a report.
 const DRAWN: u64 = 64;
 /// The memory of the process is checked once per this many mutants.
 const WEIGHED: u64 = 16;
@@ -101,7 +101,7 @@ impl Case for MutantCase {
 
     fn run(&self) -> Result<Work, String> {
         self.try_all().map_err(|MutantFailure { number, mutant, what }| match mutant {
-            // The error comes first, as it does when the mutant is replayed alone.
+            // The message starts with the error, like the message of the mutant when it is replayed alone.
             Some(mutant) => format!("{what}\nThis is mutant {number} of {}.", mutant.sample.path.display()),
             None => what,
         })?;

@@ -201,8 +201,8 @@ fn is_told(refusal: &dyn Diagnostic, path: &Path, is_drawn: bool) -> Result<(), 
     Ok(())
 }
 
-/// True if a refusal names the file or shows an excerpt of a file. A refusal that lists several problems does
-/// so if all of them do.
+/// True if a refusal names the file or shows an excerpt of a file. For a refusal that lists several problems,
+/// true if this holds for every problem.
 fn names_place(refusal: &dyn Diagnostic, path: &str) -> bool {
     if refusal.to_string().contains(path) {
         return true;

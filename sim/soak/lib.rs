@@ -83,7 +83,7 @@ pub struct Work {
 pub struct Tally {
     /// Number of cases that passed.
     pub cases: u64,
-    /// Number of runs in these cases.
+    /// Number of runs in all cases so far.
     pub runs: u64,
     /// Number of core cycles simulated.
     pub cycles: u64,
@@ -132,7 +132,7 @@ pub struct CaseStart {
     pub tally: Tally,
 }
 
-/// Case that failed.
+/// Case of a soak that failed.
 pub struct FailedCase {
     /// Seed of the case.
     pub seed: u64,
@@ -158,7 +158,7 @@ pub struct ShrunkCase {
 
 impl Soak {
     /// Creates a soak without coverage. `draw` draws the case of a seed, and `reread` parses a case from the
-    /// path and contents of a file; the first argument of both is the folder of the kernels.
+    /// path and contents of a file. The first argument of both functions is the folder of the kernels.
     pub fn new(
         name: &'static str,
         about: &'static str,

@@ -14,8 +14,8 @@ const REPEATS: u64 = 400;
 
 /// Number of characters from which a line counts as long, since its columns no longer fit into 16 bits.
 const LONG_LINE: usize = (1 << 16) + 1;
-/// One in this many line-lengthening changes adds filler to a line. The others join all lines, which is
-/// faster to read.
+/// One in this many line-lengthening changes adds filler to a line. The other changes join all lines, which
+/// is faster to read.
 const LONG_LINES: u64 = 4;
 
 /// Words at the limits of what readers accept.
@@ -106,7 +106,7 @@ fn change(random: &mut Random, text: &mut Vec<u8>, other: &[u8]) {
             let times = random.below(REPEATS) as usize;
             insert(text, line.start, &part.repeat(times.min(LONGEST / part.len())));
         }
-        // Shifts a line beyond column 65,536; errors are often reported in this line.
+        // Shifts the text of a line beyond column 65,536. Errors are often reported in this line.
         11 if random.below(LONG_LINES) == 0 => {
             let line = piece(random, text, |byte| byte != b'\n');
             let word = text[piece_around(text, at.min(text.len()), |byte| !byte.is_ascii_whitespace())].to_vec();

@@ -50,8 +50,8 @@ pub fn dictionary() -> Vec<Entry> {
         machine: "",
         designs: &[String::new()],
         config_hash: "",
-        // Null keys are listed too, but a load-only cache lists fewer keys. The dictionary therefore assumes
-        // stores.
+        // Keys with the value null are listed too. An L1 that serves only loads lists fewer keys, so the
+        // dictionary assumes stores.
         has: MachineFeatures { l1: L1Features { stores: true, ..L1Features::default() }, ..MachineFeatures::default() },
         report: &report,
         energy: Some(&energy),

@@ -36,7 +36,7 @@ pub struct Entry {
     /// Nsight Compute metric that counts the same quantity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nsight: Option<&'static str>,
-    /// Earlier key whose group has the same keys and lists them.
+    /// Key of an earlier group that has the same keys; only the entries of that group list them.
     pub like: Option<String>,
     /// True if the value is a list.
     pub is_list: bool,
@@ -71,8 +71,8 @@ impl StatisticsTable {
         found
     }
 
-    /// Returns the dictionary: every key once, with its meaning. A group with the same keys as an earlier one
-    /// refers to that one.
+    /// Returns the dictionary: every key once, with its meaning. A group with the same keys as an earlier
+    /// group refers to the earlier group.
     #[must_use]
     pub fn entries(&self) -> Vec<Entry> {
         let (mut entries, mut groups) = (Vec::new(), Vec::new());

@@ -2,9 +2,9 @@
 //!
 //! A trace instruction has at most one destination and four sources, all of them vector registers, since
 //! Accel-Sim's reader accepts nothing else. Predicates therefore get numbers that no instruction uses. An
-//! instruction may write several registers together: a pair, a vector, or a value and a predicate. They share
-//! the number of the first, as in SASS, until they are written again. An instruction that reads any of them
-//! uses that number and thus waits for the writer.
+//! instruction may write several registers together: a pair, a vector, or a value and a predicate. Such
+//! registers share the number of the first one, as in SASS, until they are written again. An instruction that
+//! reads one of these registers uses the shared number and thus waits for the writer.
 
 use isa::program::{Inst, MAX_PREDS, RegMask};
 use isa::recorded::{Operands, Register};
@@ -29,8 +29,8 @@ pub(crate) struct Names {
 
 impl Names {
     /// Creates the numbers at the start of a program in physical form. Predicates take the lowest numbers
-    /// that no instruction uses. If these are too few, predicates share them, and at worst they all use the
-    /// last number.
+    /// that no instruction uses. If there are too few such numbers, predicates share them. If there are none,
+    /// all predicates use the last number.
     pub fn new(insts: &[Inst]) -> Self {
         let mut named = RegMask::default();
         insts.iter().for_each(|inst| {
@@ -44,10 +44,10 @@ impl Names {
 
     /// Returns the operands of the warp's next instruction.
     ///
-    /// An instruction may overwrite some of the registers that were written together before any instruction
-    /// has waited for their writer. It must wait for that writer too, so the group's number becomes a source.
-    /// If there are too many sources, those that an earlier instruction has already waited for are dropped
-    /// first.
+    /// An instruction may overwrite a register of a group (registers written together) before any instruction
+    /// has waited for the writer of the group. The overwriting instruction must then wait for that writer, so
+    /// the number of the group becomes a source. If there are too many sources, the first to be dropped are
+    /// those for which an earlier instruction has already waited.
     pub fn operands(&mut self, inst: &Inst) -> Operands {
         let dest = words(&inst.writes).next().or_else(|| preds(&inst.writes).map(|pred| self.own[pred]).next());
         let mut sources: Vec<u8> = self.current_numbers(&inst.reads).collect();
@@ -112,8 +112,8 @@ mod tests {
 
     use super::*;
 
-    /// Creates an instruction that reads and writes these registers. Negative numbers are predicates: `-1` is
-    /// the first.
+    /// Creates an instruction that reads and writes the given registers. Negative numbers are predicates:
+    /// `-1` is the first.
     fn inst(writes: &[i16], reads: &[i16]) -> Inst {
         let set = |registers: &[i16]| {
             let mut set = RegMask::default();

@@ -6,7 +6,7 @@ use isa::recorded::{Class, Code, Cta, LANES};
 
 use super::footprint::Footprint;
 
-/// Maximum number of distinct strides with their own count; further strides share one count.
+/// Maximum number of distinct strides that have their own count; all further strides share one count.
 const MAX_STRIDES: usize = 256;
 
 /// Statistics of a kernel.
@@ -24,7 +24,7 @@ pub struct Profile {
     pub thread_instructions: u64,
     /// Number of warp instructions without an active lane.
     pub without_lanes: u64,
-    /// Warp instructions by class; generic accesses count in the class of the space that they address.
+    /// Warp instructions by class. A generic access counts in the class of the space that it addresses.
     pub classes: BTreeMap<Class, u64>,
     /// Accesses to device memory (global and local) by class.
     pub traffic: BTreeMap<Class, Traffic>,
@@ -56,11 +56,11 @@ impl Traffic {
 /// Number of instructions by the stride between their lanes, in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Strides {
-    /// Instructions with one constant stride, by stride.
+    /// Number of instructions with a constant stride, by stride.
     pub constant: BTreeMap<i64, u64>,
-    /// Instructions with a constant stride beyond the recorded ones.
+    /// Instructions with a constant stride that has no count of its own.
     pub others: u64,
-    /// Instructions with varying strides.
+    /// Instructions with at least two active lanes whose stride is not constant.
     pub irregular: u64,
     /// Instructions with a single active lane.
     pub single: u64,

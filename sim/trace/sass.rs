@@ -43,8 +43,8 @@ impl BinaryVersion {
 }
 
 impl Default for BinaryVersion {
-    /// Pascal. For Volta and later, Accel-Sim issues branches to a unit that only its configurations of those
-    /// GPUs have.
+    /// Returns the version of Pascal. For Volta and later, Accel-Sim issues branches to a unit that only its
+    /// configurations of those GPUs have.
     fn default() -> Self {
         Self(60)
     }
@@ -117,8 +117,8 @@ pub(crate) fn access(
         (Access::Store, Space::Shared) => "STS",
         (Access::Atomic, Space::Shared) => "ATOMS",
         (_, Space::Param | Space::Const) => "LDC",
-        // The addresses of `LDL` and `STL` are thread-local, and Accel-Sim interleaves them over the threads.
-        // The addresses here are already interleaved.
+        // In SASS, the addresses of `LDL` and `STL` are thread-local, and Accel-Sim interleaves them over the
+        // threads. The exported addresses are already interleaved, so global opcodes are used.
         (Access::Load, Space::Global | Space::Generic | Space::Local) => "LDG.E",
         (Access::Store, Space::Global | Space::Generic | Space::Local) => "STG.E",
         (Access::Atomic, _) if !has_dest => "RED.E",

@@ -35,13 +35,13 @@ struct State {
     bytes_ahead: usize,
     /// Instructions of all CTAs read so far.
     code: Arc<Code>,
-    /// CTAs that were taken.
+    /// CTAs that were taken. The reference to a CTA is dead once the warps of the CTA have ended.
     taken: Vec<Weak<Cta>>,
     most_in_memory: usize,
     /// Number of the next CTA in the file.
     next: u32,
     end: Option<End>,
-    /// True if a CTA behind a read error has been requested.
+    /// True if a CTA has been requested that the read error makes unavailable.
     is_broken: bool,
     /// True if no more CTAs will be requested.
     is_left: bool,
@@ -57,8 +57,8 @@ enum End {
 }
 
 impl TraceSource {
-    /// Creates a source of the CTAs that `trace` has not read yet. A read-ahead thread buffers up to
-    /// `most_ahead` bytes of them, if this is not 0.
+    /// Creates a source of the CTAs that `trace` has not read yet. If `most_ahead` is not 0, a read-ahead
+    /// thread buffers up to `most_ahead` bytes of CTAs.
     #[must_use]
     pub fn new(trace: KernelTrace, most_ahead: usize) -> Self {
         let state = State {
@@ -194,8 +194,8 @@ impl SharedState {
                 state.next += 1;
                 state.count();
             }
-            // A thread that waited for the lock finds no CTA behind an error. The error stays the reason for
-            // the end.
+            // A thread that waited for the lock finds no further CTA if another thread has met a read error.
+            // The error stays recorded as the reason for the end.
             Ok(None) => _ = state.end.get_or_insert(End::Reached),
             Err(error) => state.end = Some(End::Failed(Some(error))),
         }

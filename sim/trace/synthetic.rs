@@ -19,7 +19,7 @@ const THIRD: u64 = 0x3000_0000;
 /// Access pattern of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Streaming: every line once.
+    /// Streaming: accesses every line once.
     Stream,
     /// Reuse: a private tile of 2 KiB, read repeatedly, and a table of 8 KiB shared by all warps.
     Tile,

@@ -5,7 +5,7 @@
 //! |-----------|--------------------------------------------------------------------------------------------------------------|
 //! | killed    | runs killed repeatedly at any moment must end with the same counters as uninterrupted runs                   |
 //! | signals   | SIGTERM saves the run at the current cycle                                                                   |
-//! | traces    | a resumed replay reads the CTAs that were running again                                                      |
+//! | traces    | a resumed replay reads again the CTAs that were running                                                      |
 //! | schemes   | the state of every block and scheme is saved, on machines that cover all of them                             |
 //! | waves     | after resuming, every waveform edge and every series row equals that of the uninterrupted run                |
 //! | refused   | a different program, configuration or input, and damaged or foreign files, are rejected; no file is replaced |
@@ -38,7 +38,7 @@ impl Folder {
         self.0.path().join(name).exists()
     }
 
-    /// Returns the statistics of a run with these arguments, without the times of the host.
+    /// Returns the statistics of a run with the given arguments, without the host times.
     fn statistics(&self, arguments: &[&str]) -> Value {
         let stats = self.path("stats.json");
         let ended = warpsieve(&[arguments, &["--quiet", "--stats", &stats]].concat());
@@ -63,7 +63,8 @@ fn start(arguments: &[&str]) -> Child {
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// Kernels that run long enough to be killed several times, with the feature that each of them adds.
+/// Kernels that run long enough to be killed several times. The comments name the feature that each kernel
+/// adds.
 const KERNELS: [&str; 5] = [
     "kernels/bfs/launch.toml",       // relaunched until a flag stays clear
     "kernels/histo/launch.toml",     // atomics
@@ -87,7 +88,8 @@ fn a_run_that_is_killed_again_and_again_ends_as_one_that_was_not() {
         for kill in 0..KILLS {
             let more = if folder.has("run.checkpoint") { &resumes[..] } else { &[] };
             let mut running = start(&[&saves[..], more].concat());
-            // Spread over the first fifth of a second: while starting, reading input, running, and saving.
+            // The kills are spread over the first fifth of a second, in which the command starts, reads its
+            // input, runs and saves.
             sleep(Duration::from_millis(1 + (number * KILLS + kill) * 79 % 200));
             running.kill().unwrap();
             kills += u64::from(!running.wait().unwrap().success());
@@ -123,7 +125,8 @@ fn a_trace_goes_on_with_the_ctas_that_were_running() {
     let list = folder.path("kernelslist.g");
     let whole = folder.statistics(&["replay", &list]);
     let cycles = whole["cycles"].as_u64().unwrap();
-    // Eighths of the run: each kernel contains at least one, and the long kernels contain several.
+    // The checkpoints are at eighths of the run. At least one eighth lies in each kernel, and several in the
+    // long kernels.
     for part in sample(1..8, 4) {
         let checkpoint = folder.saved_at(cycles * part / 8, &["replay", &list]);
         assert_eq!(folder.statistics(&["replay", &list, "--resume", &checkpoint]), whole, "{part} eighths");

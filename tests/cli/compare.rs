@@ -62,7 +62,7 @@ fn a_table_ends_with_the_caches_that_evict_nothing() {
     assert_eq!(table.lines().last(), Some(note), "{table}");
     let table = warpsieve(&[&sets[..], &["--format", "markdown"]].concat()).out;
     assert!(table.ends_with(&format!("|\n\n{note}\n")), "{table}");
-    // Formats for programs state the evictions in columns instead of a note.
+    // Machine-readable formats state the evictions in columns instead of a note.
     let table = warpsieve(&[&sets[..], &["--format", "csv"]].concat()).out;
     assert!(table.contains(",L1 evictions,") && !table.contains("no evictions"), "{table}");
     let rows = rows(&sets[1..]);

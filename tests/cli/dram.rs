@@ -27,7 +27,7 @@ impl Run {
         Self { folder, ended }
     }
 
-    /// Runs on the machine of the reference streams, with the checker.
+    /// Runs the trace on the machine of the reference streams, with the command checker.
     fn reference(trace: &str) -> Self {
         let run = Self::new(trace, &["--machine", "gddr5-reference", "--check"]);
         assert_eq!(run.ended.status, Some(0), "{:?}", run.ended);

@@ -39,7 +39,7 @@ fn a_vector_addition_takes_simulated_time() {
     let cycles: f64 = cycles.replace(',', "").parse().unwrap();
     let microseconds = out.split("add: ").nth(1).unwrap().split(' ').next().unwrap();
     let microseconds: f64 = microseconds.parse().unwrap();
-    // The event after the launch also waits for the last write-backs.
+    // The CUDA event after the launch also waits for the last write-backs.
     let core_mhz = 1132.0;
     assert!((microseconds * core_mhz / cycles - 1.0).abs() < 0.25, "{cycles} cycles, {microseconds} us");
 }
@@ -88,7 +88,8 @@ fn every_emitted_launch_repeats_its_results_and_can_be_checked() {
             let CommandResult { status, out, err } = warpsieve(&["run", file.to_str().unwrap(), "--check"]);
             assert_eq!(status, Some(0), "{}: {out}{err}", file.display());
         }
-        // A launch that changes nothing, such as the last of `bfs`, expects nothing.
+        // The launch file of a launch that changes nothing, such as the last one of `bfs`, states no expected
+        // results.
         let expects = |file: &&PathBuf| fs::read_to_string(file).unwrap().contains("expect = ");
         assert!(files.iter().filter(expects).count() + 1 >= files.len(), "{name}: {files:?}");
     }

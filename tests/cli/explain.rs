@@ -57,7 +57,8 @@ fn a_slower_part_of_the_machine_is_found_by_its_stage() {
     let changes = explain(&[&[ROWSUM][..], &sets, &["--against", "l2.lookup_latency=4"]].concat());
     let stages = section(&changes, "stages")["rows"].as_array().unwrap();
     let l2 = stages.iter().find(|row| row["name"] == "l2").unwrap();
-    // The lookup takes 56 L2 cycles longer, which equal core cycles here, and the queue before it grows.
+    // The L2 lookup takes 56 L2 cycles longer, which equal core cycles on this machine, and the queue before
+    // the lookup grows.
     let change = l2["change"].as_f64().unwrap();
     assert!((50.0..62.0).contains(&change), "{l2}");
     assert_eq!(l2["note"], "Time of reads in the L2 bank until the reply leaves, including the time in DRAM.");

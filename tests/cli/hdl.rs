@@ -9,8 +9,8 @@ fn every_part_is_listed_with_its_registers() {
     let CommandResult { status, out, err } = warpsieve(&["hdl", "list"]);
     assert_eq!((status, err.as_str()), (Some(0), ""));
     let mshr = out.lines().find(|line| line.starts_with("l1/mshr ")).unwrap();
-    // 32 entries, each with 3 flags, line, place, count, head, order and 8 waiters of 38 bits, and the
-    // ready count.
+    // Flip-flops: 32 MSHR entries, each with 3 flags, line, place, count, head, order and 8 waiters of 38
+    // bits; and the ready count.
     assert!(mshr.contains("11,270") && mshr.contains("ENTRIES=32 MERGES=8"), "{mshr}");
 }
 

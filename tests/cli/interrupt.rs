@@ -72,7 +72,8 @@ impl Running {
         let caught = || {
             let status = fs::read_to_string(&status).unwrap();
             let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
-            // Bits of SIGINT and SIGTERM. A command that has ended catches no signal.
+            // Bits of SIGINT and SIGTERM in the mask of caught signals. A command that has ended (state Z)
+            // catches no signal.
             u64::from_str_radix(mask.trim(), 16).unwrap() & 0x4002 == 0x4002 || status.contains("\nState:\tZ")
         };
         wait_for(caught);
@@ -115,7 +116,7 @@ fn wait_for(condition: impl Fn() -> bool) {
     }
 }
 
-/// Creates a named pipe. Opening it blocks until the other end is opened.
+/// Creates a named pipe. Opening one end of the pipe blocks until the other end is opened.
 fn pipe(path: &Path) -> PathBuf {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
     path.to_owned()
@@ -195,7 +196,7 @@ fn the_channels_alone_write_what_was_served_so_far() {
     let arguments = ["dram", "t.csv", "--commands", "commands", "--requests", "r.csv", "--check"];
     let running = Running::start(folder.path(), &arguments);
     let mut commands = OpenOptions::new().read(true).open(commands).unwrap();
-    // The pipe has no reader yet, so that it is full long before the last command.
+    // Nothing reads from the pipe yet, so it is full long before the last DRAM command has been written.
     sleep(Duration::from_secs(1));
     running.signal("-INT");
     sleep(Duration::from_millis(300));
@@ -218,7 +219,7 @@ fn a_waveform_that_is_not_read_to_its_end_gives_nothing() {
     pipe(&folder.path().join("x.vcd"));
     let running = Running::start(folder.path(), &["waves", "follow", "x.vcd", "--request", "1"]);
     let threads = format!("/proc/{}/task", running.0.id());
-    // A worker, the main thread that waits for it, and the thread for signals.
+    // The three threads are a worker, the main thread that waits for it, and the thread that handles signals.
     wait_for(|| fs::read_dir(&threads).unwrap().count() == 3);
     running.signal("-TERM");
     let ended = running.end();
@@ -226,7 +227,7 @@ fn a_waveform_that_is_not_read_to_its_end_gives_nothing() {
     assert!(ended.err.starts_with("interrupted: the analysis needs the whole waveform"), "{ended:?}");
 }
 
-/// The run blocks on the full pipe between two checks of the clock, so it cannot complete its files.
+/// The run blocks on the full pipe between two polls for a signal, so it cannot complete its files.
 #[test]
 fn a_run_that_cannot_go_on_ends_within_a_second_and_no_part_stays() {
     for signal in ["-INT", "-TERM"] {
@@ -276,7 +277,8 @@ fn a_command_that_waits_for_a_pipe_ends_within_a_second() {
         pipe(&folder.path().join("pipe.toml"));
         let running = Running::start(folder.path(), arguments);
         running.listens();
-        // Varied delays, so that about half of the signals arrive before the command reaches the pipe.
+        // Varied delays, so that about half of the signals (SIGINT or SIGTERM) arrive before the command
+        // opens the pipe.
         sleep(Duration::from_millis(20 * (number as u64 % 8)));
         running.ends_interrupted(if number % 2 == 0 { "-TERM" } else { "-INT" }, folder.path(), &["pipe.toml"]);
     }

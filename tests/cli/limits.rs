@@ -302,7 +302,7 @@ fn a_file_that_is_replaced_keeps_its_permissions_and_its_links() {
         symlink(output, path(&link)).unwrap();
         let arguments: Vec<_> = arguments.split(' ').chain([link.as_str()]).collect();
         let ended = run_bounded(folder.path(), &arguments);
-        // A link keeps its own extension.
+        // The output is opened through a link, whose name keeps its own extension.
         assert_eq!(ended.status, Some(0), "{arguments:?}: {ended:?}");
         assert_eq!(mode(output), 0o640, "{arguments:?}");
         assert!(fs::symlink_metadata(path(&link)).unwrap().is_symlink(), "{arguments:?}");

@@ -135,8 +135,8 @@ fn the_version_names_commit_and_profile() {
         git.ok().filter(|git| git.status.success()).map(|git| String::from_utf8(git.stdout).unwrap())
     };
     let commit = commit.trim_end_matches(',');
-    // A source tree without git is not a clone. Nor is a tree inside another repository, where `scripts/mutants`
-    // puts its copy.
+    // The version contains a commit only if the source tree is a git clone. A tree without git is not a
+    // clone. Nor is a tree inside another repository, where `scripts/mutants` puts its copy.
     let is_own = git("--show-toplevel").is_some_and(|top| Path::new(top.trim_end()).canonicalize().unwrap() == root);
     let head = is_own.then(|| git("HEAD")).flatten();
     assert!(head.map_or(commit == "unknown", |head| head.starts_with(commit)), "{ended:?}");
@@ -157,7 +157,7 @@ fn no_help_is_wider_than_100_columns() {
             assert!(!is_example || line.chars().count() <= 80, "{words:?}: {line}");
         }
         let commands = ended.out.lines().skip_while(|line| *line != "Commands:").skip(1);
-        // Continuation lines are indented further.
+        // Continuation lines of a help text are indented further than the names of commands.
         let commands = commands.take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
         let names = commands.filter_map(|line| line.split_whitespace().next());
         names.filter(|name| *name != "help").map(str::to_owned).collect::<Vec<_>>()
@@ -178,8 +178,8 @@ fn help_shows_examples_and_the_exit_status() {
     }
 }
 
-/// True if a statistics file has the path, as `jq` would find it. A `null` on the way also counts, since it
-/// stands for something that is not modeled.
+/// True if a statistics file has the path, as `jq` would find it. A `null` along the path also counts as
+/// present, since it stands for something that is not modeled.
 fn is_there(value: &Value, path: &str) -> bool {
     let mut at = value;
     for key in path.split('.').skip(1) {
@@ -263,7 +263,8 @@ fn completions_know_the_commands_and_bash_can_read_them() {
         let script = warpsieve(&["completions", shell]).out;
         let names = ["hbm2", "pric", "kmeans/small", "li2015/fig8"];
         assert!(names.iter().all(|name| script.contains(name)), "{shell}");
-        // In fish, only options with names in the script offer files.
+        // In fish, an option whose values are named in the script offers file names only if the script says
+        // so.
         assert!(script.contains(if shell == "zsh" { "_files\"}" } else { "-r -F -a \"fermi" }), "{shell}");
     }
     let fish = warpsieve(&["completions", "fish"]).out;

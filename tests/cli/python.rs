@@ -1,5 +1,5 @@
-//! The Python package. Its own tests are in `python/tests`; the program of `WARPSIEVE_PYTHON` has the package
-//! and pytest.
+//! The Python package. Its own tests are in `python/tests`; the interpreter named by `WARPSIEVE_PYTHON` must
+//! have the package and pytest.
 
 use std::process::Command;
 

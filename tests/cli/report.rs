@@ -1,4 +1,4 @@
-//! Reports: their figures equal the statistics, they need no other file, and no name breaks their markup.
+//! Reports: figures equal the statistics, a report needs no other file, and no name breaks its markup.
 
 use std::collections::BTreeSet;
 use std::fs;

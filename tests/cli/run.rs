@@ -362,7 +362,8 @@ fn every_load_of_a_warp_is_answered_once_and_takes_its_time() {
         // Each lane of the two warps reads a different line.
         let [accesses, answers, latency] = ["/accesses", "/answers", "/latency"].map(|key| count(load, key));
         assert_eq!(answers * 32, accesses, "{load}");
-        // A miss takes longer than an L2 lookup, and 32 misses at most as long as 32 in sequence.
+        // A miss takes longer than an L2 lookup. The 32 misses of an instruction take at most as long as 32
+        // misses in sequence.
         assert!((200..32 * 200).contains(&(latency / answers)), "{load}");
         let classes: Vec<_> =
             load["latencies"].as_array().unwrap().iter().map(|class| class.as_u64().unwrap()).collect();

@@ -13,7 +13,7 @@ use super::{CommandResult, root};
 /// Longest time to wait for any event.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Programs of a cluster, which end with it.
+/// Processes of a cluster, which end when the value is dropped.
 struct Cluster {
     folder: tempfile::TempDir,
     programs: Vec<Child>,

@@ -93,7 +93,7 @@ fn random_litmus_programs_show_only_what_is_allowed() {
     assert!(out.starts_with(&format!("soak litmus: {count} cases, {count} runs, ")), "{out}");
 }
 
-/// Returns the path of a file in a folder, also as an argument.
+/// Returns the path of a file in a folder, as a path and as a command-line argument.
 fn in_folder(folder: &tempfile::TempDir, name: &str) -> (PathBuf, String) {
     let path = folder.path().join(name);
     (path.clone(), path.display().to_string())

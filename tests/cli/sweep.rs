@@ -34,7 +34,7 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    /// Returns the command with these words as arguments, in this folder.
+    /// Returns the command with the words of `words` as arguments, to run in this folder.
     fn command(&self, words: &str) -> Command {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("warpsieve"));
         command.args(words.split_whitespace()).current_dir(self.0.path());
@@ -83,7 +83,7 @@ fn runs_that_were_kept_are_not_made_again_and_give_the_same_bytes() {
     for end in ["csv", "jsonl", "svg"] {
         assert_eq!(folder.read(&format!("a.{end}")), folder.read(&format!("b.{end}")), "{end}");
     }
-    // A new value adds new runs, and leaves the cached ones as they are.
+    // A new value adds new runs and leaves the cached runs unchanged.
     fs::write(folder.path("s.toml"), folder.read("s.toml").replace("[2, 4]", "[2, 4, 8]")).unwrap();
     folder.runs(&outputs("c"));
     let more = folder.list_cached("c");
@@ -107,7 +107,7 @@ fn the_short_form_finds_what_a_sweep_has_kept() {
     assert_eq!(swept, compared.iter().map(|row| row["cycles"].as_u64().unwrap()).collect::<Vec<_>>(), "{csv:?}");
 }
 
-/// Eight runs, each of which takes some tenths of a second.
+/// Sweep file of eight runs, each of which takes some tenths of a second.
 const LONGER: &str = "
 launch = 'KERNELS/../docs/example/rowsum.toml'
 [set]
@@ -185,7 +185,7 @@ fn shards_together_are_the_whole() {
     for end in ["csv", "jsonl", "svg"] {
         assert_eq!(folder.read(&format!("all.{end}")), folder.read(&format!("whole.{end}")), "{end}");
     }
-    // A contradictory result of a run, in another cache folder.
+    // Stores a contradictory result of a run in another cache folder.
     folder.runs("sweep s.toml --cache three --shard 1/3");
     let (path, _) = folder.list_cached("three").pop_first().unwrap();
     let cycles = rows(&folder.read("one.csv")).remove(0)["cycles"].clone();

@@ -368,7 +368,8 @@ fn a_timeline_is_what_the_trace_event_format_allows_and_nothing_else() {
     }
 }
 
-/// Returns the rows that `waves follow` prints for a subject: cycle, place, and values.
+/// Returns the rows that `waves follow` prints for a line, an instruction or a warp: cycle, place, and
+/// values.
 fn sightings(path: &str, subject: &[&str]) -> Vec<(f64, String, String)> {
     let ended = warpsieve(&[&["waves", "follow", path], subject].concat());
     assert_eq!((ended.status, ended.err.as_str()), (Some(0), ""), "{subject:?}");

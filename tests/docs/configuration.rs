@@ -107,7 +107,7 @@ fn schemes(slot: &Path) -> Vec<DocumentedField> {
         // The file of the slot only wraps schemes, and registers none itself.
         for item in if path == slot { Vec::new() } else { syn::parse_file(&text).unwrap().items } {
             let Item::Impl(item) = item else { continue };
-            // Hooks are registered by kind, too, for checkpoints.
+            // Hooks are also registered by kind, so that checkpoints can save them. They are not schemes.
             let of_trait = item.trait_.as_ref().and_then(|(_, path, _)| path.segments.last());
             if of_trait.is_none_or(|segment| segment.ident != "Scheme") {
                 continue;

@@ -58,7 +58,7 @@ fn the_page_about_cuda_programs_lists_the_functions() {
     holds("docs/cuda.md", &parts);
 }
 
-/// Returns the output of the example; without nvcc, what the page has.
+/// Returns the output that the page already contains, since there is no nvcc to compile the example.
 #[cfg(not(has_nvcc))]
 fn example() -> String {
     let page = fs::read_to_string(root().join("docs/cuda.md")).unwrap();
@@ -66,7 +66,7 @@ fn example() -> String {
     rest.split_once("<!-- end -->").unwrap().0.to_owned()
 }
 
-/// Returns the output of the example: the lines of the launches, and then what goes to stdout.
+/// Returns the output of the example: the lines about its launches, followed by its standard output.
 #[cfg(has_nvcc)]
 fn example() -> String {
     use std::process::Command;

@@ -25,7 +25,8 @@ fn run_bank(frc_entries: &str) -> (Vec<(u64, u64)>, String) {
 
 #[test]
 fn one_bank_serves_the_lines_in_the_cycles_of_figure_2() {
-    // With an FRC, a line is served as soon as it arrives. Without one, it waits until the victim has left.
+    // With an FRC, a line is served as soon as it arrives. Without one, it waits until the victim has been
+    // evicted.
     assert_eq!(run_bank("0").0[1..], [(1, 1200), (2, 1400), (3, 1600)]);
     assert_eq!(run_bank("2").0[1..], [(1, 1120), (2, 1210), (3, 1360)]);
 }

@@ -52,7 +52,7 @@ fn print(arguments: &[&str]) -> String {
     String::from_utf8(ended.stdout).unwrap()
 }
 
-/// Returns the text as a code block, without trailing blanks, which editors and git would complain about.
+/// Returns the text as a code block, without trailing blanks.
 fn code_block(text: &str) -> String {
     let lines: Vec<_> = text.lines().map(str::trim_end).collect();
     format!("```text\n{}\n```\n", lines.join("\n").trim_end())
@@ -65,8 +65,8 @@ fn summary(arguments: &[&str]) -> String {
     code_block(&same_everywhere.collect::<Vec<_>>().join("\n"))
 }
 
-/// Returns the columns of a table that fit a page, and the last column. The line below the table stays
-/// whole.
+/// Returns the first columns of a table, as many as fit on a page, and its last column. The line below the
+/// table is kept whole.
 fn first_columns(table: &str) -> String {
     let head = table.lines().next().unwrap_or("");
     let (cut, last) = (head.find("L1 pending %").unwrap(), head.rfind("check").unwrap());
@@ -85,7 +85,7 @@ fn group_digits(number: u64) -> String {
 /// Returns the names of the commands in a help text.
 fn commands(help: &str) -> Vec<&str> {
     let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-    // Continuation lines are indented further.
+    // Continuation lines of a help text are indented further than the names of commands.
     let commands = commands.filter(|line| !line.starts_with("   "));
     commands.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect()
 }

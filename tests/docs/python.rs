@@ -16,7 +16,7 @@ fn the_page_about_python_shows_the_examples_and_their_output() {
     holds("docs/python.md", &parts.collect::<Vec<_>>());
 }
 
-/// Returns the output of an example; without the Python package, what the page has.
+/// Returns the output that the page already contains, since there is no Python package to run the example.
 #[cfg(not(has_python))]
 fn output(_file: &str, run: &str) -> String {
     let page = std::fs::read_to_string(super::root().join("docs/python.md")).unwrap();

@@ -8,7 +8,7 @@ use super::{code_block, first_columns, holds, print, root, show_file, summary};
 /// Kernel that the tour examines in detail.
 const LAUNCH: &str = "kernels/gesummv/launch.toml";
 
-/// Returns the rows of that kernel in the table of the sweep, from a sweep without the other kernels.
+/// Returns the rows of [`LAUNCH`]'s kernel in the table of the sweep, from a sweep without the other kernels.
 fn rows() -> String {
     let folder = tempfile::tempdir().unwrap();
     let text = fs::read_to_string(root().join("docs/example/tour.toml")).unwrap();

@@ -13,7 +13,8 @@ use warpsieve::run::{Outcome, RunOptions, RunReport, WaveOptions, run};
 use super::L2_HIT;
 use super::stages::{Changes, SIGHTS, Sight, between, down, render, up};
 
-/// Number of lines in the loop, of 16 instructions each. The cache has 16 lines.
+/// Number of instruction-cache lines that the loop fills; a line holds 16 instructions. The cache has only 16
+/// lines.
 const LINES: u64 = 40;
 const PER_LINE: u64 = 16;
 
@@ -22,13 +23,13 @@ const MISS: usize = 60;
 
 const LOOK_UP: (&str, &str) = ("sm0.", "core.icache.used");
 
-/// First events of a miss. After them, the miss passes the same events as a load, until those of `LAST`.
+/// First events of a miss. After them, the miss passes the same events as a load, up to the events in `LAST`.
 const FIRST: [Sight; 1] = [down("link to the LSU", ("sm0.", "l1.wanted.level"))];
 const LAST: [Sight; 2] =
     [down("link to the core", ("sm0.", "core.brought.level")), up("fetch, decode", ("sm0.", "core.fetch.head_valid"))];
 
-/// Returns the events of a miss, including those of a load from the crossbars to the end of the link to its
-/// SM.
+/// Returns the events of a miss. They include the events that a load also passes, from the crossbars to the
+/// end of the link to its SM.
 fn sights() -> Vec<&'static Sight> {
     let own = SIGHTS[4..16].iter().filter(|sight| sight.signal.0 != "channel");
     FIRST.iter().chain(own).chain(&LAST).collect()
@@ -39,8 +40,8 @@ fn launch(folder: &Path, rounds: u64) -> PathBuf {
     let mut ptx = ".version 3.2\n.target sm_35\n.address_size 64\n.visible .entry loop(.param .u32 rounds)\n{\n\
                    .reg .pred %p<2>; .reg .b32 %r<9>;\nld.param.u32 %r1, [rounds];\nLOOP:\n"
         .to_owned();
-    // Three more instructions end a round. All rounds execute the same lines, except for the load before
-    // the loop.
+    // Three more instructions end a round. The load before the loop executes once; every round executes all
+    // lines.
     for at in 0..LINES * PER_LINE - 3 {
         writeln!(ptx, "mov.u32 %r{}, {at};", 2 + at % 6).unwrap();
     }

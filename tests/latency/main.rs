@@ -33,7 +33,7 @@ const UNROLLED: u64 = 8;
 
 const LINE: u64 = 128;
 const PARTITIONS: u64 = 6;
-/// Bytes of the rows with the same number in all 16 banks of a channel.
+/// Total size of the rows with the same number in all 16 banks of a channel, in bytes.
 const ROWS: u64 = 16 * 4096;
 
 /// Chain of dependent loads.

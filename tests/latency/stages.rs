@@ -1,10 +1,10 @@
-//! Splits one load into stages: the times at which it leaves each block, and at which the next block
-//! dequeues it.
+//! Splits the latency of one load into stages. A stage ends when the load leaves a block, or when the next
+//! block dequeues it.
 //!
-//! The times are read from a waveform. The level of a channel is the number of beats inside, from the edge
-//! that sends a beat to the edge that takes it. The level rises when a load leaves a block and falls when
-//! it enters the next. The tables printed here are in docs/latency.md, each stage with its reason, and must
-//! change together with it.
+//! The times are read from a waveform. The level of a channel is its occupancy in beats. A beat counts from
+//! the clock edge at which it is sent to the edge at which it is received. The level therefore rises when the
+//! load leaves a block, and falls when the load enters the next block. The file docs/latency.md contains the
+//! tables printed here, with the reason for each stage, and must be updated when they change.
 
 use std::fmt::Write;
 use std::fs;
@@ -15,8 +15,8 @@ use wellen::simple::Waveform;
 
 use super::{CONFLICT, Chase, L1_HIT, L2_HIT, ROW_HIT, UNROLLED, VOLTA};
 
-/// Stages of the statistics: key, event before the first stage of the waveform, and last stage of the
-/// waveform. Both events are clock edges.
+/// Stages of the statistics: key, waveform stage before the first one that it covers, and last waveform stage
+/// that it covers. Both waveform stages end at clock edges.
 const COUNTED: [(&str, &str, &str); 5] = [
     ("tags", "link to the LSU", "coalescer, queue, tags"),
     ("miss_queue", "coalescer, queue, tags", "miss queue"),
@@ -25,8 +25,8 @@ const COUNTED: [(&str, &str, &str); 5] = [
     ("replies", "reply queue", "link to the SM"),
 ];
 
-/// Measured load, counted from the last one: in the middle of an iteration, far from both ends of the
-/// chain.
+/// Position of the measured load, counted back from the last load of the chain. It is in the middle of an
+/// iteration, far from both ends of the chain.
 const FROM_LAST: usize = 12;
 
 /// Event of a load in the waveform.

@@ -25,8 +25,8 @@ use warpsieve::estimate::{Activity, Energy};
 use warpsieve::run::{Outcome, RunOptions, RunReport, SeriesOptions, run};
 use warpsieve::statistics::of_run;
 
-/// Machines and designs on which the kernels run round robin, in addition to `fermi`. Together they produce
-/// every counter.
+/// Machines and designs, in addition to `fermi`, over which the kernels are distributed round robin. Together
+/// they produce every counter.
 const MACHINES: &[(&str, &[&str])] = &[
     ("volta", &[]),
     ("southern-islands", &[]),
@@ -200,11 +200,11 @@ fn every_law_breaks_if_a_number_that_it_reads_is_another() {
     assert!(unbroken.is_empty(), "{} numbers do not matter:\n{}", unbroken.len(), unbroken.join("\n"));
 }
 
-/// Returns the keys that a law reads without effect: in no run does a change of one of these numbers break
+/// Returns the keys that a law reads without effect: in no run does changing the number of such a key break
 /// the law. All units of a kind count as one key.
 ///
-/// In a law with "at most", the larger side matters only where the smaller one is not zero. Keys of such a
-/// law are returned only if none of its numbers can break it.
+/// In a law with "at most", the larger side matters only in runs where the smaller side is not zero. Keys of
+/// such a law are returned only if none of its numbers can break it.
 fn unbroken(law: &Law, runs: &[Run]) -> Vec<String> {
     let mut matters: BTreeMap<String, bool> = BTreeMap::new();
     let mut is_bound = false;

@@ -1,10 +1,10 @@
 //! Validates traces: accepts what Accel-Sim's reader accepts, and nothing that would make it stop or
 //! misread.
 //!
-//! Derived from the reader itself (gpu-simulator/trace-parser, ISA_Def and trace-driven, revision 2260456,
-//! with the requirements of later ones). It shares no code with `isa/trace`. `docs/traces.md` has the
-//! grammar. The reader stops at an assertion without naming the line, or continues with wrong values; this
-//! validator reports line and reason.
+//! The validator is derived from the reader itself (gpu-simulator/trace-parser, ISA_Def and trace-driven,
+//! revision 2260456, with the requirements of later revisions). It shares no code with `isa/trace`.
+//! `docs/traces.md` has the grammar. The reader stops at an assertion without naming the line, or continues
+//! with wrong values; this validator reports line and reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -59,7 +59,7 @@ pub(crate) fn kernel(text: &str) -> Result<TraceContents, String> {
     }
 }
 
-/// Rejects a text whose last line does not end, as the reader asserts.
+/// Rejects a text whose last line has no line break, since Accel-Sim's reader asserts that it has one.
 fn whole_lines(text: &str) -> Result<(), String> {
     if text.ends_with('\n') { Ok(()) } else { Err("the last line has no end".to_owned()) }
 }
@@ -111,7 +111,7 @@ impl Header {
             keys.insert(key, value);
         }
         let get = |key| keys.get(key).copied().ok_or_else(|| format!("the header has no `{key}`"));
-        // The reader parses these numbers with `%d`, so they must fit an `int`.
+        // Accel-Sim's reader parses these numbers with `%d`, so they must fit an `int`.
         let number = |key| decimal::<u32>(get(key)?).and_then(|n| fits_int(n, key));
         for key in ["kernel id", "shmem", "nregs"] {
             number(key)?;
@@ -248,8 +248,8 @@ impl Judge {
         if is_access && !has_addresses {
             return Err(format!("{opcode} has no addresses"));
         }
-        // The reader takes the width from the first token that is a number, with or without `U`. It would
-        // read `S8` as 4 bytes.
+        // Accel-Sim's reader takes the width from the first token that is a number, with or without `U`. It
+        // would read `S8` as 4 bytes.
         if is_access && tokens.any(|token| token == "S8" || token == "S16") {
             return Err(format!("{opcode} would be taken for an access of 4 bytes"));
         }
@@ -296,12 +296,13 @@ impl<'a, I: Iterator<Item = &'a str>> Words<I> {
                 self.address()?;
                 self.decimal::<i32>("a stride of 32 bits")?;
                 let run = mask >> mask.trailing_zeros().min(31);
-                // The reader stops at the first idle lane.
+                // Accel-Sim's reader stops at the first idle lane.
                 if run & run.wrapping_add(1) == 0 { Ok(()) } else { Err("a stride across idle lanes".to_owned()) }
             }
             "2" if mask != 0 => {
                 self.address()?;
-                // The oldest reader parses the immediate as one more distance, which it does not use.
+                // The oldest version of Accel-Sim's reader parses the immediate as one more distance, which
+                // it does not use.
                 (1..mask.count_ones()).try_for_each(|_| self.decimal::<i64>("a distance").map(|_| ()))
             }
             mode => Err(format!("address mode {mode} with mask {mask:08x}")),

@@ -39,7 +39,7 @@ const PASSED: &[(&str, &str, &str)] = &[
     (".u64 .ptr .global .align 1 p", "{ u64 = 0 }", "0000000000000000"),
     (".b64 p", "\"out\"", "0000100000000000"),
     (".s64 p", "{ buffer = \"out\", offset = 3 }", "0300100000000000"),
-    // Halves given as structs, and bytes.
+    // Parameters of 8 bytes, given as structs of two halves and as bytes.
     (".u64 p", "{ struct = [{ u32 = 1 }, { i32 = -1 }] }", "01000000ffffffff"),
     (".b64 p", "{ struct = [{ f32 = 1.5 }, { u16 = 7 }] }", "0000c03f07000000"),
     (".f64 p", "{ struct = [{ f32 = 1.5 }, { f32 = 1.5 }] }", "0000c03f0000c03f"),

@@ -72,7 +72,8 @@ fn a_buffer_does_not_depend_on_how_the_host_evaluates_it_nor_on_checks() {
     assert_eq!(run(fast, true), expected);
 }
 
-/// The buffer gives up its line at the end of each kernel, when no clock has an edge and no port is in use.
+/// The atomic buffer flushes its line at the end of each kernel, when no clock has an edge and no port is in
+/// use.
 #[test]
 fn a_line_left_in_the_buffer_by_one_kernel_after_another_goes_back_whoever_looks() {
     for mode in [Mode::FAST, Mode::default()] {

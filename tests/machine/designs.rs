@@ -52,10 +52,10 @@ fn past_the_l1_nothing_hits_and_everything_is_counted_as_bypass() {
     assert!(l1.iter().any(|l1| l1.bypasses > 0));
 }
 
-/// Designs that a machine rejects. The Fermi hash is for 32 or 64 sets of 128-byte lines. The tracker cannot
-/// supply lines that the L2 recalls. The contention test would see only the lines of half a warp. Only the
-/// overlapped flow has a choice of the data that a miss fetches. In the L1s of a V100 and an H100, which have
-/// few sets, shared memory takes ways that an L1 of another shape lacks.
+/// Designs that a machine rejects. The Fermi hash requires 32 or 64 sets of 128-byte lines. The tracker
+/// cannot supply lines that the L2 recalls. The contention test would see only the lines of half a warp. Only
+/// the overlapped flow of the L2 can choose which data a miss fetches. In the L1s of a V100 and an H100,
+/// which have few sets, shared memory takes ways that an L1 of another shape lacks.
 const DO_NOT_GO: [(&str, &[&str]); 4] = [
     (
         "southern-islands",

@@ -41,7 +41,8 @@ fn every_launch_on_memory_that_comes_and_goes_is_checked() {
     let (mut device, module) = device(&fermi(), &options);
     let [a, c] = [allocate(&mut device, "a", 1.5), allocate(&mut device, "c", 0.0)];
     for round in 0..3u8 {
-        // The next round finds the memory of this one, with its contents, under another name.
+        // The next round allocates the same memory under another name, and finds the contents of this round
+        // in it.
         let b = allocate(&mut device, &format!("b {round}"), round.into());
         let report = add(&mut device, module, [a, b, c]);
         assert_eq!((&report.outcome, &report.verdict), (&Outcome::Finished, &Verdict::Passed), "{report:?}");

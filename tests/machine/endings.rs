@@ -23,7 +23,7 @@ fn a_run_stops_at_its_cycle_limit_and_keeps_its_counters() {
     assert!(report.counters.warp_instructions() > 0);
 }
 
-/// The reported pc is that of the instruction after the barrier.
+/// The reported program counter points to the instruction after the barrier.
 #[test]
 fn warps_that_wait_for_each_other_are_named() {
     for sets in [&[][..], &["dram.refresh=all-bank"]] {
@@ -50,7 +50,7 @@ fn warps_that_wait_for_a_lock_for_ever_are_noticed_and_named() {
     assert!(report.counters.cycles < 3_000_000, "{} cycles", report.counters.cycles);
 }
 
-/// Of 80 warps, 79 spin in a loop. The remaining warp counts, and finally releases them.
+/// Of 80 warps, 79 spin in a loop. The remaining warp counts, and finally releases the spinning warps.
 #[test]
 fn warps_that_wait_for_one_that_works_are_left_alone() {
     let report = Setup::default().run(&root().join("tests/machine/ptx/patient.toml"));

@@ -120,7 +120,7 @@ fn throttles_and_monitors_do_not_depend_on_who_is_evaluated() {
     }
 }
 
-/// Warps that wait for lines, and warps that wait for an MSHR entry, wake the block that serves them.
+/// Warps that wait for lines, and warps that wait for an MSHR entry, must wake the block that serves them.
 #[test]
 fn instruction_caches_do_not_depend_on_who_is_evaluated() {
     let cases = [("scan", vec!["sm.icache.ways=1"]), ("gesummv", vec![]), ("bfs", vec!["sm.icache.mshr_entries=1"])];
@@ -132,8 +132,8 @@ fn instruction_caches_do_not_depend_on_who_is_evaluated() {
     }
 }
 
-/// Every line of the FRC waits for the only set. The order of evaluation must not decide how often a line
-/// that found no way retries.
+/// Every line of the FRC waits for a way in the only set. The order of evaluation must not decide how often a
+/// line that found no way retries.
 #[test]
 fn a_line_that_finds_no_way_looks_for_one_no_more_often_in_another_order() {
     let one_set = ["num_partitions=1", "l2.sets=1", "l2.line_bytes=32", "dram.bus_bits=128", "dram.burst_length=2"];
@@ -209,7 +209,7 @@ fn islands_and_threads_change_nothing_with_other_machines_and_designs() {
         let setup = Setup::default().machine(machine);
         assert_same_in_islands(&setup, &launch("sgemm", "small.toml"), true, machine);
     }
-    // Shortest links, with which islands synchronize in every cycle, and links whose delays differ widely
+    // The shortest links, with which islands synchronize in every cycle; and links whose delays differ widely
     // between directions.
     let least = Setup::default().sets(&MIN_QUEUES);
     for [inject, deliver, request, reply] in [[1, 1, 1, 1], [9, 1, 2, 30], [1, 9, 30, 2]] {

@@ -2,7 +2,7 @@
 
 use super::{MIN_QUEUES, Setup, launch, some_kernels};
 
-/// Smallest values of all other fields.
+/// Smallest legal values of the fields that `MIN_QUEUES` does not set.
 const MIN_FIELDS: [&str; 36] = [
     "num_sms=1",
     "num_partitions=1",

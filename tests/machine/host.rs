@@ -1,4 +1,4 @@
-//! Operations of a host on a machine between launches, and the rejected ones.
+//! Operations that a host performs on a machine between launches, and operations that are rejected.
 
 use rtl::machine::Machine;
 use warpsieve::trace::synthetic::Kind;

@@ -88,6 +88,6 @@ fn a_trace_is_fetched_at_its_own_program_counters() {
     let counters = replayed(8);
     // Fetched pairs: 0 10, 20, 70 (two jumps ahead), 80 90, 100000 100010, 20 30.
     assert_eq!((misses(&counters), sum(&counters, |icache| icache.accesses)), (3, 6));
-    // The configured instruction size is that of programs, and must not affect a trace.
+    // The configured instruction size applies to programs and must not affect a trace.
     assert_eq!(counters, replayed(16));
 }

@@ -157,7 +157,7 @@ fn compressed_traces_run_as_plain_ones() {
     assert_eq!([&traces[1], &traces[2]], [&traces[0]; 2]);
 }
 
-/// Two copies, each by 32 lanes of 8 bytes, which are two lines.
+/// There are two copies. Each copies 8 bytes per lane for 32 lanes, which are two lines.
 #[test]
 fn an_instruction_waits_for_copies_only_behind_the_wait_for_their_group() {
     let copy =
@@ -202,7 +202,7 @@ fn atomics_of_a_trace_are_carried_out_by_the_l2() {
     }
 }
 
-/// Atomics on adjacent half words are executed in one pass, like those within a word.
+/// Atomics on two adjacent half words are executed in one pass, like atomics within one word.
 #[test]
 fn atomics_of_half_words_are_as_many_as_those_of_words() {
     for opcode in ["1 R2 ATOMG.E.CAS.16 2 R4 R6 2", "0 RED.E.ADD.F16.RN 2 R4 R6 2", "1 R2 ATOMG.E.ADD.BF16 2 R4 R6 2"] {
@@ -256,7 +256,7 @@ fn an_access_moves_the_bytes_that_were_recorded() {
     ] {
         assert_eq!(access(one), access(other), "{one:?} {other:?}");
     }
-    // Twice as many bytes are sent to the L2 and back.
+    // An atomic on doubles sends twice as many bytes to the L2 and back as one on words.
     let [word, double] = [("0 RED.E.ADD.F32", 4), ("0 RED.E.ADD.F64.RN", 8)].map(|atomic| access(atomic).0);
     assert!(double.0[0] > word.0[0], "{word:?} {double:?}");
 }
@@ -288,7 +288,7 @@ fn generic_accesses_far_into_their_windows_stay_in_them() {
     assert_eq!(addresses.map(device_lines), [0, 1, 1, 1, 1]);
 }
 
-/// Each lane whose address counts reads one row of a matrix, and a cycle reads 128 bytes.
+/// Each lane whose address is used reads one row of a matrix. A cycle reads 128 bytes.
 #[test]
 fn loads_of_matrices_take_a_cycle_for_each_matrix() {
     let conflicts = |opcode: &str, recorded: u32| {
@@ -329,7 +329,7 @@ fn barriers_and_fences_wait_for_atomics_as_for_stores() {
     }
 }
 
-/// The constant cache serves one word per access, and a double as a single piece.
+/// The constant cache serves one word per access; a double counts as a single word.
 #[test]
 fn constants_with_addresses_go_to_their_cache() {
     let constants = |opcode: &str| {
@@ -411,7 +411,7 @@ fn a_recorded_load_of_shared_memory_is_as_late_as_its_latency_and_its_conflicts_
         let counters = TraceFolder::ampere(&text).passes(&Setup::default().sets(&["sm.shared.latency=5"])).counters;
         (counters.cycles, counters.totals().cores.shared_conflicts)
     };
-    // A fused multiply-add also takes 5 cycles.
+    // A fused multiply-add takes 5 cycles, like a load from shared memory without bank conflicts.
     let (alike, _) = run("1 R2 FFMA 3 R4 R5 R6 0");
     let load = |stride: u32| run(&format!("1 R2 LDS 1 R4 4 1 0x40000000 {stride}"));
     assert_eq!([load(4), load(128)], [(alike, 0), (alike + 31, 31)]);
@@ -655,8 +655,8 @@ fn an_exported_kernel_asks_for_what_the_kernel_asks_for_and_takes_about_its_time
     for kernel in some_kernels(4) {
         let program = Setup::default().passes(&launch(&kernel, "small.toml")).counters;
         let trace = export_kernel(&kernel, Packing::Plain).passes(&Setup::default()).counters;
-        // Divisions and roots take less time in a trace, since SASS computes them in several instructions.
-        // Vectors are waited for as a whole.
+        // Divisions and roots take less time in a trace, since SASS computes them in several instructions. An
+        // instruction that reads one register of a vector waits for the whole vector.
         let part = trace.cycles as f64 / program.cycles as f64;
         assert!((0.9..1.01).contains(&part) || RACING.contains(&&*kernel), "{kernel}: {part} of the cycles");
         let [program, mut trace] = [&program, &trace].map(AccessCounts::of);

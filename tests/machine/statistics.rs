@@ -60,7 +60,7 @@ fn vadd_counts_what_its_source_says() {
     assert_eq!(counters.warp_instructions(), 160 * 8 + 157 * 14);
 }
 
-/// Ten CTAs run, then one.
+/// Ten CTAs run on the SMs 0 to 9, and the single CTA of the second grid on the next one.
 #[test]
 fn a_grid_begins_behind_the_sm_that_was_served_last() {
     let counters = Setup::default().passes(&launch("reduction", "small.toml")).counters;

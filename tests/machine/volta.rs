@@ -88,7 +88,7 @@ fn a_stream_of_reads_has_more_than_85_percent_of_what_the_channels_can_bring() {
     let config = ResolvedMachine::new(&Request { machine: "volta".to_owned(), ..Request::default() }).unwrap().config;
     let report = Setup::default().machine("volta").run(&file("stream.toml"));
     let bytes: u64 = report.counters.totals().dram.bytes;
-    // One burst of 32 bytes per clock and channel.
+    // The peak bandwidth is one burst of 32 bytes per clock and channel.
     let bytes_per_clock = config.dram.burst_bytes() / config.dram.timing.burst * config.num_channels();
     let clocks = report.counters.cycles as f64 * f64::from(config.clock.dram_khz) / f64::from(config.clock.core_khz);
     let part = bytes as f64 / (clocks * f64::from(bytes_per_clock));
@@ -102,8 +102,8 @@ fn four_schedulers_issue_four_instructions_a_cycle() {
             Setup::default().machine("volta").sets(&["num_sms=1"]).sets(sets).run(&file("peak.toml")).counters;
         counters.cores[0].warp_instructions as f64 / counters.cycles as f64
     };
-    // Of the 36 cycles that the integer instructions of a round take, 35 can issue. With round robin, more
-    // warps need the same pipe at once.
+    // In 35 of the 36 cycles that the integer instructions of a round take, the scheduler can issue. With
+    // round robin, more warps need the same pipe at once.
     for (policy, least) in [("greedy-then-oldest", 3.6), ("loose-round-robin", 3.5)] {
         let peak = issued(&[&format!("sm.policy={policy}")]);
         assert!(peak > least && peak <= 4.0, "{policy}: {peak:.2} a cycle");
@@ -152,7 +152,7 @@ fn word_banks_give_the_same_results_in_fewer_cycles() {
 
 #[test]
 fn a_kernel_takes_of_the_l1_what_its_shared_memory_needs() {
-    // Returns a loop over 48 KB, with this number of bytes of shared memory per CTA.
+    // Returns the L1 hits of a loop over 48 KB whose CTAs use this number of bytes of shared memory.
     let hits = |sets: &[&str], shared: u64| {
         let folder = tempfile::tempdir().unwrap();
         let text = std::fs::read_to_string(file("again.toml")).unwrap();

@@ -74,7 +74,8 @@ pub fn find_refused(root: &Path, tree: &Tree) -> Result<BTreeSet<u32>, String> {
     }
 }
 
-/// Returns the mutants at the places of a message: those at its primary place, or else those at the others.
+/// Returns the mutants at the locations of a compiler message: those at its primary location, or if there are
+/// none, those at its other locations.
 fn find_blamed(tree: &Tree, message: &Value) -> Vec<u32> {
     let spans: Vec<_> = message["spans"].as_array().into_iter().flatten().collect();
     let at = |span: &&Value| {

@@ -35,7 +35,7 @@ pub fn file_of(module: &ItemMod) -> Option<(String, Option<String>)> {
     module.content.is_none().then(|| (module.ident.to_string(), path))
 }
 
-/// True for functions that only report errors: cold ones, and those that never return.
+/// True for functions that only report errors: functions marked cold, and functions that never return.
 pub fn never_returns(attributes: &[Attribute], signature: &Signature) -> bool {
     let is_cold = attributes.iter().any(|attribute| attribute.path().is_ident("cold"));
     is_cold || matches!(&signature.output, ReturnType::Type(_, output) if matches!(**output, Type::Never(_)))

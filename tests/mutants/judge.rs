@@ -12,7 +12,7 @@ use crate::suite::Test;
 
 /// Duration in seconds below which tests share a process.
 const SHORT: f64 = 0.25;
-/// Approximate duration of a shared process, in seconds.
+/// Approximate duration of all tests that share a process, in seconds.
 const TOGETHER: f64 = 2.0;
 /// Smallest time limit of a run, in seconds. The limit is `TIMES` times the duration without a mutant if
 /// that is longer. A run beyond its limit counts as hanging.
@@ -23,9 +23,9 @@ const TIMES: f64 = 5.0;
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// A test of this batch fails.
+    /// A test fails; `by` names its binary and the test.
     Caught { by: String },
-    /// This batch of tests exceeds its time limit.
+    /// A batch of tests exceeds its time limit; `by` names its binary and the first test that had not passed.
     TimedOut { by: String },
     /// All tests that ran passed. Very long tests that reach the mutant may have been skipped.
     Survived { ran: usize, of: usize },
@@ -44,8 +44,8 @@ struct Batch<'t> {
     seconds: f64,
 }
 
-/// Returns the distance of a test from a file: tests of the same folder, of blocks and models, of the
-/// machine, of the command.
+/// Returns how far a test is from a file. Tests of the same folder are nearest, followed by those of blocks
+/// and models, of the machine, and of the command.
 fn stage(file: &str, binary: &Binary, test: &str) -> u8 {
     let (package, inside) = file.split_once('/').unwrap_or((file, ""));
     let folder = inside.split_once('/').map_or(inside.trim_end_matches(".rs"), |(folder, _)| folder);
@@ -91,7 +91,8 @@ pub struct Judge<'a> {
     pub runner: &'a Runner<'a>,
     pub binaries: &'a [Binary],
     pub tests: &'a [Test],
-    /// Total test time in seconds after which a mutant is given up, and counts as surviving.
+    /// Total test time in seconds after which no further tests are run for a mutant, so that it counts as
+    /// surviving.
     pub patience: f64,
 }
 

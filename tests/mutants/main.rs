@@ -1,7 +1,7 @@
 //! # Mutants
-//! Injects faults into the hardware, its models, the lanes, the compiler and the area model, one at a time,
-//! and checks if a test detects it. All mutants of a sample are switches in one build, since compiling takes
-//! minutes and a test seconds.
+//! Injects one fault at a time into the hardware, its models, the lanes, the compiler or the area model.
+//! Checks if a test detects the fault. All mutants of a sample are switches in one build, since compiling
+//! takes minutes and a test seconds.
 //!
 //! | module      | holds                                                         |
 //! |-------------|---------------------------------------------------------------|
@@ -168,7 +168,8 @@ fn judge(arguments: &Arguments, root: &Path, sample: &[Site], tree: &Tree, resul
         results.keep(site, &outcome, seconds)?;
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
         eprintln!("[{done}/{}] {seconds:.1} s {outcome:?} {}", left.len(), site.line());
-        // Failing tests save their cases in the copy, where they would affect the next mutant.
+        // Failing tests save their cases in the copy of the workspace, where these cases would affect the
+        // next mutant.
         if matches!(outcome, Outcome::Caught { .. } | Outcome::TimedOut { .. }) { tree.restore() } else { Ok(()) }
     })
 }

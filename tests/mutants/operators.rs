@@ -45,7 +45,7 @@ pub enum Change {
     Negate,
     /// Replaces the operator between two operands.
     Swap { operator: Range<usize>, with: &'static str },
-    /// Makes the function return at once. The place is the empty one after the opening brace.
+    /// Makes the function return at once. The place of the mutant is the empty range after the opening brace.
     Return(&'static str),
 }
 
@@ -88,7 +88,7 @@ pub fn find(text: &str) -> syn::Result<FileScan> {
     finder.visit_file(&file);
     let mut found = finder.found;
     let negated: Vec<_> = of(&found.mutants, Operator::Condition).map(|mutant| mutant.place.clone()).collect();
-    // The negated `if a == b` equals `if a != b`.
+    // The negated `if a == b` equals `if a != b`, so only one of these two mutants is kept.
     let is_double = |mutant: &Mutant| {
         matches!(mutant.change, Change::Swap { with: "==" | "!=", .. }) && negated.contains(&mutant.place)
     };

@@ -1,5 +1,5 @@
-//! Draws a sample of mutants. It depends only on the seed, and changes little when the code changes a
-//! little.
+//! Draws a sample of mutants. The sample depends only on the seed and the code. A small change of the code
+//! changes the sample little.
 
 use crate::scan::Site;
 

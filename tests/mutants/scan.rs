@@ -29,7 +29,7 @@ impl Site {
         format!("{}:{line}:{column} {}: {original} -> {mutated}", self.file, operator.name())
     }
 
-    /// Returns a key that stays the same when other lines of the file change.
+    /// Returns a key of the mutant that stays the same when other lines of the file change.
     pub fn key(&self) -> String {
         let Mutant { operator, mutated, .. } = &self.mutant;
         format!("{}\t{}\t{}\t{mutated}\t{}", self.file, self.text, operator.name(), self.occurrence)

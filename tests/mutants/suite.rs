@@ -17,7 +17,7 @@ use crate::rules::Rules;
 /// Longest time that a test may take without a mutant.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// Test, as it runs without a mutant.
+/// Test, with what was measured in a run without a mutant.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Test {
     /// Index of the test binary.
@@ -51,7 +51,8 @@ pub fn for_each<T: Sync>(
     failed.into_inner().expect("no thread panics here").map_or(Ok(()), Err)
 }
 
-/// Returns the tests of a binary: those that cargo would run, or the ignored ones.
+/// Returns the tests of a binary: by default the tests that cargo would run, with `ignored` the ignored
+/// tests.
 fn names(binary: &Binary, ignored: bool) -> Result<BTreeSet<String>, String> {
     let mut list = Command::new(&binary.path);
     list.args(["--list", "--format", "terse"]).args(ignored.then_some("--ignored")).current_dir(&binary.folder);

@@ -19,8 +19,8 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Computes the content of the copy of these files, with the mutants numbered from 1 in the given
-    /// order. Writes nothing yet.
+    /// Computes the contents of the copies of `files`, with the mutants numbered from 1 in the given order.
+    /// Writes nothing yet.
     ///
     /// # Errors
     /// Fails if a file cannot be read.

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::operators::{Change, Mutant};
 
-/// File with switches.
+/// File with all its mutants as switches.
 #[derive(Debug, Default)]
 pub struct WovenFile {
     pub text: String,

@@ -12,7 +12,7 @@ use serde_json::Value;
 use warpsieve::config::{Request, ResolvedMachine};
 
 const LANES: usize = 32;
-/// Largest difference between a measurement and a number of cycles.
+/// Largest accepted difference between a measured duration and the modeled number of cycles [cycles].
 const WITHIN: f64 = 0.45;
 /// Kinds of loads of global memory.
 const KINDS: [&str; 3] = ["ld.u32", "ld.u64", "ld.v4"];
@@ -34,7 +34,8 @@ fn loads_occupy_the_word_banks_for_as_many_cycles_as_an_l1_of_an_h200() {
         let kind = row["kind"].as_str().unwrap();
         let found: BTreeMap<String, [f64; 2]> = serde_json::from_value(row["found"].clone()).unwrap();
         let bytes_per_lane = 4 * row["words"].as_u64().unwrap();
-        // Instructions between two loads take cycles, too, so no load takes less than these.
+        // The instructions between two loads take cycles too. They bound every measurement from below,
+        // whatever the load takes.
         let least = found.values().map(|[_, measured]| *measured).fold(f64::MAX, f64::min);
         for (name, [_, measured]) in &found {
             let addresses = patterns[name].map(|offset| offset / 4 * bytes_per_lane);

@@ -20,9 +20,9 @@ const PLACES: [u64; 4] = [0x10_0000, 0x20_0000, 0x30_0000, 0x40_0000];
 
 /// Largest error of an approximation, according to the PTX ISA.
 enum Bound {
-    /// Relative to the result.
+    /// Error relative to the result.
     Relative(f64),
-    /// Relative to the result if its magnitude exceeds one, absolute otherwise.
+    /// Error relative to the result if the magnitude of the result exceeds one; absolute error otherwise.
     RelativeAboveOne(f64),
     /// Absolute error.
     Absolute(f64),
@@ -52,8 +52,8 @@ const APPROXIMATE: [(&str, &str, Bound); 17] = [
     ("tanh.approx", "bf16", Bound::Relative(-7.9)),
 ];
 
-/// Forms for which the GPU does what the PTX ISA does not state: the form, the number of such operands, and
-/// the difference.
+/// Forms for which the GPU does what the PTX ISA does not state. Each has its name, the number of operands
+/// with such a result, and what the GPU does.
 const OTHERWISE: &[(&str, usize, &str)] = &[
     ("vadd.u32.u32.u32.sat.add", 29, SECOND),
     ("vadd.u32.u32.s32.sat.add", 2, SECOND),
@@ -80,7 +80,7 @@ const OTHERWISE: &[(&str, usize, &str)] = &[
     ("cvt.rna.tf32.f32", 16, PAYLOAD),
     ("cvt.rna.satfinite.tf32.f32", 16, PAYLOAD),
 ];
-/// Forms that the interpreter refuses as not modeled.
+/// Number of forms that the interpreter refuses as not modeled.
 const NOT_MODELED: usize = 31;
 const SECOND: &str = "the second operation takes what the first left before it was saturated";
 const CUT: &str = "PTX leaves open how a row and a column are summed: the GPU aligns the products and cuts them off";

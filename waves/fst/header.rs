@@ -89,7 +89,8 @@ impl Header {
             put_number(&mut widths, tree.signal(id).width.into());
         }
         let mut geometry = Vec::new();
-        // The widths may be compressed; equal lengths mean that they are not.
+        // The two lengths, uncompressed and stored, are equal, which means that the widths are not
+        // compressed.
         for number in [widths.len(), ids.len()] {
             put_long(&mut geometry, number as u64);
         }

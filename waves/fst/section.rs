@@ -39,7 +39,7 @@ pub(super) struct Section {
     num_times: u32,
     /// Total size of all streams in bytes.
     gathered: usize,
-    /// Last time of the previous section, and of this one.
+    /// Last time of the previous section; `end` is the last time of this section.
     begin: u64,
     end: u64,
     packer: CompressTable,
@@ -52,7 +52,7 @@ struct Stream {
     width: u32,
     /// Index of the signal's first character in the frame.
     at: u32,
-    /// Number of the time of the signal's last change.
+    /// Index of the time of the signal's last change, among the times of the section.
     changed: u32,
     bytes: Vec<u8>,
 }

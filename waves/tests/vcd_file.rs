@@ -39,7 +39,7 @@ fn a_small_dump_reads_as_written() -> io::Result<()> {
     let mut dump = writer(&m, Vec::new())?;
     dump.time(5)?;
     dump.sample(m.hit, 1)?;
-    dump.time(6)?; // nothing changes: no stamp
+    dump.time(6)?; // no value changes, so no time stamp is written
     dump.sample(m.hit, 1)?;
     dump.time(7)?;
     dump.sample(m.hit, 0)?;

@@ -17,12 +17,12 @@ pub struct Step {
     pub total: f64,
 }
 
-/// Takes the node with the smallest sum of edges and decides it, until no node is left. Of nodes with equal
-/// sums the last one is taken. Returns the choice and the steps in order.
+/// Repeatedly takes the node with the smallest sum of edges and decides whether to cache it, until no node is
+/// left. Of nodes with equal sums the last one is taken. Returns the choice and the steps in order.
 #[must_use]
 pub fn heuristic(graph: &Graph) -> (Choice, Vec<Step>) {
     let count = graph.len();
-    // A bypassed node leaves the graph; a cached node still counts for the remaining ones.
+    // A bypassed node leaves the graph. The edges to a cached node still count for the undecided nodes.
     let mut is_there = vec![true; count];
     let mut left: Vec<usize> = (0..count).collect();
     let mut steps = Vec::with_capacity(count);

@@ -58,8 +58,8 @@ pub fn ilp(graph: &Graph) -> Result<Choice, IlpError> {
 }
 
 /// Decides the loads that need no search, and returns the decisions and the undecided loads. A load is cached
-/// if that pays off whatever is decided for the others, and bypassed if it never pays off. At least one
-/// optimum agrees with all decisions.
+/// if caching it pays off whatever is decided for the other loads, and bypassed if caching it never pays off.
+/// At least one optimum agrees with all decisions.
 fn settle(graph: &Graph) -> (Vec<bool>, Vec<usize>) {
     let mut cached = vec![false; graph.len()];
     let mut open: Vec<usize> = (0..graph.len()).collect();

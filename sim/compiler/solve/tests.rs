@@ -18,8 +18,8 @@ fn graph(nodes: &[f64], edges: &[(usize, usize, f64)]) -> Graph {
     Graph::new(nodes.into(), table)
 }
 
-/// Graph of xie2013 figure 4: the weights that the text states, and others chosen to give the order it
-/// describes.
+/// Graph of xie2013 figure 4. The paper states some weights; the other weights are chosen to give the order
+/// that it describes.
 fn figure_4() -> Graph {
     graph(&[3.0, 2.0, 1.0, 4.0], &[(1, 2, 6.0), (1, 3, -5.0), (1, 4, -2.0), (2, 3, -5.0), (2, 4, 1.0), (3, 4, -4.0)])
 }

@@ -870,7 +870,8 @@ fn dram_distances_that_contradict_one_another_are_refused_at_the_one_that_is_giv
             "{set}: {lines:#?}"
         );
     }
-    // Sums of distances that were rounded separately, and values that contradict nothing.
+    // These settings are accepted: sums of distances that were rounded separately, and values that contradict
+    // no other distance.
     for sets in [&["rc=39"][..], &["faw=21"], &["rrd_s=2"], &["ras=29"], &["rc=60", "rfc=80"], &["wr=20", "cl=18"]] {
         let sets: Vec<_> = sets.iter().map(|set| format!("dram.timing.{set}")).collect();
         assert_eq!(refused_on("fermi", &sets.iter().map(String::as_str).collect::<Vec<_>>()), [""; 0], "{sets:?}");
@@ -925,7 +926,7 @@ fn decoupled_tags_are_no_fewer_than_the_ways_that_they_belong_to() {
         [format!("--set:1:9: l1.ways is 16, expected 8 or less with decoupled.tag_ways = 8: {why}")]
     );
     assert!(of(&["ways-16", "decoupled"], &[])[0].contains("l1.ways is 16, expected 8 or less"));
-    // No effect in a cache with one tag per line.
+    // The setting has no effect in a cache with one tag per line.
     assert!(fermi(&[], &["l1.decoupled.tag_ways=3"]).is_ok());
     assert!(fermi(&["decoupled"], &["l1.decoupled.tag_ways=4"]).is_ok());
 }

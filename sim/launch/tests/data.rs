@@ -49,7 +49,7 @@ fn random_data_fill_their_range_evenly() {
     let array = initial(&folder, "u8", 1 << 16, init);
     let mut counts = [0; 256];
     array.bytes().iter().for_each(|&b| counts[usize::from(b)] += 1);
-    // 256 of each on average, with a standard deviation of 16.
+    // Each value occurs 256 times on average, with a standard deviation of 16.
     assert!(counts.iter().all(|count| (176..336).contains(count)));
 }
 

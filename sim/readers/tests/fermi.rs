@@ -76,7 +76,8 @@ fn machine(name: &str, designs: &[&str], sets: &[&str]) -> Machine {
     Machine::new(&ResolvedMachine::new(&request).unwrap().config)
 }
 
-/// The clock of the networks is called `xbar_clk` whatever they are, and makes no view of crossbars.
+/// The clock of the networks is called `xbar_clk` for every kind of network. The name must not select the
+/// view of crossbars.
 #[test]
 fn a_network_has_no_view_of_the_other_kind() {
     let globs = ["**".parse().unwrap()];

@@ -87,7 +87,7 @@ struct Bank {
     width: u32,
     /// Number of times the component `slot` was described.
     parts_described: Cell<u32>,
-    /// Injects a design bug: an idle bank describes less.
+    /// True to inject a design bug: an idle bank describes fewer items.
     forgetful: bool,
 }
 

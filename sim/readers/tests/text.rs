@@ -93,7 +93,8 @@ fn the_total_is_the_sum_over_all_blocks() {
 #[test]
 fn a_wider_field_is_counted_wherever_it_is_stored() {
     let (narrow, wide) = (Counts::of(&Machine::new(8)), Counts::of(&Machine::new(9)));
-    // Eight cells of a memory, two slots of four registers, and two channels with a depth of three.
+    // One more bit per word makes three things wider: eight cells of a memory, two slots of four registers,
+    // and two channels with a depth of three.
     assert_eq!(wide.bits - narrow.bits, 8 + 8 + 6);
 }
 

@@ -120,7 +120,8 @@ fn the_cycles_before_a_trigger_come_first_if_they_were_remembered() {
     let read = ReadBack::of(&dump);
     let sent = &read.changes["machine.sm1.core.stat.sent"];
     let (met, _) = sent.iter().find(|(_, count)| count == "10100").unwrap();
-    // Thirty cycles of the 700 MHz clock, plus the time that the machine slept before them.
+    // The dump begins thirty cycles of the 700 MHz clock before the trigger, or earlier if the machine slept
+    // before them.
     let before = met - read.times[0];
     assert!((42_857..60_000).contains(&before), "{before} ps before the trigger");
     for (time, values) in seen.into_iter().filter(|(time, _)| *time >= read.times[0]) {
@@ -246,9 +247,9 @@ fn the_cycle_and_an_edge_of_each_clock_stand_at_every_change_and_nowhere_else() 
             let read = ReadBack::of(&run.dump().0);
             let times: BTreeSet<u64> = read.blocks().flat_map(|(_, changes)| changes).map(|(time, _)| *time).collect();
             let moments = |path: &str| -> Vec<u64> { read.changes[path].iter().map(|(time, _)| *time).collect() };
-            // A dump with remembered cycles starts with the values of the last change before them.
+            // A dump with cycles from memory starts with the values of the last change before these cycles.
             for (time, cycle) in &read.changes["machine.cycle"][usize::from(last.is_some())..] {
-                // The time of an edge may have been rounded down.
+                // The time of a clock edge may have been rounded down.
                 assert_eq!(u64::from_str_radix(&format!("0{cycle}"), 2).unwrap(), cycle_at(time + 1), "{time} ps");
             }
             // A clock edge is at a multiple of the clock's period, within one picosecond.
@@ -362,7 +363,7 @@ fn a_save_file_opens_on_the_cycles_around_the_first_marker() {
     let folder = tempfile::tempdir().unwrap();
     let (mut machine, clocks) = (Machine::new(8), clocks());
     for (trigger, whole) in [(None, true), (Some("cycle >= 150"), false)] {
-        // The remembered cycles start before the displayed interval.
+        // The cycles kept in memory start before the displayed interval.
         let spec = WaveSpec { trigger, last: trigger.map(|_| 130), ..WaveSpec::of(&clocks, 0) };
         let path = folder.path().join("run.vcd");
         let mut wave = Waveform::create(&path, &machine, spec).unwrap();
@@ -380,7 +381,7 @@ fn a_save_file_opens_on_the_cycles_around_the_first_marker() {
             assert_eq!(recorded.sight, dump);
         } else {
             let marker = recorded.markers[0].time;
-            // 60 cycles of the 700 MHz clock before the marker and 40 after it.
+            // The save file displays 60 cycles of the 700 MHz clock before the marker and 40 after it.
             assert_eq!(recorded.sight, (marker - 85_714, marker + 57_143));
             assert!(dump.0 < recorded.sight.0 && recorded.sight.1 < dump.1, "{dump:?}");
         }
