@@ -75,7 +75,7 @@ fn every_form_and_type_becomes_its_steps() {
             let insts = lower(&text);
             let ops: Vec<_> = steps(&insts).into_iter().map(|(op, ..)| op).collect();
             assert_eq!(ops, form.steps(factors, sum), "{} {types}", form.shape);
-            // If D has the registers of C, no copies are needed; the last instruction is the exit.
+            // If D has the registers of C, no copies are needed. The last instruction is the exit.
             assert_eq!(insts.len(), ops.len() + 1);
         }
     }
