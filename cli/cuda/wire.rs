@@ -14,7 +14,7 @@ use crate::error::CudaError;
 pub const SOCKET: &str = "WARPSIEVE_EXEC_SOCKET";
 /// Version of the messages: that of the workspace.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// Largest message without its raw bytes.
+/// Maximum size of a message in bytes, without its raw bytes.
 const MAX_MESSAGE_BYTES: usize = 16 << 20;
 
 /// Request of a program.
@@ -133,33 +133,33 @@ pub enum Request {
 pub enum Reply {
     /// The request was carried out.
     Done,
-    /// Properties of the device, in answer to [`Request::Hello`].
+    /// Properties of the device: the reply to [`Request::Hello`].
     Device(Box<DeviceProperties>),
-    /// Address of new memory.
+    /// Address of the allocated memory: the reply to [`Request::Allocate`].
     Address(u64),
-    /// Range of memory.
+    /// Range of memory: the reply to [`Request::Find`] or [`Request::Variable`].
     Range {
         /// Address of the first byte.
         address: u64,
         /// Size in bytes.
         bytes: u64,
     },
-    /// Size of the memory.
+    /// Free and total memory: the reply to [`Request::Memory`].
     Memory {
         /// Free bytes.
         free: u64,
         /// All bytes.
         total: u64,
     },
-    /// Number of a module.
+    /// Number of a loaded module: the reply to [`Request::Load`].
     Module(u32),
-    /// Kernel of a module.
+    /// Properties of a kernel: the reply to [`Request::Kernel`].
     Kernel(Box<KernelProperties>),
-    /// Number of something.
+    /// Number of CTAs that fit on an SM: the reply to [`Request::Occupancy`].
     Count(u32),
-    /// Simulated time since the start of the run, in nanoseconds.
+    /// Simulated time since the start of the run, in nanoseconds: the reply to [`Request::Time`].
     Time(f64),
-    /// The program gets an error code.
+    /// The call of the program must return this error code.
     Failed(CudaError),
     /// The program must end, since it needs something that the model lacks. The simulator has printed the
     /// reason.

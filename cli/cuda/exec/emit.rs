@@ -26,11 +26,11 @@ const DATA: &str = "data";
 pub(crate) struct Emitter {
     folder: PathBuf,
     program: String,
-    /// Names of the files in the folder of contents.
+    /// Names of the files already written to the folder of contents.
     data: BTreeSet<String>,
 }
 
-/// Launch file of a launch that has not ended yet.
+/// Launch file of a launch that is still running.
 pub(crate) struct Emitted {
     path: PathBuf,
     text: String,
@@ -157,7 +157,7 @@ fn unwritten(path: &Path, error: &dyn Display) -> RunError {
     failure(path, &format!("cannot be written: {error}"))
 }
 
-/// Returns a string in the form of a TOML file.
+/// Returns a string as a quoted TOML string.
 fn quote(text: &str) -> String {
     Value::String(text.to_owned()).to_string()
 }
