@@ -75,7 +75,7 @@ fn is_workspace(place: &Path) -> bool {
     manifest.is_ok_and(|text| text.lines().any(|line| line == "[workspace]"))
 }
 
-/// True if the name marks a file or folder as hidden, or as part of tests or benchmarks.
+/// True if the file or folder is hidden, or belongs to tests or benchmarks.
 fn is_left_out(place: &Path) -> bool {
     let stem = place.file_stem().unwrap_or_default().to_string_lossy();
     stem == "tests" || stem == "benches" || stem.ends_with("_tests") || stem.starts_with('.')
