@@ -119,7 +119,7 @@ impl Entry {
     }
 }
 
-/// Returns the unit of a key that counts cycles: those of the clock of its group.
+/// Returns the unit of a key that counts cycles, which names the clock of the key's group.
 fn clock(key: &str) -> String {
     let of = key.trim_start_matches(UNIT).split(['.', '[']).next().unwrap_or("");
     let clock = CLOCKS.iter().find(|(group, _)| *group == of).map_or("core", |(_, clock)| clock);

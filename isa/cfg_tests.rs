@@ -68,7 +68,7 @@ fn a_loop_with_a_break_meets_where_both_ways_out_lead() {
 
 #[test]
 fn a_loop_with_two_entries_is_no_obstacle() {
-    // Instruction 0 enters the cycle {2, 4} at either of its nodes.
+    // The branch at instruction 0 enters the loop of instructions 2 and 4 at either of the two.
     let steps = [Maybe(4), Plain, Plain, Maybe(6), Plain, Maybe(2), Exit];
     assert_eq!(meets(&steps, 0), 6);
     assert_eq!(meets(&steps, 3), 6);

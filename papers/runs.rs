@@ -154,7 +154,6 @@ impl Runner {
     /// # Errors
     /// Same as [`Self::run_clocked`]. A run that stops at the cycle limit of the options is not an error: its
     /// counters up to the limit are used.
-    /// counters up to the limit count.
     pub fn run_reports<T: Clone + Send + Serialize + DeserializeOwned>(
         &self,
         kind: &str,

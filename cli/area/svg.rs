@@ -1,4 +1,4 @@
-//! Draws where the area goes, as a chart with one column per level of the block tree. Each block is a box
+//! Draws the area of a machine as a chart with one column per level of the block tree. Each block is a box
 //! whose height is proportional to its area. Identical blocks share a box, and the boxes inside a block are
 //! to its right.
 

@@ -116,7 +116,7 @@ pub enum Request {
         /// Dynamic shared memory per CTA in bytes.
         shared_bytes: u64,
     },
-    /// Frees all memory and forgets all modules.
+    /// Frees all memory and unloads all modules.
     Reset,
     /// Asks for the simulated time. The reply is [`Reply::Time`].
     Time,
@@ -223,7 +223,7 @@ pub struct DeviceProperties {
 /// Sends a message with raw bytes.
 ///
 /// # Errors
-/// If the other side has closed the connection.
+/// If the peer has closed the connection.
 pub fn send<M: Serialize>(to: &mut impl Write, message: &M, raw: &[u8]) -> io::Result<()> {
     let encoded = postcard::to_stdvec(message).map_err(io::Error::other)?;
     let mut header = Vec::with_capacity(12 + encoded.len());
@@ -235,7 +235,7 @@ pub fn send<M: Serialize>(to: &mut impl Write, message: &M, raw: &[u8]) -> io::R
     to.flush()
 }
 
-/// Receives a message and its raw bytes; `None` if the other side has closed the connection.
+/// Receives a message and its raw bytes; `None` if the peer has closed the connection.
 ///
 /// # Errors
 /// If the connection breaks within a message, or the message is malformed.

@@ -396,8 +396,8 @@ fn energy(a: &Side, b: &Side, least: f64) -> Section {
     )
 }
 
-/// Returns the energy in uJ by component. A component that contains others has only the energy that none of
-/// those accounts for.
+/// Returns the energy in uJ by component. The value of an enclosing component is only the energy that its
+/// inner components do not account for.
 fn parts(energy: &[BlockEnergy]) -> BTreeMap<String, f64> {
     let uj = |part: &BlockEnergy| (part.dynamic_pj + part.leakage_pj) / PJ_PER_UJ;
     let blocks = energy.iter().filter(|part| !part.block.is_empty());

@@ -236,9 +236,10 @@ impl Opcode {
     /// Returns the number of bytes that each lane accesses if the trace has the access width `recorded`.
     /// Returns `None` if no lane can access that many bytes at once.
     ///
-    /// The recorded width takes precedence, with one exception. From version 3 on, tracers derive the field
-    /// from the text of the opcode. Their rule recognizes fewer tokens: it takes `F64` and `S8` for 4 bytes.
-    /// If the field equals the result of that rule, the width from the text is used instead.
+    /// The recorded width takes precedence, with two exceptions. From version 3 on, tracers derive the width
+    /// from the text of the opcode. Their rule recognizes fewer tokens: it assumes 4 bytes for `F64` and
+    /// `S8`. If the recorded width equals the result of that rule, the width from the text is used instead.
+    /// Loads and stores of matrices always use the width from the text.
     #[must_use]
     pub fn recorded_width(&self, recorded: u16) -> Option<u8> {
         let recorded = u32::from(recorded);
@@ -666,7 +667,8 @@ mod tests {
         }
     }
 
-    /// Tokens that occurred in traces must be known for the architectures of these traces, and for no others.
+    /// Each token found in traces must be known for the architectures of those traces, and unknown for all
+    /// other architectures.
     #[test]
     fn opcodes_that_traces_have_had_are_known_where_they_stood() {
         use Architecture::{Ampere, Hopper, Pascal, Turing, Volta};

@@ -54,7 +54,8 @@ impl FrcCost {
         counts.into_iter().chain(area).chain([self.of_paper().to_string()]).collect()
     }
 
-    /// Compares this ratio with the paper's ratio, for the sizes that the paper mentions.
+    /// Compares the ratio of a second bank's area to the FRC's area with the paper's ratio, for the sizes
+    /// that the paper mentions.
     fn rows(&self) -> Vec<ComparisonRow> {
         let Some((entries, times)) = CLAIMED.into_iter().find(|(of, _)| *of == self.entries) else { return Vec::new() };
         let area = format!("area of a second bank / area of an FRC of {entries} lines");

@@ -266,7 +266,8 @@ fn place() -> BankPlace {
 /// Returns the three replacements of the figure for a given number of FRC entries and given latencies, with a
 /// table of all events.
 ///
-/// Returns no error unless a waveform is written.
+/// # Errors
+/// Only writing a waveform can fail, and this function writes none.
 pub fn replacements(frc_entries: u32, times: Times) -> io::Result<([Replacement; 3], EventTable)> {
     let mut figure = Figure::new(frc_entries, times);
     figure.run(0..times.end())?;

@@ -127,7 +127,8 @@ fn changes(runs: &[Vec<RunResult>], watched: &[LoadStatistics], machine: usize) 
     [lines, fails, misses]
 }
 
-/// Number of machines: plain L1, decoupled L1, and decoupled L1 in which the first request counts.
+/// Number of machines: plain L1, decoupled L1, and decoupled L1 whose reference counts include the first
+/// request.
 const MACHINES: usize = 3;
 
 pub(in super::super) fn contention(desk: &Session) -> Result<Page, FigureError> {

@@ -9,7 +9,7 @@ use warpsieve::run::RunError;
 
 use crate::{RUNTIMES, failure};
 
-/// Beginnings of the names of other libraries of CUDA.
+/// Prefixes of the names of all CUDA libraries except the runtime.
 const OTHERS: [&str; 4] = ["libcu", "libnv", "libnpp", "libnccl"];
 
 /// Returns the CUDA functions that the library implements.

@@ -17,7 +17,7 @@ use crate::{Note, Program};
 
 /// Lanes per warp, as kernels see them.
 const WARP_LANES: u32 = 32;
-/// Threads per CTA, as CUDA limits them.
+/// Maximum number of threads per CTA, as in CUDA.
 const MAX_THREADS: u32 = 1024;
 
 /// Kernel that the program uses.

@@ -50,8 +50,8 @@ extern "C" fn cudaFuncGetAttributes(attributes: *mut c_void, function: *const c_
     })
 }
 
-/// Accepts the maximum of dynamic shared memory and the carve-out without effect: the SM limits the former,
-/// and the needs of a launch determine the latter. All other attributes concern clusters and are refused.
+/// Ignores two attributes: only the SM limits dynamic shared memory, and the needs of a launch determine the
+/// carve-out of shared memory. All other attributes concern clusters and are refused.
 #[unsafe(no_mangle)]
 extern "C" fn cudaFuncSetAttribute(function: *const c_void, attribute: c_int, value: c_int) -> c_int {
     call(|state| {

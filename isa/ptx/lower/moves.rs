@@ -288,7 +288,7 @@ impl<'a> Lowering<'_, 'a> {
         let op = ConvertOp { to, from, rounding, integral: integral.is_some(), ftz, sat, relu, finite };
         self.operand_count(inst, 2..=2)?;
         let mut lowered = Inst::new(Op::Convert(op));
-        // The register of an integer result may be wider than the type; the result is extended to its width.
+        // The register of an integer result may be wider than the type; the result is then extended.
         let held = if to.bits() < 32 || !to.is_float() { Width::AtLeast } else { Width::Exact };
         lowered.dsts[0] = self.dst(&inst.operands[0], to, held)?;
         lowered.srcs[0] = self.src(&inst.operands[1], from, Width::AtLeast)?;

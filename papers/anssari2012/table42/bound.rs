@@ -11,7 +11,7 @@ use crate::page::Page;
 use crate::runs::Point;
 use warpsieve::run::{Counters, ratio};
 
-/// Bounds of [`BENCHMARKS`] in the table; for Histo, the bound that all of its kernels have.
+/// Published bound of each of [`BENCHMARKS`]; for Histo, the bound that all of its kernels have.
 const PUBLISHED: [Bound; BENCHMARKS.len()] = [
     Bound::Bandwidth,
     Bound::Balanced,
