@@ -418,8 +418,8 @@ pub(super) struct ReplayArguments {
 
 #[derive(Args, Debug)]
 pub(super) struct ExecArguments {
-    /// Write a launch file per kernel launch to this folder, with its PTX and the contents of memory, so that
-    /// `run` repeats the launch without the program
+    /// Write a launch file per kernel launch to this folder, with its PTX and the contents of memory; `run`
+    /// can then repeat the launch without the program
     #[arg(long, value_name = "FOLDER")]
     pub emit: Option<PathBuf>,
     /// Compute capability of the device, which runs the newest PTX of the program up to that capability, or

@@ -1,6 +1,6 @@
 //! # Requirements of a program
-//! Reads from an ELF file which libraries a program loads and which functions of the CUDA runtime it imports,
-//! so that a missing function is reported before the program starts.
+//! Reads from an ELF file which libraries a program loads, and which functions of the CUDA runtime it
+//! imports. A missing function is therefore reported before the program starts.
 
 use object::elf::{DT_NEEDED, FileHeader64};
 use object::read::elf::{Dyn, ElfFile64, FileHeader};

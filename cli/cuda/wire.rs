@@ -1,7 +1,7 @@
 //! # Messages between a program and the simulator
 //! The library in the program sends a [`Request`], and the simulator answers with a [`Reply`]. Both may carry
-//! raw bytes. A frame is the size of the message (4 bytes), the size of the raw bytes (8 bytes), the message
-//! in postcard's format, and the raw bytes.
+//! raw bytes. A frame has four parts: the size of the message (4 bytes), the size of the raw bytes (8 bytes),
+//! the message in postcard's format, and the raw bytes.
 
 use std::io::{self, Read, Write};
 

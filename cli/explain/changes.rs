@@ -102,7 +102,8 @@ pub struct OtherValue {
 #[derive(Debug, Serialize)]
 pub struct Omitted {
     pub rows: usize,
-    /// Name of the reference value, of which an omitted change is less than the fraction `least`.
+    /// Name of the reference value. A change is omitted if it is less than the fraction `least` of that
+    /// value.
     pub of: &'static str,
     /// Sum of all omitted rows; `None` if the rows of the section do not add up to a total.
     pub sum: Option<Row>,

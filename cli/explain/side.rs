@@ -68,7 +68,7 @@ struct Units {
 #[derive(Deserialize)]
 struct Sm {
     /// Number of warp instructions issued. It is above 0 for each SM that ran a warp, since a warp issues at
-    /// least its exit.
+    /// least its exit instruction.
     warp_instructions: u64,
     /// Cycles in which the schedulers of the SM issued.
     issued: u64,

@@ -39,8 +39,8 @@ struct LineObservations {
     stays: Vec<[String; HEADS.len()]>,
 }
 
-/// Locations at which requests and replies for the line occur, by the start of their path, and their names on
-/// the page.
+/// Locations where requests and replies for the line occur: the start of the location's path in the machine,
+/// and its name on the page.
 const PLACES: [(&str, &str); 10] = [
     ("sm0.l1.mem_rsp", "P's L1, reply"),
     ("sm1.l1.mem_rsp", "Q's L1, reply"),

@@ -178,7 +178,7 @@ fn send_reads(ports: &mut Ports<'_>, at: &mut Edge<'_>, reads: &mut VecDeque<(u6
     }
 }
 
-/// Replies to fetches after `latency`, of which the links take two cycles.
+/// Replies to a fetch after `latency` cycles, of which two are spent in the links.
 fn fetch(
     ports: &mut Ports<'_>,
     at: &mut Edge<'_>,
@@ -198,7 +198,7 @@ fn fetch(
     }
 }
 
-/// Acknowledges recalls after `latency`, of which the links take two cycles.
+/// Acknowledges a recall after `latency` cycles, of which two are spent in the links.
 fn recall(
     ports: &mut Ports<'_>,
     at: &mut Edge<'_>,

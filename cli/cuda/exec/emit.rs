@@ -1,7 +1,7 @@
-//! Writes a launch file per launch, with the contents of all memory before it and the changed contents after
-//! it, so that `warpsieve run` repeats the launch without the program. Buffers have the addresses that they
-//! had in the program, so pointers within buffers and structs stay valid. Buffers with equal contents share a
-//! file.
+//! Writes one launch file per launch, so that `warpsieve run` repeats the launch without the program. The
+//! file has the contents of all memory before the launch, and the contents that the launch changed. Buffers
+//! have the addresses that they had in the program, so pointers within buffers and structs stay valid.
+//! Buffers with equal contents share a file.
 
 use std::collections::BTreeSet;
 use std::fmt::{Display, Write};

@@ -25,9 +25,9 @@ const NAME_BYTES: usize = 256;
 /// Size of `cudaDeviceProp` in bytes, in CUDA 13 and in CUDA 12.
 const PROPERTIES_BYTES: [usize; 2] = [1008, 1032];
 
-/// Property of the device: its number as a `cudaDeviceAttr`, its offsets in `cudaDeviceProp` of CUDA 13 and
-/// of CUDA 12 (0 if that version lacks it), its size in bytes, and its value. Properties that are not listed
-/// have the value 0.
+/// Property of the device. The fields are the number as a `cudaDeviceAttr`, the offsets in `cudaDeviceProp`,
+/// the size in bytes, and the value. The offsets are those of CUDA 13 and of CUDA 12, or 0 if that version
+/// lacks the property. Properties that are not listed have the value 0.
 struct Property(c_int, [usize; 2], usize, fn(&DeviceProperties) -> u64);
 
 static PROPERTIES: [Property; 38] = [
