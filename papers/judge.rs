@@ -107,7 +107,7 @@ impl Effect {
     }
 }
 
-/// Largest increase that still counts as equal in a [`Row::ordering`].
+/// Largest increase that still counts as equal in a [`ComparisonRow::ordering`].
 const SAME: f64 = 1e-9;
 
 impl ComparisonRow {

@@ -3,7 +3,7 @@
 /// Maximum length in bytes of a name that is compared with other names. A comparison takes time proportional
 /// to the product of the two lengths.
 pub const MAX_COMPARED_BYTES: usize = 64;
-/// Maximum number of names that [`listed`] shows.
+/// Maximum number of names that [`join_names`] shows.
 const LISTED: usize = 60;
 
 /// Returns the candidate with the smallest edit distance to `name`, or `None` if no candidate is close. At

@@ -1,6 +1,6 @@
 //! Specialized loops for frequent operations. An instruction looks up its loop once, instead of decoding the
-//! operation at each execution. Each loop calls [`alu32`] or [`alu_pair`] with a constant operation, which
-//! the compiler reduces to plain arithmetic.
+//! operation at each execution. Each loop computes [`super::alu32`] or [`alu_pair`] for a constant operation,
+//! which the compiler reduces to plain arithmetic.
 
 use super::alu::{AluFn, AluOp, word};
 use super::pair::{Pair, PairMut, alu_pair};
