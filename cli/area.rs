@@ -25,10 +25,10 @@ use warpsieve::readers::Counts;
 struct Estimate<'a> {
     machine: &'a str,
     designs: &'a [String],
-    /// Design that the machine is compared with.
+    /// Design that the machine is compared with; `None` if it is not compared.
     against: Option<&'a str>,
     node_nm: u32,
-    /// Source of each kind of figure.
+    /// Source of each kind of figure, such as a publication, by kind.
     sources: BTreeMap<&'a str, &'a str>,
     #[serde(skip)]
     technology: &'a Technology,
@@ -79,7 +79,7 @@ pub(super) fn area(arguments: &AreaArguments) -> Result<Exit, Report> {
     }
     for (path, text) in drawn {
         let path = output::write(&path, &text)?;
-        // Stdout carries the estimate, in every format.
+        // Stdout carries the estimate, so this message goes to stderr.
         output::print_error(&format!("wrote {}", path.display()));
     }
     output::print(&text)?;
@@ -90,8 +90,8 @@ pub(super) fn estimate(resolved: &ResolvedMachine, technology: &Technology, node
     Block::of(&Counts::of(&Machine::new(&resolved.config)), technology, node)
 }
 
-/// Returns the name and text of one CACTI input file per memory. Identical blocks share the files of the
-/// first. Flip-flops get none, since CACTI models only memories.
+/// Returns the name and text of one CACTI input file per memory. Identical blocks share one set of files.
+/// Flip-flops get no file, since CACTI models only memories.
 fn cacti_inputs(tree: &Block, node: Node, folder: &Path) -> Vec<(PathBuf, String)> {
     let mut inputs = Vec::new();
     cacti_inputs_of(&FoldedScopes::of(tree), "", node, &mut inputs);

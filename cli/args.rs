@@ -13,8 +13,8 @@ use warpsieve::config::Request;
 use warpsieve::run::Threads;
 use warpsieve::trace::sass::BinaryVersion;
 
-/// Largest `--max-cycles`. At 700 MHz, 10^15 core cycles are more than two weeks of machine time, and years
-/// of simulation.
+/// Maximum value of `--max-cycles`. At 700 MHz, 10^15 core cycles are more than two weeks of machine time,
+/// and years of simulation.
 const MAX_CYCLES: u64 = 1_000_000_000_000_000;
 
 const EXAMPLES: &str = "Examples:
@@ -313,7 +313,7 @@ impl Command {
         match self {
             Self::Run(run) => vec![&mut run.launch],
             Self::Compare(compare) => compare.launches.iter_mut().collect(),
-            // With two files, both are statistics.
+            // If two files are given, both are statistics, not launch files.
             Self::Explain(explain) if explain.second.is_none() => vec![&mut explain.first],
             Self::Profile(profile) => vec![&mut profile.launch],
             Self::Optimize(optimize) => vec![&mut optimize.launch],
@@ -349,22 +349,22 @@ pub(super) struct NewArguments {
     pub git: Option<String>,
 }
 
-/// Slot of the configuration that a scheme of one's own fills.
+/// Slot of the configuration that a user-defined scheme fills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum SchemeSlot {
-    /// Loads that bypass the L1
+    /// Choice of the loads that bypass the L1
     #[value(name = "l1.bypass")]
     Bypass,
-    /// Lines prefetched into the L1
+    /// Choice of the lines that are prefetched into the L1
     #[value(name = "l1.prefetch")]
     Prefetch,
-    /// Victims of the L1, the L2 and the read-only L1 caches
+    /// Choice of the victim in the L1, the L2 and the read-only L1 caches
     #[value(name = "l1.replacement")]
     Replacement,
-    /// Sets of the lines of any cache
+    /// Choice of the set for a line, in any cache
     #[value(name = "l1.index")]
     Index,
-    /// Warps that may issue
+    /// Choice of the warps that may issue
     #[value(name = "throttle")]
     Throttle,
     /// Order in which a DRAM channel serves its requests
@@ -418,12 +418,12 @@ pub(super) struct ReplayArguments {
 
 #[derive(Args, Debug)]
 pub(super) struct ExecArguments {
-    /// Write a launch file per kernel launch to this folder, with its PTX and the contents of memory, so that
-    /// `run` repeats the launch without the program
+    /// Write a launch file per kernel launch to this folder, with its PTX and the contents of memory; `run`
+    /// can then repeat the launch without the program
     #[arg(long, value_name = "FOLDER")]
     pub emit: Option<PathBuf>,
-    /// Compute capability of the device. The program's newest PTX up to it is run; if there is none, the
-    /// oldest [default: that of the GPU of a built-in machine, otherwise 7.5]
+    /// Compute capability of the device, which runs the newest PTX of the program up to that capability, or
+    /// else the oldest PTX [default: that of the GPU of a built-in machine, otherwise 7.5]
     #[arg(long, value_name = "MAJOR.MINOR", value_parser = capability)]
     pub capability: Option<u32>,
     #[command(flatten)]
@@ -475,11 +475,11 @@ pub(super) struct SimulationArguments {
     #[arg(long = "wave-scope", value_name = "GLOB", requires = "wave")]
     pub wave_scopes: Vec<String>,
     /// Condition that starts the waveform, such as 'sm*.l1.status == RESERVATION_FAIL && cycle > 900 for
-    /// 100'. 'failure' is any failed check, and 'failure sm0.l1' one whose message has this text
+    /// 100'. 'failure' is any failed check; 'failure sm0.l1' is a failed check whose message contains sm0.l1
     #[arg(long, value_name = "CONDITION", requires = "wave")]
     pub wave_trigger: Option<String>,
-    /// Buffer the last N core cycles. They are written before the trigger; without a trigger, only if a
-    /// check fails, no progress is possible, or the run is stopped
+    /// Buffer the last N core cycles, and write them too when the trigger occurs. Without a trigger, write
+    /// them only if a check fails, no progress is possible, or the run is stopped
     #[arg(long, value_name = "N", allow_negative_numbers = true, requires = "wave",
           value_parser = clap::value_parser!(u64).range(1..=MAX_CYCLES))]
     pub wave_last: Option<u64>,
@@ -530,9 +530,9 @@ pub(super) struct SimulationArguments {
     #[arg(long, value_name = "MM", allow_negative_numbers = true, value_parser = millimetres)]
     pub hop_mm: Option<f64>,
     /// Threads for the machine's islands (SMs, crossbars, partitions); results are identical. A number,
-    /// `auto` (one per processor as long as that is faster), or `step` (all blocks of a cycle together).
-    /// Outputs that follow every cycle (checks, waveforms, time series, reports) always run in step. So do
-    /// machines whose SMs have links without delay
+    /// `auto` (one per processor as long as that is faster), or `step` (all blocks advance in lockstep).
+    /// Outputs that follow every cycle (checks, waveforms, time series, reports) always run in `step` mode.
+    /// So do machines whose SMs have links without delay
     #[arg(long, value_name = "N", default_value = "auto", value_parser = threads)]
     pub threads: Threads,
     /// Print no summary and no progress
@@ -627,7 +627,7 @@ fn page(path: PathBuf) -> Result<PathBuf, &'static str> {
     }
 }
 
-/// Accepts the name of a JSON file, unless it ends like one of another format.
+/// Accepts the name of a JSON file, unless it has the extension of another output format.
 fn json(path: PathBuf) -> Result<PathBuf, &'static str> {
     if is_of_another_format(&path, "json") {
         Err("expected a name that ends in .json: JSON is written")
@@ -636,13 +636,13 @@ fn json(path: PathBuf) -> Result<PathBuf, &'static str> {
     }
 }
 
-/// Accepts the name of a CSV file, unless it ends like one of another format.
+/// Accepts the name of a CSV file, unless it has the extension of another output format.
 fn csv(path: PathBuf) -> Result<PathBuf, &'static str> {
     if is_of_another_format(&path, "csv") { Err("expected a name that ends in .csv: CSV is written") } else { Ok(path) }
 }
 
-/// True if the name ends like a file of another format that this program writes. Other endings, and none, are
-/// the user's choice.
+/// True if the file name has the extension of another format that this program writes. Any other extension,
+/// or none, is allowed.
 fn is_of_another_format(path: &Path, own: &str) -> bool {
     const ENDINGS: [&str; 7] = ["csv", "fst", "html", "json", "pdf", "svg", "vcd"];
     path.extension().is_some_and(|ending| ending != own && ENDINGS.iter().any(|known| ending == *known))

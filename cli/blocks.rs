@@ -14,7 +14,8 @@ pub struct Hardware {
     pub path: &'static str,
     /// Purpose of the block or component, the first sentence of its file.
     pub purpose: String,
-    /// Paths of the blocks or components that contain this component. It is listed under the first.
+    /// Paths of the blocks or components that contain this component. The list shows the component below the
+    /// first of them.
     pub part_of: Vec<&'static str>,
     /// Nesting depth, which is 0 for a block.
     #[serde(skip)]

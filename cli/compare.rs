@@ -65,7 +65,7 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<Exit, Report> {
         }
         None => None,
     };
-    // A table that is written to a file has all columns.
+    // A table that is written to a file has all columns, unless `--columns` selects some.
     let shown = match arguments.columns.is_empty() && output.is_some() {
         true => ColumnSelection::Fitting(usize::MAX),
         false => ColumnSelection::of(&arguments.columns)?,
@@ -101,7 +101,7 @@ pub(super) fn compare(arguments: &CompareArguments) -> Result<Exit, Report> {
         if let Some(report) = report {
             let text = build_report(&plan, &runners[0], &jobs, &done.results)?;
             let path = report::keep(report, &text)?;
-            // Stdout carries the table, in every format.
+            // Stdout carries the table, so this message goes to stderr.
             if !quiet {
                 output::print_error(&format!("wrote {}", path.display()));
             }

@@ -38,8 +38,8 @@ pub(super) fn counters(arguments: &CountersArguments) -> Result<Exit, Report> {
     let name = name.strip_prefix('.').unwrap_or(name);
     let ends = |key: &str| key.strip_suffix(name).is_some_and(|before| before.ends_with('.'));
     let is_meant: [&dyn Fn(&str) -> bool; 3] =
-        // The second pattern excludes single units, since each unit repeats the counters of the sum over
-        // all units.
+        // The second pattern excludes single units, since each unit has the same counters as the sum over all
+        // units.
         [&|key| key == name, &|key| ends(key) && !key.starts_with(UNIT), &|key| ends(key)];
     let meant = is_meant.iter().map(|is_meant| keys.iter().filter(|(key, _)| is_meant(key)).collect::<Vec<_>>());
     let meant = meant.into_iter().find(|meant| !meant.is_empty()).unwrap_or_default();
@@ -63,8 +63,9 @@ fn keys() -> Vec<(String, &'static Counter)> {
     keys
 }
 
-/// Adds a key and, if it has the structure of another key (`like`), all keys below that one under this
-/// prefix. Keys that lie within their own `like` are not expanded, which ends the recursion.
+/// Adds a key. If the key has the structure of another key (`like`), also adds all keys below that other key,
+/// with `key` as their prefix. A key that lies within its own `like` is not expanded, which ends the
+/// recursion.
 fn add(key: String, counter: &'static Counter, keys: &mut Vec<(String, &'static Counter)>) {
     let inside = if counter.is_list { format!("{key}[]") } else { key.clone() };
     let like = counter.like.as_deref().filter(|like| !counter.key.starts_with(like));
@@ -118,7 +119,7 @@ impl Entry {
     }
 }
 
-/// Returns the unit of a key that counts cycles: those of the clock of its group.
+/// Returns the unit of a key that counts cycles, which names the clock of the key's group.
 fn clock(key: &str) -> String {
     let of = key.trim_start_matches(UNIT).split(['.', '[']).next().unwrap_or("");
     let clock = CLOCKS.iter().find(|(group, _)| *group == of).map_or("core", |(_, clock)| clock);

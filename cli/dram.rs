@@ -72,7 +72,7 @@ fn report_results(
     simulating: HostTime,
     signal: usize,
 ) -> Result<Exit, Report> {
-    // While requests are unserved, the check gives no verdict.
+    // If requests are unserved, the check gives no verdict.
     let violations = run.witness.as_ref().filter(|_| ended.unserved == 0).map(CommandRecorder::violations);
     let written = [run.commands.take(), run.requests.take()].into_iter().flatten().map(keep);
     let written = written.collect::<Result<Vec<_>, _>>()?;
@@ -151,8 +151,8 @@ impl Run<'_> {
             Event::Progress { cycle, taken } => {
                 let last = self.trace.last().map_or(0, |request| request.cycle);
                 let requests = self.trace.len() as u64;
-                // A request is offered once its cycle has come and all earlier requests are accepted, so
-                // progress is the smaller of both fractions.
+                // A request is offered once its cycle has come and all earlier requests are accepted.
+                // Progress is therefore the smaller of the fraction of cycles and the fraction of requests.
                 let done = ratio(taken, requests).min(if cycle < last { ratio(cycle, last) } else { 1.0 });
                 bar.set_position((done * PROGRESS as f64) as u64);
                 let [taken, requests, cycle] = [taken, requests, cycle].map(format_thousands);
@@ -225,7 +225,7 @@ impl Summary<'_> {
         let classes = latencies.classes();
         let most = classes.iter().map(|(.., requests)| *requests).max().unwrap_or(1);
         for (first, last, requests) in classes {
-            // The length is rounded up, so that a class of a single request still has a visible bar.
+            // The length is rounded up, so that a class with a single request has a visible bar.
             let bar = "#".repeat((requests * BAR).div_ceil(most) as usize);
             let class = format!("{} to {}", format_thousands(first), format_thousands(last));
             row(f, "", &[format!("{class:<20} {:>12} {bar}", format_thousands(requests))])?;

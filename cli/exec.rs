@@ -22,7 +22,7 @@ pub(super) fn exec(arguments: &ExecArguments) -> Result<Exit, Report> {
     let ExecArguments { emit, capability, simulation, program } = arguments;
     let resolved = ResolvedMachine::new(&simulation.machine.request())?;
     let mut options = options(simulation)?;
-    // The device refuses them, with the reason.
+    // Checkpoints of a program are not supported: the device rejects these options and gives the reason.
     options.checkpoints.write = simulation.checkpoint.clone();
     options.checkpoints.resume = simulation.resume.clone();
     let [path, words @ ..] = &program[..] else { return Err(miette!("no program is given")) };
@@ -57,8 +57,8 @@ pub(super) fn exec(arguments: &ExecArguments) -> Result<Exit, Report> {
     Ok(if exit == Exit::Done { Exit::Program(status) } else { exit })
 }
 
-/// Finds the library that replaces the CUDA runtime: next to this command, where a build puts it, or in the
-/// folder of an installation.
+/// Finds the library that replaces the CUDA runtime. A build puts it next to this command, an installation in
+/// a folder of its own.
 fn library() -> Result<PathBuf, Report> {
     let command = env::current_exe().ok().and_then(|path| path.canonicalize().ok()).unwrap_or_default();
     let folder = command.parent().unwrap_or(Path::new("."));

@@ -24,7 +24,7 @@ use sources::Sources;
 use warpsieve::config::{Request, ResolvedMachine};
 use warpsieve::content::Content;
 
-/// Number of leading bytes by which a statistics file is recognized.
+/// Number of leading bytes that are searched to recognize a statistics file.
 const HEAD: u64 = 4096;
 
 pub(super) fn explain(arguments: &ExplainArguments) -> Result<Exit, Report> {
@@ -50,11 +50,11 @@ pub(super) fn explain(arguments: &ExplainArguments) -> Result<Exit, Report> {
     Ok(Exit::Done)
 }
 
-/// Returns the error for a command with a single run: it lacks a second statistics file, or the second
-/// machine for a launch file.
+/// Returns the error for a command that describes only one run. The second statistics file is missing, or,
+/// for a launch file, the second machine.
 fn lacks_side(first: &Path) -> Report {
     let mut head = Vec::new();
-    // A file that cannot be read is reported as a launch file, which is what the command expects.
+    // A file that cannot be read is reported as a launch file, the usual first argument.
     let _ = File::open(first).and_then(|file| file.take(HEAD).read_to_end(&mut head));
     let given = first.display();
     match Content::of(&head) {
@@ -110,8 +110,8 @@ fn run(launch: &Path, arguments: &ExplainArguments) -> Result<Result<[Side; 2], 
     Ok(Ok([side(0)?, side(1)?]))
 }
 
-/// Returns the request of the reference run: the given one, with the designs and settings in `against` in
-/// place of its own.
+/// Returns the machine request of the reference run: `request`, with its designs and settings replaced by
+/// those in `against`.
 fn reference_request(request: &Request, against: &[String]) -> Request {
     let key = |set: &str| set.split('=').next().unwrap_or("").trim().to_owned();
     let (sets, designs): (Vec<_>, Vec<_>) = against.iter().cloned().partition(|text| text.contains('='));

@@ -15,12 +15,12 @@ use warpsieve::launch::LaunchFile;
 pub(super) struct Files(Vec<Entry>);
 
 struct Entry {
-    /// Role of the file for the user: an option, or the kind of file.
+    /// Role of the file in messages: an option, or the kind of file.
     what: String,
     path: PathBuf,
     identity: FileIdentity,
     is_written: bool,
-    /// False if the path may also be a folder.
+    /// True if the path must be a file; false if it may also be a folder.
     is_file: bool,
 }
 
@@ -50,7 +50,7 @@ impl Files {
         self.add(what, path, false);
     }
 
-    /// Adds the output file of an option, if the option is given.
+    /// Adds the output file of the option `what`, if the option is given.
     pub fn writes(&mut self, what: &str, path: Option<&Path>) {
         if let Some(path) = path {
             self.add(what, path, true);
@@ -74,8 +74,8 @@ impl Files {
 
     /// Rejects an output that is a folder or another file of the list.
     pub fn check(&self) -> Result<(), Report> {
-        // Files that take precedence over an output: all inputs, and the outputs of earlier options. The
-        // error names the later option.
+        // An output must differ from all inputs and from the outputs of earlier options. The error names the
+        // later option.
         let older = |at: usize| {
             let earlier = self.0.iter().enumerate().filter(move |&(other, _)| other < at);
             self.0.iter().enumerate().filter(|(_, entry)| !entry.is_written).chain(earlier)
@@ -100,8 +100,8 @@ impl Files {
 }
 
 impl Entry {
-    /// True if writing one of the two files would destroy the other. A device, such as a terminal, can be
-    /// both read and written.
+    /// True if writing one of the two files would destroy the other. A device, such as a terminal, is
+    /// excluded, since it can be both read and written.
     fn clashes(&self, other: &Self) -> bool {
         self.identity.meets(&other.identity) && (other.is_written || !other.identity.is_device())
     }

@@ -18,23 +18,24 @@ use waves::atomic_file::{self, CompletionGuard};
 
 use super::{Exit, output};
 
-/// Base of the exit status: shells give a process ended by signal `n` the status 128 + `n`.
+/// Base of the exit status after a signal: a process that signal `n` ended has the status 128 + `n`, as in
+/// shells.
 pub(super) const STATUS_BASE: u8 = 128;
 /// Time within which a second signal counts as the same request, sent to both the process and its group.
 const AT_ONCE: Duration = Duration::from_millis(500);
 /// Time for completing partial results. The process should end within a second.
 const GRACE: Duration = Duration::from_millis(700);
-/// Time for renaming files into place, and for writing a checkpoint, without which an interrupted run is
-/// lost.
+/// Time for renaming files to their final names, and for writing a checkpoint. Without the checkpoint, an
+/// interrupted run would be lost.
 const UNHURRIED: Duration = Duration::from_secs(60);
-/// Time for the final message on stderr, which may be a pipe without a reader.
+/// Time for the final message on stderr, which may be a pipe that nobody reads.
 const WORDS: Duration = Duration::from_millis(100);
 /// Stack size of the worker thread in bytes, the usual size of a main thread's stack.
 const STACK_BYTES: usize = 8 << 20;
 /// Interval at which the worker thread is polled if nothing wakes the polling thread.
 const POLL_PERIOD: Duration = Duration::from_millis(100);
 
-/// Number of the signal that requests the end, or 0.
+/// Number of the signal that requests the end of the process; 0 if there was none.
 static ASKED: OnceLock<Arc<AtomicUsize>> = OnceLock::new();
 /// True if some code polls `ASKED` and completes partial results.
 static IS_HEARD: AtomicBool = AtomicBool::new(false);
@@ -66,14 +67,15 @@ pub(super) fn listen() -> Result<(), Report> {
     listening().into_diagnostic().wrap_err("signals cannot be caught")
 }
 
-/// Returns the cell that holds the number of the signal that requests the end, or 0. A caller must poll it,
-/// and end once it is nonzero.
+/// Returns the cell that holds the number of the signal that requests the end of the process, or 0. The
+/// caller must poll the cell and end its work once the cell is nonzero.
 pub(super) fn signal_cell() -> Arc<AtomicUsize> {
     IS_HEARD.store(true, Ordering::Relaxed);
     Arc::clone(ASKED.get_or_init(Arc::default))
 }
 
-/// Ends the process unless it ends by itself in time. Ends it at once if no code polls the request.
+/// Waits for the process to end by itself, and ends it when the time is up. Ends it at once if no code polls
+/// the request.
 fn end_late(signal: usize) {
     let begun = Instant::now();
     if IS_HEARD.load(Ordering::Relaxed) {
@@ -87,8 +89,8 @@ fn end_late(signal: usize) {
     end(signal)
 }
 
-/// Runs work that does not poll for interrupts on a thread of its own. If a signal arrives, this thread
-/// calls `tell` to report what is complete and what is missing, and ends the process.
+/// Runs `work`, which does not poll for interrupts, on a separate thread. If a signal arrives, the calling
+/// thread calls `tell` to report what is complete and what is missing, and ends the process.
 pub(super) fn run_interruptible<T: Send>(work: impl FnOnce() -> T + Send, tell: impl FnOnce()) -> Result<T, Report> {
     let (asked, waiting) = (signal_cell(), thread::current());
     let done: io::Result<T> = thread::scope(|scope| {
@@ -136,9 +138,9 @@ fn end(signal: usize) -> ! {
     process::exit(i32::from(STATUS_BASE) + signal as i32)
 }
 
-/// Turns exceeding the file size limit of the process into a write error, like that of a full disk.
+/// Makes a write beyond the file size limit fail with an error, as on a full disk. By default, it would end
+/// the process by SIGXFSZ.
 pub(super) fn outlive_file_limit() {
-    // If this fails, the signal ends the process, and the shell's exit status reports the error just as
-    // well.
+    // If this fails, the signal ends the process, and the exit status in the shell also reports the error.
     let _ = flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }

@@ -84,9 +84,9 @@ impl Exit {
     }
 }
 
-/// Runs the command of this process. `designs` are added to the built-in ones, for binaries with schemes of
-/// their own; the schemes themselves need no registration beyond being linked. `soaks` returns the soaks of
-/// the hardware (`tb::soak::soaks`), to which the command adds those of its readers.
+/// Runs the command of this process. `designs` are added to the built-in designs: a binary with user-defined
+/// schemes passes the designs that select them. Linking a scheme is enough to register it. `soaks` returns
+/// the soak tests of the hardware (`tb::soak::soaks`); the command adds those of its file readers.
 #[must_use]
 pub fn main_with(designs: &'static [Builtin], soaks: fn() -> Vec<Soak>) -> ExitCode {
     add_designs(designs);

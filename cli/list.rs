@@ -140,7 +140,7 @@ fn kernel_entries(folder: &Path) -> Result<Vec<KernelEntry>, Report> {
     Ok(entries)
 }
 
-/// Returns the title that a launch file states. A broken file is rejected when it runs, not when it is
+/// Returns the title that a launch file states. A malformed file is reported when it is run, not when it is
 /// listed.
 fn title_of(launch: &Path) -> String {
     let text = fs::read_to_string(launch).unwrap_or_default();

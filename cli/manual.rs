@@ -29,7 +29,8 @@ pub(super) fn completions(shell: Shell) -> Result<Exit, Report> {
     Ok(Exit::Done)
 }
 
-/// Returns lines for fish that offer the values of positional arguments, which `clap_complete` leaves out.
+/// Returns lines for the fish shell that offer the values of positional arguments, which `clap_complete`
+/// omits.
 fn values_of_positions(command: &Command) -> String {
     let line = |condition: &str, command: &Command| {
         let values = command.get_positionals().flat_map(Arg::get_possible_values);
@@ -52,7 +53,7 @@ fn values_of_positions(command: &Command) -> String {
 struct Names(Vec<(&'static [&'static str], Vec<String>)>);
 
 impl Names {
-    /// Returns the names in this build, and those of the kernels found from the current folder.
+    /// Returns the names that this build contains, and those of the kernels found from the current folder.
     fn new() -> Self {
         let of = |files: &[Builtin]| files.iter().map(|file| file.name.to_owned()).collect::<Vec<_>>();
         let kernels = launches().unwrap_or_default().into_iter().map(|(name, _)| name);
@@ -80,8 +81,8 @@ impl Names {
         self.0.iter().find(is_one).map(|(_, names)| names.clone())
     }
 
-    /// Returns the script, changed to offer files in addition to the names. Bash offers files by itself if
-    /// no name fits; zsh and fish need the change.
+    /// Returns the completion script, changed to offer files in addition to the names. Bash offers files by
+    /// itself if no name matches; zsh and fish need the change.
     fn with_files(&self, shell: Shell, script: String) -> String {
         self.0.iter().fold(script, |script, (_, names)| {
             let words = names.join(" ");
@@ -101,7 +102,7 @@ impl Names {
     }
 }
 
-/// True if every shell reads the name as one plain word. Folder names may contain any character.
+/// True if every shell reads the name as one unquoted word. Folder names may contain any character.
 fn is_plain(name: &str) -> bool {
     name.chars().all(|c| c.is_alphanumeric() || "/._-+".contains(c)) && !name.starts_with(['-', '+'])
 }

@@ -30,10 +30,11 @@ const LIBRARY: &str = include_str!("../examples/new-scheme/src/lib.rs");
 /// Scheme of the example for one slot.
 struct Template {
     slot: SchemeSlot,
-    /// Name of its module. `new-` and this name are its kind and its design.
+    /// Name of the scheme's module. The kind and the design of the scheme are named `new-` followed by this
+    /// name.
     module: &'static str,
     scheme: &'static str,
-    /// Golden twin; `None` in a slot whose schemes change no result.
+    /// Golden twin; `None` in a slot whose schemes cannot change a result.
     twin: Option<&'static str>,
     design: &'static str,
 }
@@ -89,7 +90,7 @@ const WORKSPACE: &str = include_str!("../Cargo.toml");
 /// Lock file of the workspace, with the versions of all dependencies.
 const LOCK: &str = include_str!("../Cargo.lock");
 
-/// Keywords of Rust, including the reserved ones.
+/// Keywords of Rust, including the reserved keywords.
 const KEYWORDS: [&str; 52] = [
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn", "else",
     "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match", "mod",
@@ -99,7 +100,7 @@ const KEYWORDS: [&str; 52] = [
 /// Names of crates that come with Rust, and of folders and targets of Cargo.
 const OF_RUST: [&str; 11] =
     ["alloc", "core", "proc-macro", "std", "test", "build", "deps", "examples", "incremental", "bench", "doc"];
-/// Device names of Windows, which no file there can have.
+/// Device names of Windows, which no file can have there.
 const DEVICES: [&str; 4] = ["aux", "con", "nul", "prn"];
 
 pub(super) fn new(arguments: &NewArguments) -> Result<Exit, Report> {
@@ -118,8 +119,8 @@ pub(super) fn new(arguments: &NewArguments) -> Result<Exit, Report> {
         fs::rename(&part, folder).into_diagnostic().map(|()| locked)
     });
     if locked.is_err() {
-        // The incomplete crate is removed. A failure of that is ignored, since the first error is more
-        // useful.
+        // The incomplete crate is removed. If that fails too, only the first error is reported, since it is
+        // more useful.
         let _ = fs::remove_dir_all(&part);
     }
     let locked = locked.wrap_err_with(|| format!("cannot write {name}"))?;
@@ -180,7 +181,8 @@ fn check_name(name: &str, slot: SchemeSlot) -> Result<&str, Report> {
 fn is_kind(name: &str, slot: SchemeSlot) -> bool {
     let sets = vec![format!("{}={{ kind = \"{name}\" }}", Template::of(slot).key())];
     let request = Request { machine: "fermi".to_owned(), sets, ..Request::default() };
-    // Other errors do not matter here: a kind exists even if it needs keys or does not fit the machine.
+    // Only the error for an unknown kind matters here. A kind exists even if it needs keys or does not fit
+    // the machine.
     ResolvedMachine::new(&request).map_or_else(|error| !error.lines().concat().contains("expected one of"), |_| true)
 }
 
@@ -195,7 +197,7 @@ enum Sources {
 impl Sources {
     fn of(arguments: &NewArguments) -> Result<Self, Report> {
         if let Some(url) = &arguments.git {
-            // Cargo reads neither paths nor the short form of SSH addresses here.
+            // As a git URL, Cargo accepts neither a path nor the short form of an SSH address.
             let is_plain = url.split_once("://").is_some_and(|(scheme, rest)| !scheme.is_empty() && !rest.is_empty())
                 && !url.contains(|c: char| c.is_control() || c.is_whitespace() || c == '"' || c == '\\');
             return match is_plain {
@@ -235,7 +237,7 @@ impl Sources {
         }
     }
 
-    /// Returns the table by which a manifest refers to a package of the workspace.
+    /// Returns the inline TOML table by which a manifest refers to a package of the workspace.
     fn dependency(&self, package: &str) -> String {
         match self {
             Self::Folder(folder) => format!("{{ path = {} }}", toml::Value::from(format!("{folder}/{package}"))),
@@ -245,7 +247,8 @@ impl Sources {
     }
 }
 
-/// Returns the path from a folder inside `here` to `to`, if both share more than the root.
+/// Returns the path to `to` from a folder inside `here`. Returns `None` if `here` and `to` share only the
+/// root folder.
 fn relative(here: &Path, to: &Path) -> Option<PathBuf> {
     let common = here.components().zip(to.components()).take_while(|(one, other)| one == other).count();
     // Two folders that share only the root are unlikely to be moved together.
@@ -262,8 +265,8 @@ fn lock(folder: &Path) -> bool {
     cargo.stdin(Stdio::null()).output().is_ok_and(|ran| ran.status.success())
 }
 
-/// Returns the build profiles of the workspace as TOML, without settings for packages that the crate does
-/// not have.
+/// Returns the build profiles of the workspace as TOML, without the settings for packages that the crate does
+/// not use.
 fn profiles() -> String {
     let mut workspace: toml::Table = WORKSPACE.parse().unwrap_or_default();
     let mut profiles = workspace.remove("profile").and_then(|profiles| profiles.try_into().ok()).unwrap_or_default();
@@ -298,7 +301,7 @@ impl Template {
                     kept.push("pub mod scheme;");
                 }
             } else if line.starts_with("    Builtin {") {
-                // A design is one line, or several that end with an indented brace.
+                // A design takes one line, or several lines that end with an indented brace.
                 let is_end = |line: &str| line.trim_end().ends_with("},");
                 let mut design = vec![line];
                 while !design.last().is_some_and(|line| is_end(line)) {
@@ -324,8 +327,8 @@ impl Template {
         shared.into_iter().chain(own).chain(twin).chain(design).collect()
     }
 
-    /// Returns the text with the crate's name in all its forms, in place of those of the example and of its
-    /// scheme.
+    /// Returns the text with all forms of the names of the example and its scheme replaced by forms of the
+    /// crate's name.
     fn rename(&self, text: &str, name: &str) -> String {
         let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
         let camel: String = name.split('-').map(capital).collect();

@@ -67,8 +67,8 @@ fn optimize_launch(
     interrupt::finish(profiled, |profile| written(arguments, resolved, profile, outputs))
 }
 
-/// Subject of the optimization, its profile as the arguments request it, and for a clocked profile also the
-/// untimed one.
+/// Subject of the optimization, and its profile from the requested source. For a clocked profile, also the
+/// untimed profile.
 type Profile = (Subject, Vec<KernelMetrics>, Option<Vec<KernelMetrics>>);
 
 fn profile(
@@ -170,8 +170,8 @@ fn format_result(
     text + "\n" + &methods(optimised, method)
 }
 
-/// Returns a table that compares the hits of each load, cached alone, on the clocked machine with those of
-/// the untimed profile.
+/// Returns a table that compares, for each load, its hits if it alone is cached: on the clocked machine, and
+/// in the untimed profile.
 fn compare_hits(clocked: &[KernelMetrics], untimed: &[KernelMetrics]) -> String {
     let row = |(clocked, untimed): (&KernelMetrics, &KernelMetrics), i: usize| {
         let [clocked_hits, untimed_hits] = [clocked, untimed].map(|kernel| kernel.alone[i].hits);
@@ -190,7 +190,7 @@ fn loads(optimised: &Optimization<'_>, decisions: &[Decision]) -> String {
     let Optimization { subject, kernels, how, .. } = optimised;
     let row = |(number, decision): (usize, &Decision)| {
         let mut cells = vec![number.to_string(), subject.loads[number].line.to_string()];
-        // A load that several kernels use counts in all of them.
+        // If several kernels use a load, its counts in these kernels are summed.
         let mut sums = [0.0; 5];
         for kernel in kernels {
             let Ok(i) = kernel.loads.binary_search(&number) else { continue };

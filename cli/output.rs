@@ -59,8 +59,8 @@ pub(super) fn no_folder(folder: &Path) -> String {
     format!("{}: the folder cannot be created", folder.display())
 }
 
-/// Prints a message on stderr, cut to a few lines. Write errors are ignored, since no other channel is left
-/// to report them.
+/// Prints a message on stderr, cut to a few lines. Write errors are ignored, since they could only be
+/// reported on stderr.
 pub(super) fn print_error(text: &str) {
     complain_as_is(&shorten(text));
 }
@@ -96,7 +96,7 @@ pub(super) fn warn(warnings: &[Warning]) {
 pub(super) fn print_report(report: &Report) {
     let in_colour = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let theme = if in_colour { GraphicalTheme::unicode() } else { GraphicalTheme::none() };
-    // The text is already free of control characters, so the remaining ones are the renderer's colors.
+    // The text contains no control characters of its own; those that remain are the colors of the renderer.
     complain_as_is(&limit::render(report.as_ref(), theme));
 }
 
@@ -135,7 +135,7 @@ const RANGE: &str = "..";
 
 fn columns_within(most: usize, head: &[&str], rows: &[Vec<String>]) -> String {
     let head: Vec<String> = head.iter().map(|&cell| cell.to_owned()).collect();
-    // Tabs are kept in the last column, which holds source lines, because nothing follows that they could
+    // Tabs are kept in the last column, which holds source lines. No later column follows that they could
     // misalign.
     let shown = |(column, cell): (usize, &String)| match column + 1 == head.len() {
         true => escape_hidden(cell).replace('\n', "\\n"),
@@ -157,8 +157,8 @@ fn columns_within(most: usize, head: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// Returns the widths of the columns and the gap between them. It tries in turn: wrapping words, smaller
-/// gaps, and narrower wrapping. If nothing fits, it uses the first of these layouts.
+/// Returns the widths of the columns and the gap between them. It tries, in this order, to wrap words, to
+/// shrink the gaps, and to wrap more narrowly. If nothing fits, it uses the first of these layouts.
 fn fit_columns(most: usize, rows: &[&Vec<String>]) -> (Vec<usize>, &'static str) {
     let natural = widths(rows);
     let in_column = |column: usize| rows.iter().map(move |row| &row[column]);

@@ -91,7 +91,7 @@ struct Entry<'a> {
     launches: Vec<LaunchCounts>,
 }
 
-/// Counts of one launch, or of all launches of a kernel.
+/// Counts of one launch, or summed over all launches of a kernel.
 #[derive(Serialize)]
 struct LaunchCounts {
     warp_instructions: u64,

@@ -11,7 +11,7 @@ use papers::progress::progress_line;
 use super::output::{self, format_count, format_thousands};
 use warpsieve::run::Progress;
 
-/// Progress line; invisible unless stderr is a terminal.
+/// Progress line on stderr; not shown unless stderr is a terminal.
 pub(super) struct ProgressLine {
     bar: ProgressBar,
     started: Instant,
@@ -51,11 +51,12 @@ const SAY_EVERY: Duration = Duration::from_secs(10);
 const TURN_EVERY: Duration = Duration::from_millis(100);
 
 /// Reports the progress of a command periodically until it is dropped, so that logs of batch jobs show that
-/// it is alive.
+/// the command is running.
 pub(super) struct Heartbeat(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Heartbeat {
-    /// Writes to stderr every ten seconds, unless stderr is a terminal or `is_quiet` is set.
+    /// Writes the text of `say` to stderr every ten seconds, unless stderr is a terminal or `is_quiet` is
+    /// set.
     pub fn off_terminal(is_quiet: bool, say: impl Fn() -> String + Send + 'static) -> Self {
         if is_quiet || io::stderr().is_terminal() {
             return Self(None);
@@ -128,7 +129,7 @@ mod tests {
         let after = said.load(Ordering::Relaxed);
         thread::sleep(Duration::from_millis(5));
         assert_eq!(said.load(Ordering::Relaxed), after);
-        // A heartbeat with a long period still ends at once.
+        // A heartbeat with a long period must end as soon as it is dropped.
         let own = Arc::clone(&counter);
         drop(Heartbeat::every(Duration::from_secs(3600), move || {
             own.fetch_add(1, Ordering::Relaxed);

@@ -212,7 +212,7 @@ fn table(found: &File) -> String {
                 };
                 let reasons: Vec<_> = refused.iter().map(reason).collect();
                 text.extend(limit::lines(&reasons, "reason").iter().map(|line| format!("  {line}\n")));
-                // Many problems share a remedy, so each is printed once.
+                // Many problems have the same remedy, so each distinct remedy is printed once.
                 let helps: BTreeSet<_> = refused.iter().filter_map(|refusal| refusal.help.as_deref()).collect();
                 text.extend(helps.iter().map(|help| format!("  help: {}\n", shorten(help))));
             }

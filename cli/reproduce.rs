@@ -23,7 +23,7 @@ pub(super) fn reproduce(arguments: &ReproduceArguments) -> Result<Exit, Report> 
     let kernels = kernels_folder()?;
     let folder = match &arguments.output {
         Some(folder) => folder.clone(),
-        // Outside a clone, the kernels come from the sources of this build, whose folder must not be
+        // Outside a clone, the kernels come from the source folder of this build, to which nothing must be
         // written.
         None if kernels.is_absolute() && !arguments.summary => {
             return Err(miette!(
@@ -82,8 +82,8 @@ fn drawn(
     for path in page.write(folder, printed)? {
         output::print(&format!("wrote {}\n", path.display()))?;
     }
-    // Rows of class `Exact` follow from the paper's text alone, so a failing one is an error. Other rows
-    // depend on kernels and inputs, and are findings whether they hold or not.
+    // Rows of class `Exact` follow from the paper's text alone, so a failing `Exact` row is an error. All
+    // other rows depend on kernels and inputs, and are findings whether they hold or not.
     let holds = page.rows.iter().all(|row| row.passed || row.class != Class::Exact);
     Ok((if holds { Exit::Done } else { Exit::CheckFailed }, Some(page)))
 }

@@ -91,7 +91,8 @@ enum StatsTo {
     File(AtomicFile),
 }
 
-/// Runs a simulation and reports the results. `files` holds all files except the outputs of the options.
+/// Runs a simulation and reports the results. `files` holds all files except the outputs that options
+/// request.
 pub(super) fn simulate(
     arguments: &SimulationArguments,
     mut files: Files,
@@ -138,14 +139,14 @@ fn report_results(
         let energy = energy.as_ref().filter(|_| arguments.energy);
         let width = output::width();
         let summary = Summary { launch: file, resolved, report: &report, energy, width }.to_string();
-        // If the statistics go to stdout, nothing else does, since a program reads them.
+        // If the statistics go to stdout, for a program to read, the summary goes to stderr.
         if is_taken { output::print_error(&summary) } else { output::print(&summary)? }
     }
     report.notes.iter().for_each(|note| output::print_error(note));
     Ok(judge(&report))
 }
 
-/// Returns the energy estimate of a run, if the run counted the activity of its structures.
+/// Returns the energy estimate of a run; `None` if the run did not count the activity of its structures.
 fn energy(arguments: &SimulationArguments, report: &RunReport) -> Result<Option<Energy>, Report> {
     let Some(activity) = Activity::of(report) else { return Ok(None) };
     let technology = Technology::built_in().into_diagnostic()?;
@@ -241,7 +242,7 @@ pub(super) fn options(arguments: &SimulationArguments) -> Result<RunOptions, Rep
     })
 }
 
-/// Returns the messages about failed checks and an early end of the run.
+/// Returns the messages about failed checks and about a run that ended early.
 fn troubles(report: &RunReport) -> Vec<String> {
     let mut troubles = Vec::new();
     if let Verdict::Failed(checks) = &report.verdict {

@@ -43,7 +43,7 @@ pub(super) fn soak(arguments: &SoakArguments, hardware: fn() -> Vec<Soak>) -> Re
     }
 }
 
-/// Adds the soaks of all readers: those of the library, and those of this command.
+/// Adds the soak tests of all readers: those of the library, and those of this command.
 fn with_readers(mut soaks: Vec<Soak>) -> Vec<Soak> {
     soaks.extend(::soak::inputs().iter().chain(inputs::inputs()).map(Soak::of_input));
     soaks
@@ -250,8 +250,8 @@ fn all(soak: &Soak, passed: &SoakProgress) -> String {
     format!("{}, seeds {}", format_tally(soak, &sum(passed)), passed.seeds())
 }
 
-/// Formats the work done. Soak tests of file readers have no cycles, those of single components no
-/// instructions.
+/// Formats the amount of work done. Soak tests of file readers simulate no cycles, and those of single
+/// components no instructions.
 fn format_tally(soak: &Soak, tally: &Tally) -> String {
     let Tally { cases, runs, cycles, warp_instructions } = *tally;
     let (cases, runs) = (format_count(cases, "case", "cases"), format_count(runs, "run", "runs"));

@@ -50,7 +50,7 @@ pub(super) fn sweep(arguments: &SweepArguments) -> Result<Exit, Report> {
 fn here(arguments: &SweepHereArguments) -> Result<Exit, Report> {
     let SweepHereArguments { leave_out_refused, shard, jobs, cache, output, quiet, .. } = arguments;
     let mut files = Files::default();
-    // The file is missing only if there is a subcommand.
+    // The sweep file can be missing only if there is a subcommand, which this function does not handle.
     let path = arguments.file.as_deref().unwrap_or(Path::new(""));
     let (file, plan) = read(path, *leave_out_refused, &mut files)?;
     let outputs = Outputs::new(path, output, *quiet, &plan, files)?;
@@ -64,7 +64,7 @@ fn here(arguments: &SweepHereArguments) -> Result<Exit, Report> {
         }
         outputs.write_csv(&ResultTable::new(&plan, results)).map(drop)
     };
-    // Cached results are written at once.
+    // Cached results are shown before the first run starts.
     show(&done.results, false)?;
     let kept = done.results.len();
     if kept > 0 && !quiet {
@@ -118,7 +118,7 @@ fn read(path: &Path, leaves_out: bool, files: &mut Files) -> Result<(SweepFile, 
 /// Returns the jobs that are cached or that their machine accepts.
 ///
 /// # Errors
-/// Fails if a machine rejects some jobs, unless these may be skipped.
+/// Fails if a machine rejects some jobs, unless rejected jobs may be skipped.
 fn look_up<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>, leaves_out: bool) -> Result<PreparedJobs<'a>, Report> {
     let all = jobs.len();
     let all = format_count(all as u64, "run", "runs");
@@ -136,7 +136,7 @@ struct Outputs<'a> {
     file: &'a Path,
     options: &'a SweepOutput,
     is_quiet: bool,
-    /// Picture, if an output contains it.
+    /// Picture to draw; `None` if no output contains one.
     plot: Option<Plot>,
     /// Columns of the table.
     shown: ColumnSelection,
@@ -186,7 +186,7 @@ impl<'a> Outputs<'a> {
         output::print_written(self.is_quiet, written)
     }
 
-    /// Replaces the CSV file by the rows that are complete so far, in their order.
+    /// Replaces the CSV file by the rows of the runs that are complete so far, in the order of the plan.
     fn write_csv(&self, tidy: &ResultTable) -> Result<Option<PathBuf>, Report> {
         self.options.csv.as_ref().map(|path| keep(path, &tidy.csv()?)).transpose()
     }

@@ -24,7 +24,7 @@ use warpsieve::run::{ExportResult, TraceForm, export_into, replaceable};
 use warpsieve::trace::list_of;
 use warpsieve::trace::profile::Profile;
 
-/// Number of strides printed; the JSON output has all recorded ones.
+/// Number of strides that are printed; the JSON output contains all recorded strides.
 const STRIDES_SHOWN: usize = 6;
 /// Shortest interval between two updates of the progress line.
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
@@ -198,7 +198,7 @@ struct TrafficJson {
 struct FootprintJson {
     lines: u64,
     accesses: u64,
-    /// True if the kernel touched more lines than the analysis counts.
+    /// True if the kernel accessed more lines than the analysis can count.
     is_cut: bool,
     reuse: Vec<ReuseJson>,
 }

@@ -48,7 +48,7 @@ fn print_life(arguments: &FollowArguments) -> Result<Exit, Report> {
                 Ok(format_sightings(&sightings(wave, subject, *sm).into_diagnostic()?, subject, *core_mhz))
             }
             (None, request) => {
-                // The argument group guarantees that a request is given if there is no other subject.
+                // The group of arguments requires a subject, so if no other subject is given, a request is.
                 let request = request.unwrap_or_default();
                 Ok(table(&follow(wave, request, *sm).into_diagnostic()?, request, *core_mhz))
             }

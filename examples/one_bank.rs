@@ -11,13 +11,13 @@ use miette::{IntoDiagnostic, Result};
 use warpsieve::bank::{BankAlone, DramReply, InvalidateAck, Request};
 use warpsieve::config::{self, ResolvedMachine};
 
-/// Reads: cycle in which the bank accepts the read, and its line. Line 0 is fetched long before and has the
-/// only way.
+/// Reads, each as the cycle in which the bank accepts it and its line. Line 0 is fetched long before the
+/// others and occupies the only way.
 const READS: [(u64, u64); 4] = [(1, 0), (1000, 1), (1090, 2), (1240, 3)];
 const SETS: &str = "interleave_bytes=64 l1.line_bytes=64 l2.line_bytes=64 l2.sets=1 l2.ways=1 l2.lookup_latency=10 \
     l2.flow.kind=transient l2.flow.coherence=sharers l2.flow.frc.swap_latency=0 l2.flow.frc.entries=";
 
-/// Plays the reads. Returns each line with the cycle in which it is served.
+/// Simulates the reads. Returns each line with the cycle in which it is served.
 pub fn play(frc_entries: &str, wave: &Path) -> Result<Vec<(u64, u64)>> {
     let sets = format!("{SETS}{frc_entries}").split(' ').map(str::to_owned).collect();
     let config = ResolvedMachine::new(&config::Request { machine: "fermi".to_owned(), designs: vec![], sets })?.config;

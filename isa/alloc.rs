@@ -1,9 +1,9 @@
 //! # Register allocation
-//! Maps the virtual registers of a program to 32-bit words of the register file. It is a linear scan over
-//! live intervals.
+//! Maps the virtual registers of a program to 32-bit words of the register file, by a linear scan over live
+//! intervals.
 //!
-//! Each lane has its own copy of a register, and an instruction writes only the copies of the lanes in which
-//! it acts. One lane therefore simply follows the control flow graph, and liveness along that graph suffices:
+//! Each lane has its own copy of a register, and an instruction writes only the copies of its active lanes.
+//! For one lane, the program is a plain control flow graph, and liveness along that graph suffices:
 //! divergence of other lanes cannot disturb it. A guarded write may keep the old value, so it counts as a
 //! read too.
 //!
@@ -15,7 +15,7 @@
 use crate::cfg::Cfg;
 use crate::program::{Dst, Form, Inst, MAX_PREDS, MAX_WORDS, Program, Reg, RegMask, Src};
 
-/// Error for a program that needs more registers than a thread can name.
+/// Error for a program that needs more registers than an instruction can address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{file}:{line}: kernel `{kernel}` needs more than {limit} {what} at this point, expected at most {limit}: a thread \
@@ -30,12 +30,13 @@ pub struct AllocError {
     pub kernel: String,
     /// Kind of register that runs out: `32-bit registers` or `predicates`.
     pub what: &'static str,
-    /// Number of registers of that kind that a thread can name.
+    /// Number of registers of that kind that an instruction can address.
     pub limit: u16,
 }
 
-/// Interval of positions at which a value is live, both ends included. An instruction reads at `2 * pc` and
-/// writes at `2 * pc + 1`. A result can therefore reuse the register of an operand that dies there.
+/// Interval of positions at which a value is live, both ends included. The instruction at `pc` reads at
+/// position `2 * pc` and writes at `2 * pc + 1`. A result can therefore reuse the register of an operand that
+/// the instruction reads for the last time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Interval {
     value: u16,
@@ -44,13 +45,13 @@ struct Interval {
     last: u32,
 }
 
-/// Instructions that read or write a value, by pc.
+/// Pcs of the instructions that read or write a value.
 #[derive(Clone, Debug, Default)]
 struct Accesses {
-    /// Reads and guarded writes, at which the old value must be live.
+    /// Pcs of reads and guarded writes, at which the old value must be live.
     reads: Vec<u32>,
     writes: Vec<u32>,
-    /// Unguarded writes, before which the old value is dead.
+    /// Pcs of unguarded writes, before which the old value is dead.
     kills: Vec<u32>,
     wide: bool,
 }
@@ -122,7 +123,7 @@ impl Accesses {
 
 /// Returns the live intervals of all values that are read or written.
 fn intervals(cfg: &Cfg, values: &[Accesses]) -> Vec<Interval> {
-    // `visited[b] == value` if the walk for the current value has reached the end of block `b`.
+    // `visited[b]` is the value whose walk reached the end of block `b` last.
     let mut visited = vec![u32::MAX; cfg.blocks.len()];
     let mut work = Vec::new();
     let mut found = Vec::with_capacity(values.len());

@@ -31,7 +31,8 @@ pub struct Block {
     pub succs: Vec<u32>,
     /// Indices of the predecessor blocks.
     pub preds: Vec<u32>,
-    /// Index of the immediate post-dominator; `None` if that is the end of the thread.
+    /// Index of the immediate post-dominator; `None` if the paths from the block meet only at the end of the
+    /// thread.
     pub ipdom: Option<u32>,
 }
 
@@ -88,7 +89,7 @@ impl Cfg {
     }
 
     /// Returns the pc at which the paths from the end of `pc`'s block reconverge. Returns [`NO_PC`] if they
-    /// do so only at the end of the thread.
+    /// reconverge only at the end of the thread.
     pub fn reconvergence(&self, pc: u32) -> u32 {
         match self.blocks[self.block_of(pc) as usize].ipdom {
             Some(block) => self.blocks[block as usize].start,
@@ -96,8 +97,9 @@ impl Cfg {
         }
     }
 
-    /// Returns the blocks from which the end can be reached, in post-order of the reversed graph. The
-    /// depth-first search uses an explicit stack, since a deep kernel would overflow the call stack.
+    /// Returns the blocks from which the end of the thread can be reached, in post-order of the reversed
+    /// graph. The depth-first search uses an explicit stack, since a deep kernel would overflow the call
+    /// stack.
     fn reversed_postorder(&self) -> Vec<u32> {
         let mut order = Vec::with_capacity(self.blocks.len());
         let mut seen = vec![false; self.blocks.len()];
@@ -125,8 +127,8 @@ impl Cfg {
 
     fn find_ipdoms(&mut self) {
         let order = self.reversed_postorder();
-        // Ranks increase toward the exit node, which has the highest. A block that cannot reach the end, as
-        // in an endless loop, has no rank and is ignored.
+        // Ranks increase toward the exit node, which has the highest rank. A block that cannot reach the end
+        // of the thread, such as an endless loop, has no rank and is ignored.
         let exit = order.len();
         let mut rank = vec![None; self.blocks.len()];
         for (r, &b) in order.iter().enumerate() {

@@ -3,7 +3,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::program::Guard;
 
-/// Kind of an instruction in a test program. `Jump(t)` branches to `t` always, `Maybe(t)` under a guard.
+/// Kind of an instruction in a test program. `Jump(t)` always branches to `t`; `Maybe(t)` is a guarded
+/// branch.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Plain,
@@ -67,7 +68,7 @@ fn a_loop_with_a_break_meets_where_both_ways_out_lead() {
 
 #[test]
 fn a_loop_with_two_entries_is_no_obstacle() {
-    // Instruction 0 enters the cycle {2, 4} at either of its nodes.
+    // The branch at instruction 0 enters the loop of instructions 2 and 4 at either of the two.
     let steps = [Maybe(4), Plain, Plain, Maybe(6), Plain, Maybe(2), Exit];
     assert_eq!(meets(&steps, 0), 6);
     assert_eq!(meets(&steps, 3), 6);
@@ -100,8 +101,8 @@ fn a_long_chain_of_blocks_needs_no_stack() {
     assert_eq!(meets(&steps, 0), 1);
 }
 
-/// True if a path from `from` to the end avoids block `without`. By definition `d` post-dominates `b` if no
-/// path from `b` to the end avoids `d`.
+/// True if a path from block `from` to the end of the thread avoids block `without`. By definition, `d`
+/// post-dominates `b` if no path from `b` to the end avoids `d`.
 fn reaches_end(cfg: &Cfg, from: usize, without: usize) -> bool {
     let mut seen = vec![false; cfg.blocks.len()];
     let mut work = vec![from];
@@ -140,7 +141,7 @@ proptest! {
             }
             let strict: Vec<usize> =
                 (0..count).filter(|&d| d != b && !reaches_end(&cfg, b, d)).collect();
-            // All other strict post-dominators of a block post-dominate its immediate one.
+            // All other strict post-dominators of a block also post-dominate its immediate post-dominator.
             let nearest = strict.iter().copied().find(|&d| {
                 strict.iter().all(|&other| other == d || !reaches_end(&cfg, d, other))
             });

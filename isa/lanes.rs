@@ -6,8 +6,8 @@
 //! * A value of fewer than 64 bits is zero extended in its `u64`; the upper bits of an input are ignored.
 //! * Lanes are independent, and all of them are computed; the caller drops the results of inactive lanes. No
 //!   input may therefore cause a failure or a trap.
-//! * IEEE operations are exact in every rounding mode. A NaN result is the canonical NaN of its type
-//!   ([`F32_NAN`], [`F64_NAN`]), since PTX keeps no payloads for `.f32`.
+//! * IEEE operations are correctly rounded in every rounding mode. A NaN result is the canonical NaN of its
+//!   type ([`F32_NAN`], [`F64_NAN`]), since PTX keeps no payloads for `.f32`.
 //! * PTX leaves some results open, and this module chooses them. `.approx` and `.full` operations compute the
 //!   function in double precision and round the result to nearest. For `div`, `rcp` and `sqrt` that gives the
 //!   correctly rounded quotient or root. `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64` round to the upper

@@ -53,9 +53,10 @@ pub const fn resolve(generic: u64) -> Option<(Space, u64)> {
     Some((space, generic & OFFSET_MASK))
 }
 
-/// Returns the offset, in the local memory of a warp, of byte `address` of lane `lane`. The words at equal
-/// addresses of all `lanes` lanes are consecutive, so that a warp that accesses one variable touches
-/// consecutive words. The memory of a warp is `lanes` times that of a thread, rounded up to whole words.
+/// Returns the offset, in the local memory of a warp, of the byte at `address` in the local memory of lane
+/// `lane`. The words at equal addresses of all `lanes` lanes are consecutive, so a warp that accesses one
+/// variable touches consecutive words. The local memory of a warp is `lanes` times that of a thread, rounded
+/// up to whole words.
 #[inline]
 pub const fn local_offset(address: u64, lane: u32, lanes: u32) -> u64 {
     let word = address / LOCAL_WORD;

@@ -59,16 +59,16 @@ pub struct Program {
     pub regs: u16,
     /// Number of predicates used.
     pub preds: u16,
-    /// Source names of the registers and then of the predicates, in virtual form; empty for a value without a
-    /// name in the source. The list itself is empty in physical form.
+    /// Source names of the registers and then of the predicates, in virtual form. A value without a name in
+    /// the source has an empty name. The list is empty in physical form.
     pub names: Arc<[String]>,
     /// Size of the static shared memory in bytes. Dynamic shared memory starts at this offset (see
     /// `shared_align`).
     pub shared_bytes: u32,
-    /// Largest alignment of a shared variable, at least 1, in bytes. `shared_bytes` is a multiple of the
+    /// Largest alignment of a shared variable in bytes, at least 1. `shared_bytes` is a multiple of the
     /// alignment of the dynamic array, if there is one.
     pub shared_align: u32,
-    /// Size of a thread's local memory, a multiple of 16, in bytes.
+    /// Size of a thread's local memory in bytes, a multiple of 16.
     pub local_bytes: u32,
     /// Size of the constants of the module in bytes.
     pub const_bytes: u32,
@@ -268,9 +268,10 @@ pub struct Param {
 pub struct Inst {
     /// Operation with its modifiers.
     pub op: Op,
-    /// Execution unit of the operation: a copy of [`Op::unit`], so that issue need not decode.
+    /// Execution unit of the operation: a copy of [`Op::unit`], so that the issue stage need not decode the
+    /// operation.
     pub unit: Unit,
-    /// Guard predicate that selects the lanes; all active lanes if `None`.
+    /// Guard predicate that selects the executing lanes; `None` if all active lanes execute.
     pub guard: Option<Guard>,
     /// Destination operands.
     pub dsts: [Dst; 4],
@@ -318,7 +319,7 @@ pub enum Src {
     Reg(Reg),
     /// Value of a predicate, possibly inverted.
     Pred(Guard),
-    /// Constant, in the bits of the operand type, zero extended.
+    /// Constant in the width of the operand type, zero extended to 64 bits.
     Imm(u64),
     /// Value of a special register.
     Special(Special),
@@ -344,7 +345,7 @@ pub enum Op {
     Compare(CompareOp),
     /// `dsts[0] = srcs[2] ? srcs[0] : srcs[1]`, with predicate `srcs[2]` (or `Imm` 0 or 1).
     Select(Type),
-    /// `dsts[0] = srcs[0]`, with the number of words of the destination.
+    /// `dsts[0] = srcs[0]`; the destination gives the number of words copied.
     Mov(Type),
     /// `dsts[0] = convert(srcs[0])`: [`crate::lanes::convert`].
     Convert(ConvertOp),
@@ -352,12 +353,12 @@ pub enum Op {
     Pred(Option<Logic>),
     /// `dsts[0] =` concatenation of `srcs[0..]`, each of `part_bits` bits, with `srcs[0]` lowest.
     Pack {
-        /// Width of one source: 8, 16 or 32 in bits.
+        /// Width of one source in bits: 8, 16 or 32.
         part_bits: u8,
     },
     /// `dsts[0..] =` pieces of `srcs[0]`, each of `part_bits` bits, with the lowest in `dsts[0]`.
     Unpack {
-        /// Width of one destination: 8, 16 or 32 in bits.
+        /// Width of one destination in bits: 8, 16 or 32.
         part_bits: u8,
     },
     /// Load from memory: `dsts[0..lanes] =` memory.
@@ -393,7 +394,8 @@ pub enum Op {
     /// Texture fetch: `dsts[0..4] =` the components of a texel. `srcs[0]` is the handle, `srcs[1..4]` are the
     /// coordinates x, y and z: [`TexOp`].
     Texture(TexOp),
-    /// Memory fence: threads of the scope see memory accesses before the fence earlier than those after it.
+    /// Memory fence: threads in the scope observe the memory accesses before the fence earlier than those
+    /// after it.
     Fence(Scope),
     /// CTA barrier: waits until every thread of the CTA that has not exited has arrived. All lanes of the
     /// warp that have not exited must arrive together; otherwise the launch ends with a
@@ -421,9 +423,9 @@ pub enum BarrierKind {
     Sync,
     /// Arrives and continues without waiting.
     Arrive,
-    /// Arrives, waits, and returns as a predicate whether `srcs[2]` is true in all threads.
+    /// Arrives, waits, and returns a predicate that is true if `srcs[2]` is true in all threads.
     All,
-    /// Arrives, waits, and returns as a predicate whether `srcs[2]` is true in any thread.
+    /// Arrives, waits, and returns a predicate that is true if `srcs[2]` is true in any thread.
     Any,
     /// Arrives, waits, and returns in 32 bits the number of threads in which `srcs[2]` is true.
     Count,
@@ -431,13 +433,13 @@ pub enum BarrierKind {
 
 /// Maximum number of threads per CTA (PTX ISA, limits of the target).
 pub const MAX_CTA_THREADS: u32 = 1024;
-/// Number of threads for which a warp counts at a barrier, whichever of its lanes are active.
+/// Number of threads that a warp contributes to the count of a barrier, whichever of its lanes are active.
 pub const BARRIER_WARP: u32 = 32;
 
 impl BarrierKind {
-    /// True if a barrier can expect `count` threads in a CTA of `threads` threads. The count must be whole
-    /// warps, no more than the CTA has. A count of 0 stands for all threads and is illegal for a warp that
-    /// arrives without waiting.
+    /// True if a barrier can expect `count` threads in a CTA of `threads` threads. `count` must be a multiple
+    /// of the warp size and at most `threads`. A count of 0 stands for all threads and is illegal for a warp
+    /// that arrives without waiting.
     #[must_use]
     pub fn takes_count(self, count: u32, threads: u32) -> bool {
         let is_counted = count != 0 || self != BarrierKind::Arrive;
@@ -479,8 +481,8 @@ impl MatrixLoad {
 pub struct MemOp {
     /// State space of the address.
     pub space: Space,
-    /// Element type; a load extends an element to the width of its destination, by the signedness of this
-    /// type.
+    /// Element type. A load sign or zero extends an element to the width of its destination, depending on
+    /// this type.
     pub ty: Type,
     /// Number of elements per thread: 1, 2 or 4.
     pub lanes: u8,

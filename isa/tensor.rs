@@ -1,7 +1,7 @@
 //! # Matrices in the lanes of a warp
 //! Defines how matrix instructions distribute matrices over a warp. A matrix product takes its matrices in
 //! *fragments*: registers of all lanes of a warp, each of which holds some of the elements. A [`Layout`]
-//! gives the elements of each lane. One rule holds for all shapes. Every bit of the lane number, and of the
+//! gives the elements of each lane. One rule holds for all shapes: every bit of the lane number, and of the
 //! element number within a lane, adds a power of two to the row or column. The layouts of `mma` and
 //! `ldmatrix` are those of the PTX ISA. The ISA leaves the layouts of `wmma` open; here they are Volta's
 //! ([`Tiling`]).
@@ -25,7 +25,7 @@ pub enum Bit {
     /// Adds this number to the index of the product, among the products that one instruction computes in
     /// parallel.
     Product(u8),
-    /// Adds nothing: lanes that differ only in this bit hold copies.
+    /// Adds nothing: lanes that differ only in this bit hold copies of the same elements.
     Same,
 }
 
@@ -45,7 +45,7 @@ pub struct ElementPosition {
 pub struct Layout {
     /// Contribution of each bit of the element number within a lane to the position, lowest bit first.
     element: [Bit; 4],
-    /// Number of bits of the element number.
+    /// Number of bits of the element number within a lane.
     element_bits: u8,
     /// Contribution of each bit of the lane number to the position, lowest bit first.
     lane: [Bit; 5],
@@ -67,7 +67,7 @@ pub enum Factor {
     F16,
     /// The bfloat16 format, the upper half of an IEEE binary32.
     Bf16,
-    /// The upper 19 bits of an IEEE binary32; the others are ignored.
+    /// The upper 19 bits of an IEEE binary32; the low 13 bits are ignored.
     Tf32,
     /// 8-bit float with 4 bits of exponent and 3 of fraction.
     E4m3,
@@ -123,7 +123,7 @@ pub enum Matrix {
     A(MatrixOrder),
     /// Right factor B.
     B(MatrixOrder),
-    /// Addend C or result D.
+    /// Addend C or result D, with its element type.
     Sum(Sum),
 }
 
@@ -292,25 +292,26 @@ impl Layout {
         self.lane
     }
 
-    /// Returns the set of rows that the lanes hold in a register of `per` elements. `of` selects the
-    /// coordinate, for example the column instead of the row.
+    /// Returns the bit set of coordinates of the elements that all lanes hold in a register of `per`
+    /// elements. `of` selects the coordinate: row or column.
     fn found(&self, register: u32, per: u32, of: fn(ElementPosition) -> u8) -> u64 {
         let elements = register * per..(register + 1) * per;
         let places = elements.flat_map(|element| (0..LANES).map(move |lane| self.place(lane, element)));
         places.fold(0, |found, place| found | 1 << of(place))
     }
 
-    /// Returns the registers, of `per` elements each, that hold an element whose coordinate `of` is in the set
-    /// `wanted`.
+    /// Returns the registers, of `per` elements each, that hold an element whose coordinate `of` is in the
+    /// bit set `wanted`.
     fn registers(&self, per: u32, of: fn(ElementPosition) -> u8, wanted: u64) -> Vec<u8> {
         let all = 0..self.elements() / per;
         all.filter(|&register| self.found(register, per, of) & wanted != 0).map(|register| register as u8).collect()
     }
 }
 
-/// Step of a matrix product: D = A B + C in one or two registers of D, with the same numbers as those of C.
+/// Step of a matrix product: D = A B + C in one or two registers of D. Registers of C have the same numbers
+/// as those of D.
 ///
-/// `srcs` are two registers each of A, B and C, and `dsts` two of D; an unused one is `None`.
+/// `srcs` are two registers each of A, B and C, and `dsts` two of D; an unused register is `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TensorOp {
     /// Form of the product to which the step belongs.
@@ -345,7 +346,7 @@ impl Form {
         32 / u32::from(self.factor_bits)
     }
 
-    /// Returns the steps of the product. A step computes two registers of D, or only one if the two together
+    /// Returns the steps of the product. A step computes two registers of D. It computes only one if two
     /// would need more than two registers of A or B.
     #[must_use]
     pub fn steps(&'static self, factors: [Factor; 2], sum: Sum) -> Vec<TensorOp> {

@@ -33,9 +33,10 @@ pub enum AddressMode {
     /// Reads the texel at the border.
     #[default]
     Clamp,
-    /// Repeats the texture (normalized coordinates only; others clamp).
+    /// Repeats the texture. Applies to normalized coordinates; all other coordinates are clamped.
     Wrap,
-    /// Repeats the texture, mirrored every second time (normalized coordinates only; others clamp).
+    /// Repeats the texture, mirrored every second time. Applies to normalized coordinates; all other
+    /// coordinates are clamped.
     Mirror,
     /// Reads zero.
     Zero,

@@ -57,7 +57,8 @@ pub enum Type {
     E4m3x2,
     /// Two `.e5m2` values in 16 bits, the first in the lower byte.
     E5m2x2,
-    /// The upper 19 bits of an IEEE binary32, with the other bits zero. Only results of conversions have it.
+    /// The upper 19 bits of an IEEE binary32, with the low 13 bits zero. Only results of conversions have
+    /// this type.
     Tf32,
 }
 
@@ -135,8 +136,8 @@ impl Type {
         self.element().bits() < self.bits()
     }
 
-    /// True if a variable can be declared with this type. Other types only tell how an instruction interprets
-    /// a `.b16`, `.b32` or `.b64` variable.
+    /// True if a variable can be declared with this type. The other types only tell how an instruction
+    /// interprets a `.b16`, `.b32` or `.b64` variable.
     pub const fn is_declarable(self) -> bool {
         !self.is_float() || matches!(self, Type::F16 | Type::F16x2 | Type::F32 | Type::F64)
     }

@@ -54,7 +54,7 @@ mod tests {
     fn ranks_correlate_as_their_orders_do() {
         assert_eq!(rank_correlation(&[[1.0, 10.0], [2.0, 30.0], [3.0, 99.0]]), 1.0);
         assert_eq!(rank_correlation(&[[1.0, 9.0], [2.0, 8.0], [7.0, 1.0]]), -1.0);
-        // Four pairs, two neighbors swapped: 1 - 6 x 2 / (4 x 15).
+        // The last two ranks are swapped, so the correlation of the four pairs is 1 - 6 x 2 / (4 x 15).
         let changed = rank_correlation(&[[1.0, 1.0], [2.0, 2.0], [3.0, 4.0], [4.0, 3.0]]);
         assert!((changed - 0.8).abs() < 1e-12, "{changed}");
         // Ties: ranks 0, 1.5, 1.5, 3 against 0, 1, 2, 3.

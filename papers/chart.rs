@@ -27,9 +27,10 @@ pub struct Chart {
     pub form: Form,
     /// True for a logarithmic vertical axis, on which only values above zero are drawn.
     pub is_log: bool,
-    /// Value of the horizontal reference line that marks neither gain nor loss.
+    /// Value of the horizontal reference line, which marks neither gain nor loss; `None` if there is no such
+    /// line.
     pub neutral: Option<f64>,
-    /// Number of groups at the end that are means of the others; they are drawn apart.
+    /// Number of groups at the end that hold means of the preceding groups; these groups are drawn apart.
     pub means: usize,
 }
 
@@ -257,8 +258,8 @@ impl Chart {
         layout.left + (group as f64 + gap + 0.5) * (layout.right - layout.left) / self.slots()
     }
 
-    /// Lays out the legend above the plot. Each entry has a row, a left edge, the text and the index of its
-    /// series.
+    /// Lays out the legend above the plot. Returns, for each entry, its row, its left edge, its text, and the
+    /// index of its series.
     fn legend(&self, letters: f64, right: f64) -> Vec<(usize, f64, String, usize)> {
         let (mut legend, mut row, mut x) = (Vec::new(), 0, MARGIN);
         if self.series.len() < 2 {
@@ -394,7 +395,8 @@ impl Chart {
         let heights = values.chain(self.neutral).chain([self.foot()]).filter_map(|value| self.scale_value(value));
         let (low, high) =
             heights.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), height| (low.min(height), high.max(height)));
-        // If all values are equal, the axis extends one unit above them, so that their size is visible.
+        // If all values are equal, the axis extends one unit above them, so that the size of the bars is
+        // visible.
         let room = if high > low { ((high - low) * 0.05).max(1e-3) } else { 1.0 };
         (if low < 0.0 { low - room } else { low }, high + room)
     }
@@ -409,7 +411,7 @@ impl Chart {
     }
 }
 
-/// Draws the dashes of one of several coincident lines; a line without coincident lines is solid.
+/// Draws the dashes of one of several coincident lines. A line without coincident lines is drawn solid.
 fn dashes(picture: &mut Picture, from: Point, to: Point, (turn, lines): (usize, usize), colour: RGBColor) {
     let length = (to.0 - from.0).hypot(to.1 - from.1);
     let at = |way: f64| {
@@ -457,8 +459,8 @@ fn short(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Returns the number of decimal places that all labels share, if a tick is at least 10 or two places do not
-/// distinguish the ticks. Returns `None` otherwise.
+/// Returns the number of decimal places that all tick labels share. Returns `None` if all ticks are below 10
+/// and two decimal places distinguish them.
 pub(crate) fn places(ticks: &[f64]) -> Option<usize> {
     let step = ticks.windows(2).map(|two| two[1] - two[0]).fold(f64::INFINITY, f64::min);
     let is_exact = |tick: &f64, places: usize| {
@@ -469,8 +471,8 @@ pub(crate) fn places(ticks: &[f64]) -> Option<usize> {
     (places > 2 || ticks.iter().any(|tick| tick.abs() >= 10.0)).then_some(places)
 }
 
-/// Formats a tick label with the shared number of decimal places, or with a number that suits its size if
-/// none is shared.
+/// Formats a tick label with the shared number of decimal places. If none is shared, the number of places
+/// depends on the size of the value.
 pub(crate) fn format_tick(value: f64, of_all: Option<usize>) -> String {
     let places = match (value.abs(), of_all) {
         (0.0, _) => 0,

@@ -1,9 +1,9 @@
 //! Fingerprint of the sources that determine the results of runs. The build script computes it; tests check
 //! it.
 //!
-//! It covers all files of all crates on which the pages are built, including embedded data, but no tests or
-//! benchmarks. Any of these files may affect a result. Machines and designs belong to no crate; instead, the
-//! key of each result contains their resolved values.
+//! The fingerprint covers all files of all crates that the pages depend on, including embedded data, but no
+//! tests or benchmarks. Any of these files may affect a result. Machines and designs belong to no crate;
+//! instead, the key of each result contains their resolved values.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
@@ -69,13 +69,13 @@ fn collect(place: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-/// True if a folder is a workspace of its own, which no crate of this one uses.
+/// True if the folder is another workspace, which no crate of this workspace uses.
 fn is_workspace(place: &Path) -> bool {
     let manifest = fs::read_to_string(place.join("Cargo.toml"));
     manifest.is_ok_and(|text| text.lines().any(|line| line == "[workspace]"))
 }
 
-/// True if the name marks a file or folder as hidden, or as part of tests or benchmarks.
+/// True if the file or folder is hidden, or belongs to tests or benchmarks.
 fn is_left_out(place: &Path) -> bool {
     let stem = place.file_stem().unwrap_or_default().to_string_lossy();
     stem == "tests" || stem == "benches" || stem.ends_with("_tests") || stem.starts_with('.')

@@ -32,7 +32,7 @@ const APART: f64 = 3.0;
 const FIELD_EMS: (f64, f64, f64) = (2.9, 6.0, 1.7);
 /// Maximum width of the name of a row, a column or a map.
 const NAME: f64 = 110.0;
-/// Bar of the color scale: width, distance from the maps, and minimum height.
+/// Width of the bar of the color scale, its distance from the maps, and its minimum height.
 const BAR: (f64, f64, f64) = (9.0, 12.0, 90.0);
 const STEPS: usize = 48;
 /// Maximum number of tick labels at the bar.
@@ -232,8 +232,8 @@ impl HeatMaps {
             let colour = scale.colour(scale.place(value));
             picture.rect((x, y), (x + width - 0.5, y + height - 0.5), colour);
             let letters = if lightness(colour) < IS_DARK { WHITE } else { BLACK };
-            // The text has as many digits as fit into the cell. Below two digits it would mislead, and the
-            // bar shows the value well enough.
+            // The text has as many digits as fit into the cell. A text of fewer than two digits would
+            // mislead, so it is omitted; the bar shows the value well enough.
             let text = (2..=4).rev().map(|digits| short(value, digits)).find(|text| width_of(text, size) < width - 1.5);
             picture.text(&text.unwrap_or_default(), middle, Label { colour: letters, ..label });
         }
@@ -285,7 +285,7 @@ impl HeatMaps {
     }
 }
 
-/// Formats a value with at most `digits` significant digits, but never drops digits before the decimal point.
+/// Formats a value with at most `digits` significant digits, but keeps all digits before the decimal point.
 fn short(value: f64, digits: usize) -> String {
     let (value, unit) = match value.abs() {
         size if size >= 1e9 => (value / 1e9, "G"),

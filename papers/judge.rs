@@ -1,7 +1,7 @@
-//! # Published numbers and the rules that ours are held to
+//! # Published numbers, and the rules that our numbers must satisfy
 //! A row compares one finding of a paper with ours. A finding is a number from the paper's text or tables, or
-//! an order that it states. Its class says how close ours is expected to be, given how far machine, kernels
-//! and inputs can match those of the paper:
+//! an order that the paper states. The class of a row says how close our finding is expected to be, given how
+//! far machine, kernels and inputs can match those of the paper:
 //!
 //! | class    | holds if                                                                            |
 //! |----------|-------------------------------------------------------------------------------------|
@@ -107,7 +107,7 @@ impl Effect {
     }
 }
 
-/// Largest increase that still counts as equal in a [`Row::ordering`].
+/// Largest increase that still counts as equal in a [`ComparisonRow::ordering`].
 const SAME: f64 = 1e-9;
 
 impl ComparisonRow {
@@ -133,8 +133,8 @@ impl ComparisonRow {
         Self::claim(Class::Sign, what, &number(ours), &published_and_least, effect.shows(ours, published))
     }
 
-    /// Creates a row of class factor: our distance from `neutral` must be half to twice the published one, on
-    /// the same side.
+    /// Creates a row of class factor: our distance from `neutral` must be half to twice the published
+    /// distance, on the same side.
     #[must_use]
     pub fn factor(what: &str, ours: f64, published: f64, neutral: f64) -> Self {
         let part = (ours - neutral) / (published - neutral);

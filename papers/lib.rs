@@ -111,7 +111,7 @@ pub fn names() -> Vec<(&'static str, String)> {
 }
 
 impl Figure {
-    /// True if `asked` selects this figure: by its own name, by the name of its paper, or as `all`.
+    /// True if `asked` selects this figure: it is the name of the figure, the name of its paper, or `all`.
     #[must_use]
     pub fn is_selected_by(&self, asked: &str) -> bool {
         let is_of = || self.name.strip_prefix(asked).is_some_and(|rest| rest.starts_with('/'));
@@ -119,9 +119,10 @@ impl Figure {
     }
 }
 
-/// Setting under which loads that bypass the L1 request only the 32-byte sectors that they touch. It follows
-/// GPGPU-Sim 3.2 with the GTX 480, the simulator of li2015 and khairy2015. There a load requests the segments
-/// of a line that its warp needs, down to 32 bytes; only a miss in the L1 fetches the whole line.
+/// Setting under which loads that bypass the L1 request only the 32-byte sectors that they access. It follows
+/// GPGPU-Sim 3.2 with the GTX 480, the simulator of li2015 and khairy2015. In that simulator, a load requests
+/// the segments of a line that its warp needs, down to 32 bytes. Only a miss in the L1 fetches the whole
+/// line.
 const SECTORS: &str = "l1.bypass_sectors=32";
 
 /// Session in which figures are drawn: kernels, options and runner.
@@ -152,8 +153,8 @@ impl Session {
         Ok(kernels.filter(|(path, _)| path.is_file()).map(|(path, kernel)| (kernel, path)).collect())
     }
 
-    /// Applies `work` to every element on the runner's threads, with a progress display. For work other than
-    /// simulations.
+    /// Applies `work` to every element on the runner's threads, with a progress display. Used for work other
+    /// than simulations.
     fn map_parallel<T: Sync, U: Send>(
         &self,
         things: &[T],

@@ -40,7 +40,8 @@ pub(crate) fn lightness(RGBColor(red, green, blue): RGBColor) -> f64 {
     (0.299 * f64::from(red) + 0.587 * f64::from(green) + 0.114 * f64::from(blue)) / 255.0
 }
 
-/// Hatches from the second series on; the flags mean rising, falling, horizontal and vertical lines.
+/// Hatches from the second series on. The flags of a hatch mean rising, falling, horizontal and vertical
+/// lines.
 const HATCHES: [[bool; 4]; 7] = [
     [true, false, false, false],
     [false, true, false, false],
@@ -52,7 +53,7 @@ const HATCHES: [[bool; 4]; 7] = [
 ];
 
 /// Returns the hatch of a series; the first series has none. The pattern shifts by one after every eight
-/// series, so series `n` and `n + 8` differ.
+/// series, so that series `n` and `n + 8` differ.
 fn hatch(number: usize) -> Option<Hatch> {
     let kind = (number + number / COLOURS.len()) % (HATCHES.len() + 1);
     let [rising, falling, level, upright] = *HATCHES.get(kind.checked_sub(1)?)?;

@@ -1,5 +1,5 @@
 //! # Stored metrics of a run
-//! Data of a run from which tables are made: its report, without large and host-specific data, and the cost
+//! Data of a run from which tables are made: the report, without large and host-specific data, and the cost
 //! of the machine's structures.
 
 use std::path::PathBuf;
@@ -60,10 +60,10 @@ impl WorkloadFile {
         }
     }
 
-    /// Checks whether the workload can run on a machine, as far as this is possible without running it.
+    /// Checks, without running it, whether the workload can run on a machine.
     ///
     /// # Errors
-    /// The reason why it cannot run.
+    /// Returns the reason why the workload cannot run.
     pub fn fits(&self, config: &MachineConfig) -> Result<(), RunError> {
         match self {
             Self::Launch(path) => fits(path, config),
@@ -76,7 +76,7 @@ impl RunMeasurement {
     /// Runs a workload on a machine. A run that stops early, or whose results are wrong, is measured too.
     ///
     /// # Errors
-    /// Invalid input, or an interruption.
+    /// If the input is invalid, or the run is interrupted.
     pub fn of(subject: &WorkloadFile, config: &MachineConfig, options: &RunOptions) -> Result<Self, RunFailure> {
         let options = RunOptions { structures: true, ..options.clone() };
         let report = match subject {
@@ -111,7 +111,7 @@ impl BlockEnergy {
         let mut parts = vec![Self { block: String::new(), dynamic_pj, leakage_pj }];
         for unit in &energy.blocks {
             parts.push(Self::of(unit, unit.block.to_string()));
-            // Only kinds with several blocks are split, because they contain the caches.
+            // Only kinds with several blocks are split, because these blocks contain the caches.
             let inside = unit.children.iter().filter(|_| unit.units > 1);
             parts.extend(inside.map(|child| Self::of(child, format!("{}.{}", unit.block, child.block))));
         }

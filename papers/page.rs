@@ -70,8 +70,8 @@ impl Drawing {
 const ROWS: &str = "rows.csv";
 
 impl Page {
-    /// Returns the path of a figure's files below the results folder, without extension. Quick mode has its
-    /// own files.
+    /// Returns the path of a figure's files below the results folder, without extension. Quick mode has
+    /// different file names.
     #[must_use]
     pub fn name(figure: &str, is_quick: bool) -> String {
         if is_quick { format!("{figure}-quick") } else { figure.to_owned() }
@@ -118,8 +118,7 @@ impl Page {
         Ok(())
     }
 
-    /// Adds the table of comparison rows with their verdicts, and below it the explanations of the rows that
-    /// have one.
+    /// Adds the table of comparison rows with their verdicts, and below it the explanations.
     pub fn add_rows(&mut self, rows: Vec<ComparisonRow>) {
         let evidence = || rows.iter().filter(|row| row.is_evidence);
         let (all, passed) = (evidence().count(), evidence().filter(|row| row.passed).count());
@@ -201,8 +200,8 @@ fn rows_as_csv(rows: &[ComparisonRow]) -> Result<String, Report> {
     String::from_utf8(writer.into_inner().into_diagnostic()?).into_diagnostic()
 }
 
-/// Reads the comparison rows of all figures of a paper from a results folder, either those of quick mode or
-/// the full-size ones.
+/// Reads the comparison rows of all figures of a paper from a results folder, either the rows of quick mode
+/// or those of full size.
 ///
 /// # Errors
 /// If a file cannot be read.

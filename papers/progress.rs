@@ -13,9 +13,9 @@ pub fn progress_bar(is_quiet: bool, runs: usize) -> ProgressBar {
     progress_line(is_quiet, Some(runs as u64), "{pos} of {len} {runs}{left}; last: {msg}")
 }
 
-/// Creates a progress line with `steps` steps, if their number is known. It stays hidden if `is_quiet` or if
-/// stderr is no terminal. In the template, `{left}` is the estimated remaining time once there is an
-/// estimate, and `{runs}` is "run" or "runs".
+/// Creates a progress line with `steps` steps, if their number is known. The line stays hidden if `is_quiet`
+/// is set or stderr is no terminal. In the template, `{left}` is the estimated remaining time once there is
+/// an estimate, and `{runs}` is "run" or "runs".
 #[must_use]
 pub fn progress_line(is_quiet: bool, steps: Option<u64>, template: &str) -> ProgressBar {
     let is_shown = !is_quiet && std::io::stderr().is_terminal();
@@ -27,7 +27,7 @@ pub fn progress_line(is_quiet: bool, steps: Option<u64>, template: &str) -> Prog
 
 fn style(template: &str) -> ProgressStyle {
     let line = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    // Write errors are ignored: the line is redrawn soon.
+    // Write errors are ignored, since the line is redrawn soon.
     line.with_key("left", |state: &ProgressState, text: &mut dyn fmt::Write| {
         let _ = text.write_str(&left(state.eta()));
     })

@@ -40,7 +40,7 @@ pub struct RunResult {
     pub counters: Counters,
     /// True if the results were checked against references.
     pub is_checked: bool,
-    /// Kernels for which a throttling scheme settled on a limit, each with the limit in warps per scheduler.
+    /// Kernels for which a throttling scheme found a limit, each with the limit in warps per scheduler.
     pub warp_limits: Vec<(String, u8)>,
 }
 
@@ -134,8 +134,8 @@ impl Runner {
         self.run_clocked_until(points, None)
     }
 
-    /// Runs points on the clocked machine up to core cycle `last` at most. The counters of a run that has not
-    /// finished by then count, but its results are not checked.
+    /// Runs points on the clocked machine up to core cycle `last`. If a run has not finished by then, its
+    /// counters up to that cycle are returned, and its results are not checked.
     ///
     /// # Errors
     /// Same as [`Self::run_clocked`].
@@ -148,12 +148,12 @@ impl Runner {
         })
     }
 
-    /// Runs points on the clocked machine and stores a result extracted from each report by `of`. `kind`
-    /// distinguishes these results from others of the same points.
+    /// Runs points on the clocked machine and stores a result that `of` extracts from each report. `kind`
+    /// distinguishes these results from other results of the same points.
     ///
     /// # Errors
-    /// Same as [`Self::run_clocked`]. A run that stops at the cycle limit of the options is not an error; its
-    /// counters up to the limit count.
+    /// Same as [`Self::run_clocked`]. A run that stops at the cycle limit of the options is not an error: its
+    /// counters up to the limit are used.
     pub fn run_reports<T: Clone + Send + Serialize + DeserializeOwned>(
         &self,
         kind: &str,
@@ -191,12 +191,12 @@ impl Runner {
         Ok(self.run_clocked(&points)?.chunks(columns.len()).map(<[RunResult]>::to_vec).collect())
     }
 
-    /// Applies `work` to each point, unless its result is stored. `kind` distinguishes the results from those
-    /// of other work.
+    /// Applies `work` to each point, unless its result is stored. `kind` distinguishes these results from the
+    /// results of other work.
     ///
     /// # Errors
-    /// Invalid input; an invalid configuration is reported before any point runs. Failed points, reported
-    /// after all other points are done. An interruption.
+    /// Fails if the input is invalid, a point fails, or the run is interrupted. An invalid configuration is
+    /// reported before any point runs, and failed points after all other points are done.
     pub fn measure<T: Clone + Send + Serialize + DeserializeOwned>(
         &self,
         kind: &str,
@@ -274,7 +274,7 @@ impl Runner {
     }
 
     /// Returns the stored result of a job, or runs the job and stores its result. The outer error means that
-    /// storing failed.
+    /// the result could not be stored.
     fn one<W, T: Serialize + DeserializeOwned>(
         &self,
         job: &Job<W>,

@@ -28,7 +28,7 @@ pub struct Dot {
     pub name: String,
     /// Horizontal and vertical coordinate.
     pub at: (f64, f64),
-    /// True if the line passes through the marker.
+    /// True if the line of the Pareto front passes through the marker.
     pub is_on_line: bool,
 }
 
@@ -41,7 +41,7 @@ const PLOT: (f64, f64) = (330.0, 250.0);
 /// Minimum width of the plot area.
 const MIN_WIDTH: f64 = 60.0;
 const TICKS: usize = 7;
-/// Scale factor of markers on the line.
+/// Scale factor of the markers on the line of the Pareto front.
 const LARGER: f64 = 1.45;
 const GREY: RGBColor = RGBColor(217, 217, 217);
 

@@ -1,6 +1,6 @@
 //! # Sheets
-//! Table with one row per application and one column of numbers per machine or other variant. It is the
-//! source of the table, the CSV and the charts of most pages.
+//! Table with one row per application and one column of numbers per machine or other variant. Most pages
+//! build their table, CSV and charts from it.
 
 use std::iter::once;
 
@@ -10,7 +10,7 @@ use crate::chart::{Chart, Form, Series};
 use crate::judge::leave_one_out;
 use crate::page::{Page, comma_separated};
 
-/// Selects the lower or the upper end of the range that a mean covers when one of its values is left out.
+/// Selects the lower or the upper end of the leave-one-out range of a mean.
 type End = fn((f64, f64)) -> f64;
 const WITHOUT_ONE: [(&str, End); 2] =
     [("leave-one-out minimum", |(least, _)| least), ("leave-one-out maximum", |(_, most)| most)];
@@ -18,15 +18,15 @@ const WITHOUT_ONE: [(&str, End); 2] =
 /// Table of named rows and numeric columns, with rows of means below.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// Headings of the text columns with which each row begins.
+    /// Headings of the text columns, which precede the columns of numbers.
     heads: Vec<String>,
     texts: Vec<Vec<String>>,
     columns: Vec<Column>,
-    /// Rows of means below the others, each with its texts and one mean per column.
+    /// Rows of means below the named rows, each with its texts and one mean per column.
     below: Vec<(Vec<String>, Vec<Mean>)>,
 }
 
-/// Mean of a column. `without_one` is the range of the mean over all ways to leave out one value: it shows
+/// Mean of a column. `without_one` is the range of the mean over all ways to leave out one value, which shows
 /// how much a single value decides.
 #[derive(Clone, Copy, Debug)]
 struct Mean {
@@ -53,7 +53,7 @@ fn to_strings<const N: usize>(texts: [&str; N]) -> Vec<String> {
 }
 
 impl Table {
-    /// Creates a sheet whose rows begin with the given texts. The first text of a row is its name in charts.
+    /// Creates a table whose rows begin with the given texts. The first text of a row is its name in charts.
     #[must_use]
     pub fn new<'a, const N: usize>(heads: [&str; N], rows: impl IntoIterator<Item = [&'a str; N]>) -> Self {
         let texts = rows.into_iter().map(to_strings).collect();
@@ -68,8 +68,8 @@ impl Table {
         self
     }
 
-    /// Adds a row of means below the others. It averages, for each column that exists so far, the rows that
-    /// `is_of` selects.
+    /// Adds a row of means below the named rows. It averages, for each column that exists so far, the rows
+    /// that `is_of` selects.
     #[must_use]
     pub fn below<const N: usize>(
         mut self,
@@ -89,8 +89,8 @@ impl Table {
         self
     }
 
-    /// Adds a heading and the table to a page, and sets the CSV of the page. In the CSV, the ends of the
-    /// leave-one-out range have rows of their own.
+    /// Adds a heading and the table to a page, and sets the CSV of the page. In the CSV, the two ends of each
+    /// leave-one-out range have their own rows.
     ///
     /// # Errors
     /// If a row has a different number of cells than the head.

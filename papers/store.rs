@@ -33,7 +33,7 @@ pub struct Store {
 /// Content hash of the workload and every file it reads.
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// First part of the names of its result files: folder and stem of the workload's file.
+    /// First part of the name of a result file: folder and stem of the workload's file.
     name: String,
     text: String,
 }
@@ -107,7 +107,7 @@ impl Input {
 pub fn digest(path: &Path) -> io::Result<(u64, usize)> {
     let file = File::open(path)?;
     if !file.metadata()?.is_file() {
-        // A pipe would be empty at the second read, and a device may have no end.
+        // A pipe would be empty when it is read a second time, and a device may be endless.
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file, expected one that can be read twice"));
     }
     let (mut file, mut hasher, mut bytes) = (BufReader::with_capacity(1 << 16, file), DefaultHasher::new(), 0);

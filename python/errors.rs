@@ -1,5 +1,5 @@
-//! Errors of the simulator as exceptions of the Python module `warpsieve.errors`, with the text of the
-//! command line.
+//! Exceptions of the Python module `warpsieve.errors` for errors of the simulator. Their texts are those of
+//! the command line.
 
 use miette::{Diagnostic, GraphicalTheme};
 use pyo3::exceptions::PyRuntimeError;
@@ -8,7 +8,7 @@ use rtl::sm::LaunchError;
 use warpsieve::limit;
 use warpsieve::run::{DeviceError, RunError};
 
-/// Class of the exception.
+/// Class of the Python exception that reports an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Configuration,
@@ -50,12 +50,12 @@ impl Failure {
         Self { kind, text: text.to_owned() }
     }
 
-    /// Formats an error, each problem with an excerpt of its file.
+    /// Formats an error. Each problem is shown with an excerpt of its file.
     pub fn of(kind: Kind, error: &dyn Diagnostic) -> Self {
         Self { kind, text: limit::render(error, GraphicalTheme::none()) }
     }
 
-    /// Formats an error of a run; `kind` is that of bad input.
+    /// Formats an error of a run. `kind` is the kind of an error in the input.
     pub fn of_run(kind: Kind, error: &RunError) -> Self {
         let kind = match error {
             RunError::Launch(_) | RunError::Trace(_) | RunError::Input { .. } => kind,
@@ -66,7 +66,7 @@ impl Failure {
         Self::of(kind, error)
     }
 
-    /// Formats the reason why a launch of this kernel did not reach its end.
+    /// Formats the reason why a launch of the kernel `kernel` did not complete.
     pub fn of_launch(kernel: &str, error: &DeviceError) -> Self {
         let kind = match error {
             DeviceError::Launch(_) => Kind::Launch,
@@ -79,7 +79,7 @@ impl Failure {
         Self { kind, text }
     }
 
-    /// Returns the exception.
+    /// Returns the Python exception for the error.
     pub fn into_error(self, py: Python<'_>) -> PyErr {
         let class = py.import("warpsieve.errors").and_then(|module| module.getattr(self.kind.class()));
         match class.and_then(|class| class.call1((&self.text,))) {

@@ -1,12 +1,12 @@
-//! # The simulator as a module of Python
-//! `warpsieve._native` holds machines; the package `warpsieve` around it, in Python, adds arrays, arguments
-//! of kernels and the driver for Triton.
+//! # The simulator as a Python module
+//! `warpsieve._native` provides simulated machines. The Python package `warpsieve` around it adds arrays,
+//! kernel arguments and the driver for Triton.
 //!
-//! | file     | content                                                               |
-//! |----------|-----------------------------------------------------------------------|
-//! | `errors` | errors of the simulator as exceptions of Python, with the same text    |
-//! | `worker` | the thread of a machine, which an interrupt of Python can stop         |
-//! | `result` | counts of launches: statistics and summary                             |
+//! | file     | content                                                           |
+//! |----------|-------------------------------------------------------------------|
+//! | `errors` | Python exceptions for errors of the simulator, with the same text |
+//! | `worker` | thread that owns a machine; a Python interrupt can stop a launch  |
+//! | `result` | counts of launches: statistics and summary                        |
 
 mod errors;
 mod result;
@@ -27,10 +27,10 @@ use errors::{Failure, Kind};
 use result::LaunchResult;
 use worker::Worker;
 
-/// Name of a host program in messages.
+/// Name that messages use for the host program.
 const PROGRAM: &str = "python";
 
-/// Simulated machine with memory and modules.
+/// Simulated machine with its device memory and loaded modules.
 #[pyclass(frozen, module = "warpsieve._native")]
 struct Machine {
     resolved: Arc<ResolvedMachine>,
@@ -82,12 +82,12 @@ impl Machine {
         names.map(String::as_str).collect::<Vec<_>>().join(" + ")
     }
 
-    /// Every field of the configuration, with its value as TOML.
+    /// Every field of the configuration by name, with its value as TOML.
     fn configuration(&self) -> std::collections::BTreeMap<String, String> {
         self.resolved.values()
     }
 
-    /// Clock of the cores in kHz.
+    /// Clock of the SMs in kHz.
     #[getter]
     fn core_khz(&self) -> u32 {
         self.resolved.config.clock.core_khz
@@ -99,29 +99,29 @@ impl Machine {
         self.resolved.config.num_sms
     }
 
-    /// Largest shared memory of an SM in bytes.
+    /// Maximum shared memory of an SM in bytes.
     #[getter]
     fn shared_bytes(&self) -> u32 {
         self.resolved.config.sm.shared.bytes
     }
 
-    /// Number of registers of an SM.
+    /// Number of 32-bit registers of an SM.
     #[getter]
     fn registers(&self) -> u32 {
         self.resolved.config.sm.registers
     }
 
-    /// Core cycles simulated so far.
+    /// Number of core cycles simulated so far.
     fn cycles(&self, py: Python<'_>) -> PyResult<u64> {
         self.worker.call(py, |device| Ok(device.cycles()))
     }
 
-    /// Bytes of memory: those that are allocated, and all.
+    /// Size of the allocated device memory and of the whole device memory, in bytes.
     fn memory(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
         self.worker.call(py, |device| Ok((device.allocated_bytes(), device.memory_bytes())))
     }
 
-    /// Allocates memory and returns its address.
+    /// Allocates device memory and returns its address.
     fn allocate(&self, py: Python<'_>, name: String, bytes: u64) -> PyResult<u64> {
         self.worker.call(py, move |device| {
             device.allocate(&name, bytes, 1, 0).ok_or_else(|| {
@@ -132,7 +132,7 @@ impl Machine {
         })
     }
 
-    /// Frees the allocations that start at these addresses.
+    /// Frees the allocations of device memory that start at these addresses.
     fn free(&self, py: Python<'_>, addresses: Vec<u64>) -> PyResult<()> {
         self.worker.call(py, move |device| match addresses.iter().find(|&&address| !device.free(address)) {
             Some(address) => Err(Failure::new(Kind::Memory, &format!("no allocation starts at {address:#x}"))),
@@ -140,7 +140,7 @@ impl Machine {
         })
     }
 
-    /// Reads memory.
+    /// Reads device memory.
     fn read<'py>(&self, py: Python<'py>, address: u64, bytes: usize) -> PyResult<Bound<'py, PyBytes>> {
         let read = move |device: &mut Device<'_>| {
             device.read(address, bytes).map_err(|text| Failure { kind: Kind::Memory, text })
@@ -148,14 +148,14 @@ impl Machine {
         Ok(PyBytes::new(py, &self.worker.call(py, read)?))
     }
 
-    /// Writes memory.
+    /// Writes device memory.
     fn write(&self, py: Python<'_>, address: u64, bytes: &[u8]) -> PyResult<()> {
         let bytes = bytes.to_vec();
         self.worker
             .call(py, move |device| device.write(address, &bytes).map_err(|text| Failure { kind: Kind::Memory, text }))
     }
 
-    /// Loads a PTX text and returns its number and the names of its kernels.
+    /// Loads a PTX text as a module. Returns the number of the module and the names of its kernels.
     fn load(&self, py: Python<'_>, name: String, text: String) -> PyResult<(usize, Vec<String>)> {
         self.worker.call(py, move |device| {
             let module = device.load(&name, &text).map_err(|error| Failure::of_run(Kind::Ptx, &error))?;
@@ -183,7 +183,7 @@ impl Machine {
         })
     }
 
-    /// Runs a kernel to its end. `arguments` are the bytes of each parameter.
+    /// Runs a kernel to its end. `arguments` holds the bytes of each parameter.
     #[expect(clippy::too_many_arguments, reason = "a launch has these")]
     fn launch(
         &self,
@@ -222,7 +222,7 @@ impl Machine {
         Ok(LaunchResult::new(Path::new("all launches").to_owned(), self.resolved.clone(), report))
     }
 
-    /// Completes all files, ends the machine, and returns the counts of all launches.
+    /// Completes all output files, ends the machine, and returns the counts of all launches.
     fn close(&self, py: Python<'_>) -> PyResult<Option<LaunchResult>> {
         let report = self.worker.finish(py)?;
         let path = Path::new("all launches");
@@ -231,7 +231,7 @@ impl Machine {
 }
 
 impl Machine {
-    /// Returns the title of a launch.
+    /// Returns the title for the counts of a launch: the name of its kernel.
     fn name_of(&self, report: &warpsieve::run::RunReport) -> PathBuf {
         PathBuf::from(report.kernels.first().map_or(PROGRAM, |(name, _)| name))
     }
@@ -244,13 +244,13 @@ fn builtin() -> (Vec<&'static str>, Vec<&'static str>) {
     (names(machines()), names(designs()))
 }
 
-/// Keys of the statistics as JSON: key, meaning, unit.
+/// Keys of the statistics as JSON: key, meaning and unit of each.
 #[pyfunction]
 fn statistics_keys() -> PyResult<String> {
     serde_json::to_string(&dictionary()).map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))
 }
 
-/// The module.
+/// Python module `warpsieve._native`.
 #[pymodule]
 #[pyo3(name = "_native")]
 fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,4 +1,4 @@
-//! Counts of one launch or of all.
+//! Counts of one launch, or of all launches.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use warpsieve::run::{RunReport, Verdict};
 use warpsieve::statistics::of_run;
 use warpsieve::summary::Summary;
 
-/// Counts of one launch or of all.
+/// Counts of one launch, or of all launches.
 #[pyclass(frozen, module = "warpsieve._native")]
 pub(crate) struct LaunchResult {
     title: PathBuf,
@@ -26,19 +26,19 @@ impl LaunchResult {
 
 #[pymethods]
 impl LaunchResult {
-    /// Core cycles.
+    /// Number of core cycles.
     #[getter]
     fn cycles(&self) -> u64 {
         self.report.counters.cycles
     }
 
-    /// Kernel, or `all launches`.
+    /// Name of the kernel, or `all launches`.
     #[getter]
     fn title(&self) -> String {
         self.title.display().to_string()
     }
 
-    /// Texts of the failed checks.
+    /// Messages of the failed checks.
     #[getter]
     fn failed(&self) -> Vec<String> {
         match &self.report.verdict {
@@ -47,19 +47,19 @@ impl LaunchResult {
         }
     }
 
-    /// Notes, such as about results that depend on the order of warps.
+    /// Notes on the run, such as on results that depend on the order of warps.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.report.notes.clone()
     }
 
-    /// Files that were written.
+    /// Paths of the files that were written.
     #[getter]
     fn written(&self) -> Vec<PathBuf> {
         self.report.written.clone()
     }
 
-    /// The table that `warpsieve run` prints.
+    /// Table that `warpsieve run` prints.
     #[pyo3(signature = (width = None))]
     fn summary(&self, width: Option<usize>) -> String {
         let Self { title, resolved, report } = self;
@@ -67,7 +67,7 @@ impl LaunchResult {
         Summary { launch: title, resolved, report, energy: None, width }.to_string()
     }
 
-    /// The statistics as JSON, schema 1.
+    /// Statistics as JSON, schema 1.
     fn statistics(&self) -> PyResult<String> {
         let statistics = of_run(&self.resolved, &self.report, None);
         serde_json::to_string(&statistics).map_err(|error| PyValueError::new_err(error.to_string()))

@@ -1,5 +1,5 @@
-//! Thread that owns a machine. Python's thread waits for it in short steps, so that a signal such as Ctrl-C
-//! stops a launch, and other threads of Python run meanwhile.
+//! Thread that owns a machine. Python's thread waits for it in short steps. A signal such as Ctrl-C can
+//! therefore stop a launch, and other Python threads run meanwhile.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,17 +15,17 @@ use warpsieve::run::{Device, RunError, RunOptions, RunReport};
 
 use crate::errors::{Failure, Kind};
 
-/// Interval at which Python's signals are polled.
+/// Interval at which Python's signals are polled while a call waits.
 const POLL: Duration = Duration::from_millis(50);
-/// Time in which a launch ends after a signal. The functional interpreter of a checked launch may take
-/// longer; Python goes on without it.
+/// Time for a launch to end after a signal. The functional interpreter of a checked launch may take longer;
+/// Python then continues without it.
 const GRACE: Duration = Duration::from_millis(500);
-/// Stack of the thread in bytes, as large as that of a main thread.
+/// Stack size of the thread in bytes, as large as that of a main thread.
 const STACK_BYTES: usize = 8 << 20;
-/// Number of the signal that a launch is told; the handler of Python decides what the signal means.
+/// Signal number passed to a launch that must stop. Python's own handler decides what the signal means.
 const SIGNAL: usize = 2;
 
-/// Work on the machine. Returns a failure after which the machine cannot be trusted.
+/// Work to perform on the machine. It returns an error if the machine must not be used afterwards.
 type Job = Box<dyn FnOnce(&mut Device<'_>) -> Result<(), Failure> + Send>;
 
 enum Request {
@@ -33,9 +33,9 @@ enum Request {
     Finish(Sender<Result<RunReport, Failure>>),
 }
 
-/// Thread that owns a machine.
+/// Thread that owns a machine, as seen by the Python threads that use it.
 pub(crate) struct Worker {
-    /// `None` after the machine has been closed.
+    /// Channel of requests to the thread; `None` after the machine has been closed.
     requests: Mutex<Option<Sender<Request>>>,
     interrupt: Arc<AtomicUsize>,
 }
@@ -55,7 +55,7 @@ impl Worker {
         Ok(worker)
     }
 
-    /// Does work on the machine and returns the result.
+    /// Performs work on the machine and returns the result.
     pub fn call<T: Send + 'static>(
         &self,
         py: Python<'_>,
@@ -67,7 +67,7 @@ impl Worker {
             let done = catch_panic(|| work(device));
             interrupt.store(0, Ordering::Relaxed);
             let broken = done.as_ref().err().map(|text| Failure::new(Kind::Internal, text));
-            // Python no longer waits if a signal ended the call.
+            // If a signal ended the call, Python no longer waits for the result, and sending fails.
             let _ = to.send(done.unwrap_or_else(|text| Err(Failure { kind: Kind::Internal, text })));
             broken.map_or(Ok(()), Err)
         };
@@ -94,7 +94,8 @@ impl Worker {
         }
     }
 
-    /// Waits for a result. If a handler of a signal raises an exception meanwhile, tells the machine to stop.
+    /// Waits for a result. If a Python signal handler raises an exception meanwhile, tells the machine to
+    /// stop.
     fn wait<T: Send>(&self, py: Python<'_>, mut from: Receiver<Result<T, Failure>>) -> PyResult<T> {
         loop {
             let received;
@@ -121,7 +122,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // A launch that is still running belongs to nobody.
+        // The result of a launch that is still running is no longer needed, so the launch is stopped.
         self.interrupt.store(SIGNAL, Ordering::Relaxed);
     }
 }
@@ -151,7 +152,7 @@ fn serve(
     let _ = created.send(Ok(()));
     for request in requests {
         match request {
-            // After a violation of its own rules, the state of the machine cannot be used.
+            // After an internal error, the state of the machine is undefined, so the thread ends.
             Request::Work(job) => {
                 if job(&mut device).is_err() {
                     return;

@@ -1,4 +1,4 @@
-//! Draws where the area goes, as a chart with one column per level of the block tree. Each block is a box
+//! Draws the area of a machine as a chart with one column per level of the block tree. Each block is a box
 //! whose height is proportional to its area. Identical blocks share a box, and the boxes inside a block are
 //! to its right.
 
@@ -14,15 +14,15 @@ const TOP: f64 = 30.0;
 /// Number of columns drawn.
 const LEVELS: u32 = 5;
 const COLUMN: f64 = WIDTH / LEVELS as f64;
-/// Height below which a box is not drawn. Boxes lower than a line of text (`LINE`) have no name.
+/// Height in SVG units below which a box is not drawn. A box lower than a line of text (`LINE`) gets no name.
 const MIN_HEIGHT: f64 = 0.5;
 const LINE: f64 = 13.0;
 
-/// Hue and saturation of the outermost blocks, used round robin. None is red or green, so that readers with
-/// color blindness can tell neighbors apart.
+/// Hue in degrees and saturation in percent of the outermost blocks, used round robin. No color is red or
+/// green, so that readers with color blindness can tell neighbors apart.
 const BRANCHES: [(u32, u32); 6] = [(210, 60), (38, 80), (285, 35), (192, 50), (52, 70), (230, 12)];
 
-/// Position of a box, and the outermost block that contains it.
+/// Position of a box in SVG units, and the index of the outermost block that contains it.
 #[derive(Clone, Copy)]
 struct Place {
     level: u32,

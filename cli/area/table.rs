@@ -90,7 +90,8 @@ fn delta_row(indent: &str, block: &FoldedScopes<'_>) -> Vec<String> {
     ]
 }
 
-/// Returns the overhead of the whole machine, also as a percentage of all L1s and of a chip.
+/// Returns the area that the machine has beyond the machine with design `against`, also in percent of all L1s
+/// and of a real chip.
 fn overhead(estimate: &Estimate<'_>, against: &str) -> String {
     let Estimate { tree, technology, .. } = estimate;
     let Delta { bits, flops, um2, leakage_mw } = tree.delta.unwrap_or_default();
@@ -98,7 +99,7 @@ fn overhead(estimate: &Estimate<'_>, against: &str) -> String {
         return format!("no difference from {against}\n");
     }
     let chip = technology.chip();
-    // Area of the L1s without the scheme, the base of the first percentage.
+    // Area of the L1s of the machine with design `against`, to which the first percentage refers.
     let mut l1 = 0.0;
     tree.walk(&mut |_, block| {
         if block.block == "l1" {
@@ -120,7 +121,7 @@ fn overhead(estimate: &Estimate<'_>, against: &str) -> String {
     )
 }
 
-/// Returns a table that splits the area by the method behind each estimate.
+/// Returns a table that splits the area by the method of the estimate.
 fn origins(tree: &Block) -> String {
     let (mut grid, mut outside, mut small) = (0.0, 0.0, 0.0);
     let (mut logic, mut flops) = (0.0, tree.um2);

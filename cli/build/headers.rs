@@ -17,7 +17,7 @@ pub fn table(root: &Path) -> io::Result<String> {
     for path in paths {
         let text = fs::read_to_string(root.join(&path))?;
         let header: Vec<_> = text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim).collect();
-        // Two kinds of blocks are not hardware: those of tests, and the outer ends of links, which the
+        // Two kinds of blocks are not hardware: blocks in tests, and the external ends of links, which the
         // machine implements.
         let is_hardware = !path.ends_with("/tests.rs") && !path.starts_with("rtl/machine/");
         let is_block = is_hardware && text.lines().any(|line| line.starts_with("impl") && line.contains(" Block for "));

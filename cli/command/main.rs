@@ -1,4 +1,4 @@
-//! Binary of the command `warpsieve`: the command line with the soaks of the testbenches.
+//! Binary of the command `warpsieve`: the command line with the soak tests of the testbenches.
 
 use std::process::ExitCode;
 

@@ -43,7 +43,7 @@ pub(super) fn variants(arguments: &CompareArguments) -> Result<Vec<Variant>, Rep
     Ok(variants)
 }
 
-/// Rejects a list that contains a value twice, since both would give the same rows.
+/// Rejects a list that contains a value twice, since both occurrences would give the same rows.
 fn once(list: &[String], option: &str) -> Result<(), Report> {
     match list.iter().enumerate().find(|(i, value)| list[..*i].contains(value)) {
         Some((_, value)) => Err(miette!("`{option}` gives `{value}` twice")),
@@ -60,7 +60,7 @@ impl Variant {
     }
 }
 
-/// Splits `key=a,b` into `key=a` and `key=b`. Commas inside brackets, braces and quotes belong to a value.
+/// Splits `key=a,b` into `key=a` and `key=b`. Commas inside brackets, braces and quotes do not split.
 fn values(set: &str) -> Vec<String> {
     let Some((key, list)) = set.split_once('=') else { return vec![set.to_owned()] };
     let (mut depth, mut quote) = (0_i32, None);

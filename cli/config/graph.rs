@@ -103,8 +103,8 @@ fn draw_links(text: &mut String, [from, to]: [Place; 2], links: &[Bundle], cycle
         "<path d=\"M{:.1},{:.1} C{:.1},{:.1} {:.1},{:.1} {:.1},{:.1}\" fill=\"none\" stroke=\"#345\" marker-end=\"url(#end)\"/>",
         start.x, start.y, bend[0], start.y, bend[1], end.y, end.x, end.y
     );
-    // Labels are near the middle of the curve, at points that keep the names of crossing or parallel lines
-    // apart.
+    // Labels are placed near the middle of the curve, where the labels of crossing or parallel lines do not
+    // overlap.
     let t = if from.x == to.x && to.y < from.y {
         0.35
     } else if from.x == to.x && to.y - from.y > ROW {

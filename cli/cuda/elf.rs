@@ -1,26 +1,26 @@
 //! # Requirements of a program
-//! Reads from an ELF file which libraries a program loads and which functions of the CUDA runtime it imports,
-//! so that a missing function is reported before the program starts.
+//! Reads from an ELF file which libraries a program loads, and which functions of the CUDA runtime it
+//! imports. A missing function is therefore reported before the program starts.
 
 use object::elf::{DT_NEEDED, FileHeader64};
 use object::read::elf::{Dyn, ElfFile64, FileHeader};
 use object::{Object, ObjectSymbol};
 use thiserror::Error;
 
-/// Libraries and CUDA functions that a file needs or has.
+/// Libraries and CUDA functions that a file needs or defines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Names of the libraries that it loads.
+    /// Names of the libraries that the file loads.
     pub libraries: Vec<String>,
-    /// CUDA functions that it imports, sorted.
+    /// CUDA functions that the file imports, sorted.
     pub imports: Vec<String>,
     /// CUDA functions that the file defines, sorted: exported ones, and those of a static runtime.
     pub exports: Vec<String>,
-    /// True if it has device code.
+    /// True if the file contains device code.
     pub has_device_code: bool,
 }
 
-/// Reason why a file is not a program.
+/// Reason why a file is not a program: it is no 64-bit ELF file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("not a 64-bit ELF program: {0}")]
 pub struct NotAProgram(String);

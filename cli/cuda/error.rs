@@ -43,7 +43,7 @@ impl CudaError {
     pub const ILLEGAL_ADDRESS: Self = Self(700);
     /// A launch needs more of a resource than an SM has.
     pub const LAUNCH_OUT_OF_RESOURCES: Self = Self(701);
-    /// A kernel made an illegal operation.
+    /// A kernel performed an illegal operation.
     pub const LAUNCH_FAILURE: Self = Self(719);
     /// The feature is not supported.
     pub const NOT_SUPPORTED: Self = Self(801);

@@ -45,7 +45,7 @@ const FLAG_ZSTD: u64 = 1 << 15;
 /// PTX text of a fat binary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PtxText {
-    /// Architecture times ten: 75 is sm_75.
+    /// Compute capability times ten: 75 is sm_75.
     pub arch: u32,
     /// True if the text runs only on this architecture, such as `sm_90a`.
     pub is_specific: bool,
@@ -65,7 +65,7 @@ pub struct FatBinary {
 /// Reason why a fat binary cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FatBinaryError {
-    /// The magic number is another one.
+    /// The magic number is wrong.
     #[error("a fat binary begins with {found:#x}, expected {MAGIC:#x}")]
     Magic {
         /// Number that was found.
@@ -79,7 +79,7 @@ pub enum FatBinaryError {
         /// Number of bytes that exist.
         available: usize,
     },
-    /// An entry has a header of another size.
+    /// The header of an entry is too small.
     #[error("an entry of a fat binary has a header of {bytes} bytes, expected at least {ENTRY_BYTES}")]
     Header {
         /// Size of the header in bytes.
@@ -182,7 +182,7 @@ pub fn choose(texts: &[PtxText], capability: u32) -> Option<&PtxText> {
     newest.or_else(|| texts.iter().filter(|text| !text.is_specific).min_by_key(|text| text.arch))
 }
 
-/// Returns a part of the bytes.
+/// Returns `length` bytes, starting at offset `start`, or an error if they exceed the content.
 fn part(bytes: &[u8], start: u64, length: u64) -> Result<&[u8], FatBinaryError> {
     let needed = start.saturating_add(length);
     let range = usize::try_from(start).ok().zip(usize::try_from(needed).ok());
@@ -190,7 +190,7 @@ fn part(bytes: &[u8], start: u64, length: u64) -> Result<&[u8], FatBinaryError> 
     found.ok_or(FatBinaryError::Truncated { needed, available: bytes.len() })
 }
 
-/// Reads a number of at most 8 bytes.
+/// Reads a little-endian number of `size` bytes, at most 8, at offset `at`.
 fn number(bytes: &[u8], at: u64, size: u64) -> Result<u64, FatBinaryError> {
     Ok(part(bytes, at, size)?.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)))
 }

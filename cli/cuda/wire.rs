@@ -1,7 +1,7 @@
 //! # Messages between a program and the simulator
 //! The library in the program sends a [`Request`], and the simulator answers with a [`Reply`]. Both may carry
-//! raw bytes. A frame is the size of the message (4 bytes), the size of the raw bytes (8 bytes), the message
-//! in postcard's format, and the raw bytes.
+//! raw bytes. A frame has four parts: the size of the message (4 bytes), the size of the raw bytes (8 bytes),
+//! the message in postcard's format, and the raw bytes.
 
 use std::io::{self, Read, Write};
 
@@ -14,7 +14,7 @@ use crate::error::CudaError;
 pub const SOCKET: &str = "WARPSIEVE_EXEC_SOCKET";
 /// Version of the messages: that of the workspace.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// Largest message without its raw bytes.
+/// Maximum size of a message in bytes, without its raw bytes.
 const MAX_MESSAGE_BYTES: usize = 16 << 20;
 
 /// Request of a program.
@@ -116,7 +116,7 @@ pub enum Request {
         /// Dynamic shared memory per CTA in bytes.
         shared_bytes: u64,
     },
-    /// Frees all memory and forgets all modules.
+    /// Frees all memory and unloads all modules.
     Reset,
     /// Asks for the simulated time. The reply is [`Reply::Time`].
     Time,
@@ -133,33 +133,33 @@ pub enum Request {
 pub enum Reply {
     /// The request was carried out.
     Done,
-    /// Properties of the device, in answer to [`Request::Hello`].
+    /// Properties of the device: the reply to [`Request::Hello`].
     Device(Box<DeviceProperties>),
-    /// Address of new memory.
+    /// Address of the allocated memory: the reply to [`Request::Allocate`].
     Address(u64),
-    /// Range of memory.
+    /// Range of memory: the reply to [`Request::Find`] or [`Request::Variable`].
     Range {
         /// Address of the first byte.
         address: u64,
         /// Size in bytes.
         bytes: u64,
     },
-    /// Size of the memory.
+    /// Free and total memory: the reply to [`Request::Memory`].
     Memory {
         /// Free bytes.
         free: u64,
         /// All bytes.
         total: u64,
     },
-    /// Number of a module.
+    /// Number of a loaded module: the reply to [`Request::Load`].
     Module(u32),
-    /// Kernel of a module.
+    /// Properties of a kernel: the reply to [`Request::Kernel`].
     Kernel(Box<KernelProperties>),
-    /// Number of something.
+    /// Number of CTAs that fit on an SM: the reply to [`Request::Occupancy`].
     Count(u32),
-    /// Simulated time since the start of the run, in nanoseconds.
+    /// Simulated time since the start of the run, in nanoseconds: the reply to [`Request::Time`].
     Time(f64),
-    /// The program gets an error code.
+    /// The call of the program must return this error code.
     Failed(CudaError),
     /// The program must end, since it needs something that the model lacks. The simulator has printed the
     /// reason.
@@ -223,7 +223,7 @@ pub struct DeviceProperties {
 /// Sends a message with raw bytes.
 ///
 /// # Errors
-/// If the other side has closed the connection.
+/// If the peer has closed the connection.
 pub fn send<M: Serialize>(to: &mut impl Write, message: &M, raw: &[u8]) -> io::Result<()> {
     let encoded = postcard::to_stdvec(message).map_err(io::Error::other)?;
     let mut header = Vec::with_capacity(12 + encoded.len());
@@ -235,7 +235,7 @@ pub fn send<M: Serialize>(to: &mut impl Write, message: &M, raw: &[u8]) -> io::R
     to.flush()
 }
 
-/// Receives a message and its raw bytes; `None` if the other side has closed the connection.
+/// Receives a message and its raw bytes; `None` if the peer has closed the connection.
 ///
 /// # Errors
 /// If the connection breaks within a message, or the message is malformed.

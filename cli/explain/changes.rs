@@ -37,7 +37,7 @@ pub struct Changes {
     /// Notes that the reader should see first, such as different machines.
     pub notes: Vec<String>,
     pub cycles: Cycles,
-    /// Fraction of a section's total below which a change is left out.
+    /// Fraction of the reference value below which a change is omitted.
     pub least: f64,
     pub sections: Vec<Section>,
 }
@@ -54,7 +54,7 @@ pub struct Cycles {
     pub a: u64,
     pub b: u64,
     pub change: i128,
-    /// Ratio of the cycles A / B.
+    /// Cycles of run A divided by those of run B.
     pub speedup: Option<f64>,
 }
 
@@ -62,7 +62,7 @@ pub struct Cycles {
 #[derive(Debug, Serialize)]
 pub struct Section {
     pub name: &'static str,
-    /// Text for the reader: the counted quantity, and the total of which the weights are fractions.
+    /// Text for the reader: the counted quantity, and the total to which the weights refer.
     pub about: &'static str,
     /// Column head of the row names.
     pub row: &'static str,
@@ -78,11 +78,12 @@ pub struct Row {
     pub change: f64,
     /// Change of the row as a fraction of the change of the section's total.
     pub weight: Option<f64>,
-    /// Other values of the same item, such as its hits or its latency.
+    /// Further values of the same item, such as the hits or the latency of a load.
     pub further: Vec<OtherValue>,
     /// Meaning of the row, or the source line of a load.
     pub note: Option<String>,
-    /// Reference value of the row, in place of that of the section: a change is large relative to it.
+    /// Reference value with which the change of this row is compared, instead of the reference value of the
+    /// section.
     #[serde(skip)]
     of: Option<f64>,
 }
@@ -92,7 +93,7 @@ pub struct OtherValue {
     pub name: &'static str,
     pub a: f64,
     pub b: f64,
-    /// Reference value: a change is large relative to it.
+    /// Reference value with which the change of this value is compared.
     #[serde(skip)]
     of: f64,
 }
@@ -101,13 +102,14 @@ pub struct OtherValue {
 #[derive(Debug, Serialize)]
 pub struct Omitted {
     pub rows: usize,
-    /// Name of the reference value: a change below a fraction of it is omitted.
+    /// Name of the reference value. A change is omitted if it is less than the fraction `least` of that
+    /// value.
     pub of: &'static str,
-    /// Sum of all rows left out, if the rows of the section add up.
+    /// Sum of all omitted rows; `None` if the rows of the section do not add up to a total.
     pub sum: Option<Row>,
 }
 
-/// Reference value: a change is large relative to it.
+/// Reference value with which the changes of a section are compared.
 enum Scale {
     /// Total of a section whose rows add up, in run A (`of`), and its change from A to B (`changed`).
     Sum { of: f64, changed: f64 },
@@ -118,7 +120,8 @@ enum Scale {
 }
 
 impl Changes {
-    /// Compares two runs of the same kernels. Leaves out changes smaller than the fraction `least`.
+    /// Compares two runs of the same kernels. Omits changes smaller than the fraction `least` of their
+    /// reference value.
     pub fn of(a: &Side, b: &Side, sources: &Sources, least: f64) -> Self {
         let run =
             |side: &Side| Run { name: side.name.clone(), machine: side.machine(), config_hash: side.hash().to_owned() };
@@ -150,8 +153,8 @@ impl Row {
         Self { name, a, b, change: b - a, weight: None, further: Vec::new(), note: None, of: None }
     }
 
-    /// True if the row changed by more than the fraction `least` of `of`. The row's other values count too,
-    /// each relative to its own reference.
+    /// True if the row changed by more than the fraction `least` of `of`. Also true if one of its further
+    /// values changed by more than that fraction of its own reference value.
     fn is_large(&self, least: f64, of: f64) -> bool {
         let is_large = |further: &OtherValue| (further.b - further.a).abs() > least * further.of;
         self.change.abs() > least * of || self.further.iter().any(is_large)
@@ -394,8 +397,8 @@ fn energy(a: &Side, b: &Side, least: f64) -> Section {
     )
 }
 
-/// Returns the energy in uJ of the innermost components, and for each enclosing component the remainder
-/// that none of them accounts for.
+/// Returns the energy in uJ by component. The value of an enclosing component is only the energy that its
+/// inner components do not account for.
 fn parts(energy: &[BlockEnergy]) -> BTreeMap<String, f64> {
     let uj = |part: &BlockEnergy| (part.dynamic_pj + part.leakage_pj) / PJ_PER_UJ;
     let blocks = energy.iter().filter(|part| !part.block.is_empty());
@@ -420,7 +423,8 @@ pub fn meaning(key: &str) -> Option<&'static str> {
     all_stalls().iter().find(|stall| is_counted(&stall.counted, key)).map(|stall| stall.meaning)
 }
 
-/// True if `key` is the counter `counted`, alone or as the last component of a path such as that of a cache.
+/// True if `key` is the key of the counter `counted`, alone or at the end of a longer key, such as that of a
+/// cache.
 fn is_counted(counted: &str, key: &str) -> bool {
     key.strip_suffix(counted).is_some_and(|before| before.is_empty() || before.ends_with('.'))
 }
@@ -429,7 +433,7 @@ fn is_refusal(key: &str) -> bool {
     !key.starts_with("stalls.") && meaning(key).is_some()
 }
 
-/// True if no other section lists the number.
+/// True if no other section of the comparison lists the counter with this key.
 fn is_counter(key: &str) -> bool {
     let elsewhere = ["schema", "cycles", "schedulers", "issued", "core_mhz"].contains(&key)
         || ["stalls.", "stages.", "energy."].iter().any(|group| key.starts_with(group));

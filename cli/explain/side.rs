@@ -19,7 +19,7 @@ use warpsieve::estimate::Energy;
 use warpsieve::run::NO_EVICTIONS;
 use warpsieve::statistics::{SCHEMA, of_run};
 
-/// Outcome of a run that completed all its kernels.
+/// Value of `outcome` for a run that completed all its kernels.
 const FINISHED: &str = "finished";
 
 /// One of the two runs that are compared.
@@ -33,7 +33,7 @@ pub struct Side {
     pub energy: Vec<BlockEnergy>,
 }
 
-/// Statistics that need more structure than a number per key.
+/// Fields of the statistics that need more structure than one number per key.
 #[derive(Deserialize)]
 pub struct Statistics {
     pub outcome: String,
@@ -45,7 +45,7 @@ pub struct Statistics {
     pub core_mhz: f64,
     pub thread_instructions: u64,
     pub loads: Vec<Load>,
-    /// Stages by name; empty in a file of a version that did not count them.
+    /// Stages by name; empty in a file that an older version wrote without them.
     #[serde(default)]
     pub stages: BTreeMap<String, Stays>,
     /// Keys of the kinds of caches that evicted nothing.
@@ -60,7 +60,7 @@ pub struct Statistics {
 #[derive(Deserialize)]
 struct Units {
     sm: Vec<Sm>,
-    /// Units of all other kinds.
+    /// Units of all kinds except SMs, by kind.
     #[serde(flatten)]
     others: BTreeMap<String, Vec<IgnoredAny>>,
 }
@@ -68,12 +68,12 @@ struct Units {
 #[derive(Deserialize)]
 struct Sm {
     /// Number of warp instructions issued. It is above 0 for each SM that ran a warp, since a warp issues at
-    /// least its exit.
+    /// least its exit instruction.
     warp_instructions: u64,
     /// Cycles in which the schedulers of the SM issued.
     issued: u64,
-    /// Scheduler cycles in launches in which the SM had no warp; 0 in a file of a version that did not
-    /// count them.
+    /// Scheduler cycles in launches in which the SM had no warp. 0 in a file that an older version wrote
+    /// without this counter.
     #[serde(default)]
     idle: u64,
     /// Scheduler cycles without an issued instruction, by stall reason.
@@ -132,7 +132,7 @@ impl Side {
         Self::parse_value(name, value)
     }
 
-    /// Builds a side from a cached run.
+    /// Builds one side of the comparison from the result of a cached run.
     ///
     /// # Errors
     /// Fails if the statistics cannot be written as JSON.
@@ -151,12 +151,12 @@ impl Side {
         Ok(Self { name, statistics, numbers, energy })
     }
 
-    /// Returns the number under a key, or 0 if there is none.
+    /// Returns the value under a key, or 0 if the statistics lack the key.
     pub fn number(&self, key: &str) -> f64 {
         self.numbers.get(key).copied().unwrap_or(0.0)
     }
 
-    /// Returns the hash of the configuration.
+    /// Returns the hash of the machine configuration.
     pub fn hash(&self) -> &str {
         &self.statistics.config_hash
     }
@@ -186,8 +186,8 @@ impl Side {
         slots
     }
 
-    /// Returns a note on how many SMs never had a warp, and how many had none in some launch, if there are
-    /// any.
+    /// Returns a note on how many SMs never had a warp, and how many had none in some launch; `None` if all
+    /// SMs had warps in all launches.
     fn idle_sms(&self) -> Option<String> {
         let (all, busy) = (self.statistics.units.sm.len(), self.busy_sms().count());
         let of = format_count(all as u64, "SM", "SMs");

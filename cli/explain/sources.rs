@@ -6,12 +6,12 @@ use miette::{IntoDiagnostic, Report, WrapErr};
 use warpsieve::content::Content;
 use warpsieve::launch::LaunchFile;
 
-/// PTX texts with their paths, each with the kernel that it contains if that is known.
+/// PTX texts, each with its path and, if known, the kernel that it contains.
 #[derive(Default)]
 pub struct Sources(Vec<(Option<String>, PathBuf, String)>);
 
 impl Sources {
-    /// Reads one PTX file that contains all kernels, if `ptx` is given.
+    /// Reads the PTX file `ptx`, which contains all kernels; returns an empty collection if it is `None`.
     ///
     /// # Errors
     /// Fails if the file cannot be read.
@@ -24,7 +24,7 @@ impl Sources {
         Ok(Self(text.into_iter().collect()))
     }
 
-    /// Reads the PTX files of a launch file. An unreadable one counts as empty here; the run itself reports
+    /// Reads the PTX files of a launch file. An unreadable file counts as empty here; the run itself reports
     /// the error.
     pub fn of_launch(launch: &LaunchFile) -> Self {
         let text = |path: &Path| input::read_text(path).unwrap_or_default();
@@ -37,8 +37,9 @@ impl Sources {
         line_of(self.of(kernel)?.1, line)
     }
 
-    /// Returns the source line that a PTX line was compiled from, according to the last `.loc` above it.
-    /// Sources are read only from the folder of the PTX file: a PTX file cannot name other files to read.
+    /// Returns the source line from which a PTX line was compiled, according to the last `.loc` above it.
+    /// Sources are read only from the folder of the PTX file, so a PTX file cannot make the command read
+    /// files elsewhere.
     pub fn origin(&self, kernel: &str, line: u32) -> Option<String> {
         let (path, text) = self.of(kernel)?;
         let above: Vec<_> = text.lines().take(line as usize).collect();
@@ -63,7 +64,8 @@ impl Sources {
     /// Returns the path and text of the PTX file of a kernel.
     fn of(&self, kernel: &str) -> Option<(&PathBuf, &String)> {
         let named = self.0.iter().find(|(name, ..)| name.as_ref().is_some_and(|name| name == kernel));
-        // A launch file may shorten kernel names. That does not matter if all kernels are in one file.
+        // A launch file may abbreviate kernel names, so a kernel is not always found by name. If all kernels
+        // are in one PTX file, that file is used.
         let only = || self.0.first().filter(|(_, path, _)| self.0.iter().all(|(_, other, _)| other == path));
         named.or_else(only).map(|(_, path, text)| (path, text))
     }

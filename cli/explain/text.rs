@@ -41,7 +41,8 @@ fn section(section: &Section, least: f64) -> String {
 }
 
 impl Section {
-    /// Returns the head and cells of the section's table. If rows add up, those left out are one more row.
+    /// Returns the heads and cells of the section's table. If the rows add up to a total, the omitted rows
+    /// are summed in a last row.
     pub fn cells(&self) -> (Vec<&str>, Vec<Vec<String>>) {
         let Omitted { rows: small, sum, .. } = &self.left_out;
         let (rows, has_weights) = (self.rows.iter().chain(sum.as_ref().filter(|_| *small > 0)), sum.is_some());
@@ -68,7 +69,7 @@ impl Section {
         (head, rows.map(cells).collect())
     }
 
-    /// Returns a sentence on how many rows are left out.
+    /// Returns a sentence on how many rows are omitted.
     pub fn left_out(&self, least: f64) -> String {
         let Omitted { rows, of, .. } = &self.left_out;
         let rows = format_count(*rows as u64, "row", "rows");

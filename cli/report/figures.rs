@@ -39,7 +39,7 @@ fn body(page: &Page) -> Markup {
         let named = |(suffix, _): &&(String, Drawing)| format!("{file}{suffix}.svg") == name;
         page.charts.iter().find(named).map(|(_, drawing)| html::picture(&drawing.svg()).into_string())
     };
-    // The alternative text of an image is dropped where the drawing replaces it.
+    // Where a drawing replaces an image, the alternative text of the image is omitted.
     let mut is_drawn = false;
     let event = |event| match event {
         Event::Start(Tag::Link { .. }) | Event::End(TagEnd::Link) => None,
@@ -67,7 +67,7 @@ fn body(page: &Page) -> Markup {
     html! { (PreEscaped(text)) }
 }
 
-/// Returns the level of a heading of a page below the heading of its section.
+/// Returns a heading level of a page, lowered so that it is below the heading of the section.
 fn lower(level: HeadingLevel) -> HeadingLevel {
     HeadingLevel::try_from((level as usize + 2).min(6)).unwrap_or(HeadingLevel::H6)
 }

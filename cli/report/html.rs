@@ -106,18 +106,18 @@ pub fn spark(counts: &[u64]) -> Markup {
     }
 }
 
-/// Embeds an SVG picture in its own colors, because its letters may lie on areas whose color the page does
-/// not know.
+/// Embeds an SVG picture with its own colors. Its letters may lie on colored areas, so the page must not
+/// recolor them.
 pub fn picture(svg: &str) -> Markup {
     html! { span.chart { (PreEscaped(svg)) } }
 }
 
-/// Embeds a chart with black letters on a white ground, which takes the colors of the page.
+/// Embeds a chart with black letters on a white background, which are recolored to match the page.
 pub fn chart(svg: &str) -> Markup {
     html! { span.chart.themed { (PreEscaped(svg)) } }
 }
 
-/// Returns a section that is closed until the reader opens it.
+/// Returns a section that stays folded until the reader opens it.
 pub fn fold(label: &str, body: &Markup) -> Markup {
     html! { details { summary { (label) } (body) } }
 }

@@ -18,7 +18,7 @@ use super::html::{self, Section, fold, texts};
 use super::single::{ReportedRun, sections, verdict};
 use super::{changes, machine};
 
-/// Fraction of the total that a change must exceed to be listed, the default of `explain`.
+/// Minimum fraction of the total for a change to be listed, as by default in `explain`.
 const MIN_CHANGE: f64 = 0.01;
 
 /// Run of the comparison, with the PTX sources of its launch file.
@@ -99,7 +99,8 @@ fn bars(plan: &Plan, results: &Results) -> Markup {
     }
 }
 
-/// Returns the sections of a run as in a report of its own, followed by its comparison with the baseline.
+/// Returns the sections of a run as in a report of that run alone, followed by its comparison with the
+/// baseline.
 fn body(plan: &Plan, results: &Results, run: &Run<'_>, runs: &[Run<'_>], at: &str) -> Result<Markup, Report> {
     let Run { id: (workload, variant), name, ref measured, sources } = *run;
     let Some(resolved) = &plan.variants[variant].resolved else { return Ok(html! {}) };

@@ -50,7 +50,7 @@ fn summary_of<'a>(ran: &ReportedRun<'a>) -> Summary<'a> {
     Summary { launch: ran.file, resolved: ran.resolved, report: ran.report, energy: None, width: usize::MAX }
 }
 
-/// Returns the sections with the counts of a run. The prefix `at` makes their ids unique.
+/// Returns the sections with the counts of a run. The prefix `at` makes the element ids unique.
 pub fn sections(ran: &ReportedRun<'_>, at: &str) -> [Section; 6] {
     let report = ran.report;
     let section = |id: &str, title: &str, body| Section::new(format!("{at}{id}"), title, body);

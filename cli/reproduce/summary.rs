@@ -19,7 +19,7 @@ struct Entry {
     class: Class,
     passed: usize,
     rows: usize,
-    /// Number of further rows that could not have failed, and therefore are not evidence.
+    /// Number of further rows that cannot fail, and therefore are no evidence.
     no_evidence: usize,
 }
 

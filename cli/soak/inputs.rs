@@ -74,7 +74,7 @@ fn ran(kernels: &Path) -> Result<(ResolvedMachine, RunReport), String> {
     Ok((resolved, report.map_err(|error| error.to_string())?))
 }
 
-/// Undamaged statistics, with which damaged ones are compared.
+/// Undamaged statistics, with which the damaged statistics are compared.
 static WHOLE: OnceLock<Side> = OnceLock::new();
 
 fn make_statistics(kernels: &Path) -> Result<Vec<Sample>, String> {
@@ -93,7 +93,7 @@ fn read_statistics(path: &Path, bytes: &[u8]) -> Result<(), Refusal> {
     WHOLE.get().map_or(Ok(()), |whole| explain(&side, whole))
 }
 
-/// Compares both statistics in either order.
+/// Compares two statistics twice: each is once run A and once run B.
 fn explain(side: &Side, whole: &Side) -> Result<(), Refusal> {
     for [a, b] in [[side, whole], [whole, side]] {
         a.is_comparable(b).map_err(in_words)?;
@@ -104,7 +104,7 @@ fn explain(side: &Side, whole: &Side) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Configuration and result of the cached run.
+/// Configuration and result of the undamaged cached run.
 static KEPT: OnceLock<(ResolvedMachine, serde_json::Value)> = OnceLock::new();
 
 fn make_kept_run(kernels: &Path) -> Result<Vec<Sample>, String> {

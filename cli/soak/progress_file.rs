@@ -59,7 +59,7 @@ impl Seeds {
 
     fn add_range(&mut self, range: RangeInclusive<u64>) {
         let (mut first, mut last) = range.into_inner();
-        // Ranges that overlap or touch the new one are merged with it.
+        // Ranges that overlap or adjoin the new range are merged with it.
         self.0.retain(|other| {
             let is_apart = other.start().checked_sub(1).is_some_and(|before| last < before)
                 || other.end().checked_add(1).is_some_and(|behind| behind < first);
@@ -77,7 +77,7 @@ impl Seeds {
         others.0.iter().for_each(|range| self.add_range(range.clone()));
     }
 
-    /// Returns the seeds from `first` on that are not in the set, in ascending order.
+    /// Returns the seeds at or above `first` that are not in the set, in ascending order.
     pub fn others_from(&self, first: u64) -> impl Iterator<Item = u64> + use<> {
         let mut known = self.0.clone().into_iter().peekable();
         let mut next = Some(first);
@@ -145,7 +145,7 @@ impl Build {
         Self { version, sources, ..Self::default() }
     }
 
-    /// Returns the counts of the work.
+    /// Returns the counts of the work done.
     pub fn tally(&self) -> Tally {
         let &Self { cases, runs, cycles, warp_instructions, .. } = self;
         Tally { cases, runs, cycles, warp_instructions }

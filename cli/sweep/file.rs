@@ -18,7 +18,8 @@ use warpsieve::launch::{LaunchError, Node, Number, Place, Problems, Table};
 const KEYS: [&str; 9] = ["launch", "trace", "machine", "design", "check", "max_cycles", "set", "together", "baseline"];
 /// Largest number of core cycles per run, as on the command line.
 const MAX_CYCLES: i128 = 1_000_000_000_000_000;
-/// Largest number of runs. A larger number is most likely a mistake, and would exhaust the memory.
+/// Maximum number of runs. A larger number is most likely a mistake, and would exhaust the memory of the
+/// host.
 const MAX_RUNS: usize = 100_000;
 /// Largest number of characters printed of the label of a rejected machine.
 const MAX_LABEL: usize = 120;
@@ -37,7 +38,7 @@ pub struct SweepFile {
     text: String,
 }
 
-/// Item with a name, which is given in the file or derived from the item.
+/// Item with a name, which the file gives or which is derived from the item.
 pub struct NamedItem<T> {
     pub name: String,
     pub of: T,
@@ -47,11 +48,12 @@ pub struct NamedItem<T> {
 pub struct Parameter {
     pub name: String,
     pub choices: Vec<Choice>,
-    /// Index of the choice that is the baseline of speed-ups; `None` if each run keeps its own choice.
+    /// Index of the choice that is the baseline of speed-ups. `None` if the baseline of a run has the same
+    /// choice as the run.
     pub baseline: Option<usize>,
 }
 
-/// Choice of a parameter: the value, and the machine, designs or settings that it stands for.
+/// Choice of a parameter: the value, and the machine, designs or settings that the value stands for.
 pub struct Choice {
     /// Value in tables.
     pub value: Value,
@@ -139,8 +141,8 @@ impl SweepFile {
         let mut problems = Problems::new(&self.path, &self.text);
         let mut known: Vec<(&Problem, Vec<&String>)> = Vec::new();
         let mut numbers = HashMap::new();
-        // Labels are shortened, since a machine with thousands of settings has a long one, repeated in each
-        // of its problems.
+        // Labels are shortened, since the label of a machine with thousands of settings is long and is
+        // repeated in each problem.
         let labelled: Vec<_> = refused.iter().map(|(label, error)| (shorten(label), error)).collect();
         for (label, problem) in labelled.iter().flat_map(|(label, e)| e.problems.iter().map(move |p| (label, p))) {
             let number = *numbers.entry((problem.line(), problem.given())).or_insert(known.len());
@@ -153,7 +155,7 @@ impl SweepFile {
             let [first, others @ ..] = labels.as_slice() else { continue };
             let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
             let (option, text) = problem.given();
-            // Searching for the place would be wasted on problems beyond those that are printed.
+            // The offending value is searched for only if the problem will be printed.
             let is_shown = problems.wants_help();
             let mut choices = self.choices().filter(|_| is_shown);
             let place = choices.find(|choice| choice.gives(option, text)).map(|choice| choice.place.span.clone());
@@ -172,7 +174,7 @@ impl SweepFile {
     }
 }
 
-/// Returns the beginning of a label, so that a long one does not hide the message after it.
+/// Returns the beginning of a label, so that a long label does not hide the message after it.
 fn shorten(label: &str) -> String {
     match label.char_indices().nth(MAX_LABEL) {
         Some((at, _)) => format!("{} ...", &label[..at]),
@@ -205,8 +207,8 @@ fn read_name<'a>(node: Node<'a>, key: &str, problems: &mut Problems<'_>) -> Opti
 }
 
 /// Returns the files of a list of names and patterns, in the order of the list. Matches of a pattern are
-/// sorted by name. A file without a `name` is named by its path as written in the sweep file, whatever the
-/// current folder is.
+/// sorted by name. A file without a `name` is named by its path as written in the sweep file, independent of
+/// the current folder.
 fn files(root: &Table<'_>, key: &str, folder: &Path, problems: &mut Problems<'_>) -> Vec<NamedItem<PathBuf>> {
     let what = "names or patterns of files";
     let (mut found, mut names) = (Vec::new(), HashSet::new());
@@ -423,7 +425,7 @@ impl Parameter {
 }
 
 impl Choice {
-    /// Returns the default choice, for a file that does not give the parameter.
+    /// Returns the default choice, for a parameter that the file does not give.
     fn nothing(value: &str) -> Self {
         let place = Place { path: String::new(), value: value.to_owned(), span: 0..0 };
         Self { value: value.into(), machine: None, designs: Vec::new(), sets: Vec::new(), place }
@@ -431,7 +433,7 @@ impl Choice {
 }
 
 impl Choice {
-    /// True if the choice equals the given option of the command line.
+    /// True if the choice stands for the given option of the command line, such as `--set` with this text.
     fn gives(&self, option: &str, text: &str) -> bool {
         match option {
             "--machine" => self.machine.as_deref() == Some(text),

@@ -26,14 +26,15 @@ pub struct Plan {
     pub columns: Vec<Column>,
     pub workloads: Vec<Workload>,
     pub variants: Vec<Variant>,
-    /// Kind of the results in the cache, which depends on the options that affect a result.
+    /// Kind of results in the cache, which names all options that affect a result.
     pub kind: String,
 }
 
 /// Column of a parameter.
 pub struct Column {
     pub name: String,
-    /// Group number, shared by the columns of settings that vary together; unique for every other column.
+    /// Group number, which is shared by the columns of settings that vary together. All other columns have
+    /// unique group numbers.
     pub group: usize,
 }
 
@@ -46,11 +47,11 @@ pub struct Workload {
 
 /// Machine of a sweep.
 pub struct Variant {
-    /// Label that distinguishes the variant from the others.
+    /// Label that distinguishes the variant from all other variants.
     pub label: String,
     /// Values of the parameters, for the cells of the table.
     pub values: Vec<Value>,
-    /// Index of the variant that is the baseline of the speed-up.
+    /// Index of the variant that is the baseline of the speed-up of this variant.
     pub baseline: usize,
     pub request: Request,
     /// Resolved configuration; `None` if it was rejected.
@@ -60,21 +61,23 @@ pub struct Variant {
 /// Run of a sweep: index of the workload, index of the variant.
 pub type Id = (usize, usize);
 
-/// Run with its configuration. Runs that are identical under different names are one, with several ids.
+/// Run with its configuration. Identical runs under different names are simulated once, as one run with
+/// several ids.
 pub struct Run<'a> {
     pub ids: Vec<Id>,
     pub workload: &'a Workload,
     pub resolved: Arc<ResolvedMachine>,
 }
 
-/// Returns the kind of results in the cache, which depends on the options that affect a result.
+/// Returns the kind of results in the cache, which names all options that affect a result.
 pub fn kind(check: bool, max_cycles: Option<u64>) -> String {
     let until = max_cycles.map(|last| format!("-until-{last}")).unwrap_or_default();
     format!("measured{}{until}", if check { "-check" } else { "" })
 }
 
 impl Workload {
-    /// Returns the workload of a launch file, which is read at once to report its errors before the runs.
+    /// Returns the workload of a launch file. The file is read now, so that its errors are reported before
+    /// the runs.
     pub fn launch(name: &str, path: &Path, files: &mut Files) -> Result<Self, Report> {
         files.reads_launch(&warpsieve::run::open(path, None)?);
         Self::of(name, WorkloadFile::Launch(path.to_owned()))
@@ -94,8 +97,8 @@ impl Workload {
 }
 
 impl Plan {
-    /// Builds the plan of a sweep file. Variants with a rejected configuration have none. Their errors are
-    /// returned with the labels of the variants.
+    /// Builds the plan of a sweep file. A variant whose configuration is rejected has no resolved
+    /// configuration. The errors are returned with the labels of their variants.
     pub fn of(file: &SweepFile, files: &mut Files) -> Result<(Self, Vec<(String, ConfigError)>), Report> {
         let mut workloads = Vec::new();
         for NamedItem { name, of } in &file.launches {
@@ -183,7 +186,7 @@ fn resolve(variants: &[Variant]) -> Vec<Result<ResolvedMachine, ConfigError>> {
 }
 
 /// Returns the machine of a variant with the address width that a trace needs. `wider` counts the machines
-/// that had to be widened.
+/// whose address width had to be increased.
 fn widen_addresses(
     recording: &Trace,
     variant: &Variant,
@@ -198,7 +201,7 @@ fn widen_addresses(
     Ok(Arc::new(ResolvedMachine::new(&run::widen_addresses(variant.request.clone(), needed))?))
 }
 
-/// Returns the columns of the parameters. A key that several parameters set is a single column.
+/// Returns the columns of the parameters. A key that several parameters set has a single column.
 fn columns(parameters: &[Parameter]) -> Vec<Column> {
     let mut columns = vec![Column { name: "launch".to_owned(), group: 0 }];
     for (at, parameter) in parameters.iter().enumerate() {
@@ -212,7 +215,7 @@ fn columns(parameters: &[Parameter]) -> Vec<Column> {
     columns
 }
 
-/// Returns every combination of choices. Those of the last parameter vary fastest.
+/// Returns every combination of choices. The choices of the last parameter vary fastest.
 fn variants(parameters: &[Parameter]) -> Vec<Variant> {
     let columns = columns(parameters);
     let all: usize = parameters.iter().map(|parameter| parameter.choices.len()).product();

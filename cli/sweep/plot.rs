@@ -21,7 +21,7 @@ pub struct Plot {
     width: Width,
 }
 
-/// Value from which on an axis is labeled in millions.
+/// Value at or above which an axis is labeled in millions.
 const MILLIONS: f64 = 1e7;
 
 impl Plot {
@@ -37,7 +37,7 @@ impl Plot {
             ));
         }
         let numeric = numeric(plan);
-        // The axes of a heat map can carry words as well as numbers.
+        // The axes of a heat map can show words as well as numbers.
         let (names, kind) = match over.len() {
             2 => (several(plan), "values"),
             _ => (numeric.iter().map(|(name, _)| name.as_str()).collect(), "numbers"),
@@ -72,7 +72,7 @@ impl Plot {
         let launch = [plan.columns[0].name.clone()];
         let axes = if self.over.is_empty() { &launch[..] } else { &self.over };
         let places: Vec<Vec<Value>> = axes.iter().map(|name| distinct(&rows, name)).collect();
-        // Parameters that distinguish the runs at one position of the axes.
+        // Names of the parameters that distinguish runs with the same position on the axes.
         let is_axis =
             |group: usize| plan.columns.iter().any(|column| column.group == group && axes.contains(&column.name));
         let others = plan.columns.iter().filter(|column| !is_axis(column.group));
@@ -80,7 +80,7 @@ impl Plot {
         let others: Vec<_> = others.into_iter().filter(|name| distinct(&rows, name).len() > 1).collect();
         let (mut names, mut values) = (Vec::new(), HashMap::new());
         for ((_, variant), row) in &tidy.rows {
-            // A comparison has names but no parameters.
+            // A plan of `compare` has names of machines, but no parameters.
             let name = match plan.columns.len() {
                 1 => plan.variants[*variant].label.clone(),
                 _ => name_row(row, &others),
@@ -146,7 +146,7 @@ fn unit(column: &str) -> String {
     }
 }
 
-/// Returns the parameters with several values.
+/// Returns the names of the parameters that have several values.
 fn several(plan: &Plan) -> Vec<&str> {
     let differ = |at: usize| {
         let mut values = plan.variants.iter().map(|variant| &variant.values[at - 1]);
@@ -157,8 +157,8 @@ fn several(plan: &Plan) -> Vec<&str> {
     columns.map(|(_, column)| column.name.as_str()).collect()
 }
 
-/// Returns the numeric parameters with several values. The flag is true if the parameter has a group of its
-/// own, so that it can be an axis.
+/// Returns the numeric parameters with several values, each with a flag. The flag is true if no other
+/// parameter varies together with it, so that it can be an axis.
 fn numeric(plan: &Plan) -> Vec<(String, bool)> {
     let column =
         |at: usize| plan.variants.iter().filter(|variant| variant.resolved.is_some()).map(move |v| &v.values[at - 1]);

@@ -36,7 +36,7 @@ const SHOW_EVERY: Duration = Duration::from_secs(2);
 pub struct Record {
     /// Row in the table on the terminal.
     pub row: Row,
-    /// Columns of the CSV that the run has a value for, in order.
+    /// Columns of the CSV for which the run has a value, in order.
     pub cells: Vec<(String, Value)>,
     /// Notes for the user.
     pub notes: Vec<String>,
@@ -74,7 +74,7 @@ pub struct PreparedJobs<'a> {
     pub refused: Vec<String>,
 }
 
-/// Finds the jobs whose results are cached, and among the others those that their machine rejects.
+/// Finds the jobs whose results are cached and, among all other jobs, those that their machine rejects.
 pub fn prepare<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>) -> PreparedJobs<'a> {
     let kept = |job: &Job<Run<'_>>| runners.iter().find_map(|runner| runner.read_stored(&job.key));
     let fits = |run: &Run<'_>| match crash::catch_panic(|| run.workload.subject.fits(&run.resolved.config)) {
@@ -102,7 +102,7 @@ pub fn prepare<'a>(runners: &[Runner], jobs: Vec<Job<Run<'a>>>) -> PreparedJobs<
 /// Lists runs or machines that are skipped because they were rejected.
 ///
 /// # Errors
-/// Fails if there are any, unless they may be skipped.
+/// Fails if there are any, unless they may be skipped (`leaves_out`).
 pub fn report_skipped(refused: &[String], leaves_out: bool) -> Result<(), Report> {
     if leaves_out {
         limit::lines(refused, "refusal").iter().for_each(|line| output::print_error(&format!("left out: {line}")));
@@ -113,8 +113,8 @@ pub fn report_skipped(refused: &[String], leaves_out: bool) -> Result<(), Report
     Ok(())
 }
 
-/// Performs the missing runs, several in parallel. Calls `show` periodically with the complete results. If
-/// the process is interrupted, `show` is the last call.
+/// Performs the missing runs, several in parallel. Calls `show` periodically to output the complete results.
+/// If the process is interrupted, it calls `show` a last time.
 ///
 /// # Errors
 /// Fails if a result cannot be written to the cache.
@@ -147,7 +147,7 @@ pub fn run(
             }
             Err(trouble) => drop(lock().failed.insert(number, trouble)),
         }
-        // If another thread is showing results, it or its successor soon shows this one too.
+        // If another thread is calling `show`, a later call soon outputs this result too.
         if let Ok(mut last) = shown.try_lock()
             && last.elapsed() >= SHOW_EVERY
         {

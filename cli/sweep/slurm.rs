@@ -45,7 +45,7 @@ fn text(arguments: &SlurmArguments, runs: usize) -> Result<String, Report> {
     let [command, file, cache] =
         [Ok(command), file, cache].map(|path| Ok::<_, Report>(quote(&path?.display().to_string())));
     let (command, file, cache) = (command?, file?, cache?);
-    // More jobs than runs would be idle.
+    // With more jobs than runs, some jobs would be idle.
     let shards = usize::from(*shards).min(runs.max(1));
     let name = arguments.file.file_stem().unwrap_or_default().to_string_lossy().replace(char::is_whitespace, "-");
     let given: String = sbatch.iter().map(|option| format!("#SBATCH {option}\n")).collect();

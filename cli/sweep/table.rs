@@ -21,7 +21,7 @@ pub struct Row {
     launch: String,
     variant: String,
     pub cycles: u64,
-    /// Cycles of the baseline run / cycles of this run.
+    /// Cycles of the baseline run divided by those of this run.
     speedup: Option<f64>,
     warp_instructions: u64,
     ipc: f64,
@@ -33,10 +33,10 @@ pub struct Row {
     l2_hits: Option<f64>,
     l2_pending_hits: Option<f64>,
     l2_evictions: u64,
-    /// Kinds of caches that evicted nothing and bypassed nothing.
+    /// Kinds of caches that neither evicted nor bypassed anything.
     no_evictions: Vec<&'static str>,
     dram_bytes: u64,
-    /// Fractions of all issue slots by use or stall reason. An issued instruction is one of them.
+    /// Fraction of all issue slots for each use or stall reason, including issued instructions.
     schedulers: Map<String, Value>,
     check: &'static str,
     #[serde(skip)]
@@ -105,7 +105,7 @@ impl Row {
             count(self.l2_evictions),
             count(self.dram_bytes),
         ];
-        // The map is sorted by name, the table in the order of `StallReason::ALL`.
+        // The map is sorted by name, but the table has the order of `StallReason::ALL`.
         let part = |reason: &StallReason| percent(self.schedulers.get(reason.name()).and_then(Value::as_f64));
         cells.extend(StallReason::ALL.iter().map(part));
         cells.push(self.check.to_owned());
@@ -195,7 +195,7 @@ impl ColumnSelection {
             let numbers: Vec<usize> = numbers(name)?;
             these.extend(numbers);
         }
-        // A column that is named again, also through `all`, stays at its first position.
+        // If a column is named twice, also through `all`, it stays at its first position.
         let mut known = BTreeSet::new();
         these.retain(|number| known.insert(*number));
         Ok(Self::These(these))
@@ -208,8 +208,8 @@ fn key(head: &str) -> String {
     words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-")
 }
 
-/// Returns a table of the columns that fit into a width: the first ones, and the last. A line below names
-/// the omitted columns.
+/// Returns a table of the columns that fit into a width: the first ones, and the last one. A line below the
+/// table names the omitted columns.
 fn fit_columns(head: &[String], rows: &[Vec<String>], most: usize) -> String {
     let all = std::iter::once(head.to_vec()).chain(rows.iter().cloned()).collect::<Vec<_>>();
     let widths = output::widths(&all.iter().collect::<Vec<_>>());

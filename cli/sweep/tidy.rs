@@ -16,13 +16,13 @@ use warpsieve::config::ResolvedMachine;
 use warpsieve::run::ratio;
 use warpsieve::statistics::of_run;
 
-/// Column of the speed-up: cycles of the baseline / cycles of the run.
+/// Column of the speed-up: cycles of the baseline run divided by those of the run.
 pub const SPEEDUP: &str = "speedup";
 /// Column of the area of the machine.
 const AREA: &str = "area.mm2";
 /// Prefix of all energy columns.
 const ENERGY: &str = "energy.";
-/// Key of the statistics about the host, which are left out.
+/// Key of the statistics about the host, which are omitted.
 const HOST: &str = "host";
 
 /// Returns the columns of a run with their values: all numbers and words of its statistics, the area, and
@@ -42,7 +42,8 @@ pub fn cells(resolved: &ResolvedMachine, measured: &RunMeasurement) -> Vec<(Stri
     cells
 }
 
-/// Adds the numbers and words below a key. Lists are skipped, since they hold single units or loads.
+/// Adds the numbers and words below a key. Lists are skipped, since they hold values of single units or
+/// loads.
 pub fn flatten(path: String, value: Value, cells: &mut Vec<(String, Value)>) {
     match value {
         Value::Object(members) => {
@@ -55,15 +56,15 @@ pub fn flatten(path: String, value: Value, cells: &mut Vec<(String, Value)>) {
     }
 }
 
-/// Returns the position of a key in the statistics, or else of the innermost key that encloses it. Unknown
-/// keys come last.
+/// Returns the position of a key in the statistics. For a key that is not listed, returns the position of the
+/// innermost key that encloses it. Unknown keys come last.
 pub fn place(name: &str) -> usize {
     let mut ends = [name.len()].into_iter().chain(name.rmatch_indices('.').map(|(at, _)| at));
     let listed = ends.find_map(|end| counters().iter().position(|counter| counter.key == name[..end]));
     listed.unwrap_or(counters().len())
 }
 
-/// True if a column of this name can exist.
+/// True if the table can have a column of this name.
 pub fn is_column(name: &str) -> bool {
     [SPEEDUP, AREA].contains(&name) || name.starts_with(ENERGY) || place(name) < counters().len()
 }
@@ -74,7 +75,7 @@ pub struct ResultTable {
     pub rows: Vec<(Id, Map<String, Value>)>,
 }
 
-/// Returns the speed-up of a run: cycles of its baseline / cycles of the run.
+/// Returns the speed-up of a run: cycles of its baseline run divided by those of the run.
 pub fn speedup(plan: &Plan, results: &Results, id: Id) -> Option<f64> {
     let [own, other] = [results.get(&id)?, results.get(&plan.baseline(id))?].map(|record| record.row.cycles);
     (own > 0).then(|| ratio(other, own))

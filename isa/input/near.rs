@@ -1,9 +1,9 @@
 //! Suggestions for misspelled names.
 
-/// Longest name compared with others, in bytes. A comparison takes time proportional to the product of both
-/// lengths.
+/// Maximum length in bytes of a name that is compared with other names. A comparison takes time proportional
+/// to the product of the two lengths.
 pub const MAX_COMPARED_BYTES: usize = 64;
-/// Number of names that [`listed`] shows.
+/// Maximum number of names that [`join_names`] shows.
 const LISTED: usize = 60;
 
 /// Returns the candidate with the smallest edit distance to `name`, or `None` if no candidate is close. At
@@ -13,7 +13,8 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         return None;
     }
     let length = name.chars().count();
-    // A name of one letter has no close candidates, since a slip must leave at least one letter in place.
+    // A misspelled name shares at least one letter with the correct one, so a one-letter name has no close
+    // candidate.
     let slips = (length / 3).max(1).min(length.saturating_sub(1));
     let letters = letters(name);
     let may_be_near = |candidate: &&str| {
@@ -27,8 +28,8 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     nearest.map(|(_, near)| near)
 }
 
-/// Returns the set of characters of a name, with one bit for all characters that are equal modulo 64. Each
-/// edit adds at most one bit, so the sets bound the edit distance from below.
+/// Returns the set of characters of a name as a bit mask, indexed by the code of the character modulo 64. One
+/// edit changes at most one character, so comparing two masks bounds the edit distance from below.
 fn letters(name: &str) -> u64 {
     name.chars().fold(0, |set, letter| set | 1 << (u32::from(letter) % 64))
 }

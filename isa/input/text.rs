@@ -5,11 +5,11 @@ use std::sync::{Arc, OnceLock};
 
 use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
 
-/// Size of the blocks whose characters are counted in advance, in bytes, so that finding a column far into a
-/// long line is fast.
+/// Size in bytes of the blocks whose characters are counted in advance, so that a column far into a long line
+/// is found quickly.
 const BLOCK: usize = 4096;
 
-/// Text with the name of its file. The index of its lines is built on the first lookup.
+/// Text with the name of its file. The first lookup of a position builds the index of lines.
 #[derive(Debug)]
 pub struct Text {
     name: Arc<str>,

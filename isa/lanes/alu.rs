@@ -56,10 +56,10 @@ pub enum AluFn {
     Xor,
     /// Bitwise complement.
     Not,
-    /// `a` shifted left by the 32-bit count `b`; 0 for counts of the width or more.
+    /// `a` shifted left by the 32-bit count `b`; 0 if the count is at least the operand width.
     Shl,
     /// `a` shifted right by the 32-bit count `b`, arithmetically if the type is signed. Counts above the
-    /// width act as the width.
+    /// operand width act as that width.
     Shr,
     /// High word of the 64-bit value `b:a` shifted left by `c` modulo 32.
     FunnelLeft,
@@ -69,18 +69,19 @@ pub enum AluFn {
     FunnelLeftClamp,
     /// Same as [`AluFn::FunnelRight`], but counts above 32 act as 32.
     FunnelRightClamp,
-    /// Bit field extract: `c` bits of `a` from bit `b` up, extended by the type's signedness (counts modulo
-    /// 256).
+    /// Bit field extract: `c` bits of `a`, starting at bit `b`, sign or zero extended depending on the type.
+    /// `b` and `c` are taken modulo 256.
     Bfe,
     /// Bit field insert: the low bits of `a` inserted into `b`. Bits 0 to 7 of `c` give the position, and
     /// bits 8 to 15 the length.
     Bfi,
-    /// Position of the highest bit that differs from the sign, as a 32-bit result; all ones if there is none.
+    /// Position of the highest bit that differs from the sign bit, as a 32-bit result; all ones if no bit
+    /// differs.
     Bfind {
-        /// True if the result is the left shift count that moves that bit to the top.
+        /// True if the result is the left shift count that moves the found bit to the top position.
         shift: bool,
     },
-    /// Byte permute: bytes of `b:a`, selected by `c`.
+    /// Byte permute: bytes of the 64-bit value `b:a`, selected by `c`.
     Prmt(PrmtMode),
     /// Bitwise function of `a`, `b` and `c` with this truth table.
     Lop3(u8),
@@ -113,14 +114,14 @@ pub enum AluFn {
     /// Conversion of two `.f32` values to the elements of a packed type: `a` becomes the upper one, `b` the
     /// lower one.
     ConvertPair,
-    /// Word with `b` one bits from bit `a` up.
+    /// Word with `b` one bits, starting at bit `a`.
     BitMask {
-        /// True if counts above 32 act as 32; otherwise counts are modulo 32.
+        /// True if values of `a` and `b` above 32 act as 32; if false, both are taken modulo 32.
         clamp: bool,
     },
-    /// Low `b` bits of `a`, extended by the signedness of the type.
+    /// Low `b` bits of `a`, sign or zero extended depending on the type.
     ExtendField {
-        /// True if counts above 32 act as 32; otherwise counts are modulo 32.
+        /// True if values of `b` above 32 act as 32; if false, `b` is taken modulo 32.
         clamp: bool,
     },
     /// Number of one bits, as a 32-bit result.
@@ -162,7 +163,7 @@ pub struct AluOp {
     /// True if the result saturates: to `[0, 1]` for floats (NaN becomes 0), to the range of the type for
     /// `.s32` sums.
     pub sat: bool,
-    /// True for `.approx`, which only changes quotients whose divisor exceeds 2^126.
+    /// True for `.approx`, which only affects quotients whose divisor exceeds 2^126.
     pub approx: bool,
     /// True if a negative result becomes +0 (`.f16`, `.bf16`).
     pub relu: bool,
@@ -282,11 +283,11 @@ pub fn alu<const N: usize>(op: &AluOp, a: &[u64; N], b: &[u64; N], c: &[u64; N])
     }
 }
 
-/// Computes [`alu`] on 32-bit lanes, for operations with [`AluOp::is_word`]. It moves half the bytes and fits
-/// twice the lanes in a host vector.
+/// Computes [`alu`] on 32-bit lanes, for operations with [`AluOp::is_word`]. Compared with [`alu`], it moves
+/// half as many bytes, and a host vector holds twice as many lanes.
 ///
 /// # Panics
-/// Like [`alu`], and if the operation does not fit in 32 bits.
+/// If [`alu`] would panic, or the operation does not fit in 32 bits.
 #[inline]
 pub fn alu32<const N: usize>(op: &AluOp, a: &[u32; N], b: &[u32; N], c: &[u32; N]) -> [u32; N] {
     assert!(op.is_word(), "{op:?} does not fit 32-bit lanes");
@@ -337,8 +338,8 @@ fn map2<C: Cell, const N: usize>(a: &[C; N], b: &[C; N], f: impl Fn(u32, u32) ->
     from_fn(|i| C::wrap(f(a[i].low(), b[i].low())))
 }
 
-/// Computes operations of at most 32 bits. Common 32-bit operations have their own loops; the others use
-/// 64-bit integers.
+/// Computes operations of at most 32 bits. Common 32-bit operations have their own loops; all other
+/// operations use 64-bit integers.
 #[inline(always)]
 pub(super) fn word<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], c: &[C; N]) -> [C; N] {
     match op.ty {
@@ -380,8 +381,8 @@ pub(super) fn word<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], 
     }
 }
 
-/// Computes integer operations of at most 32 bits on 64-bit integers, to which the operands are extended by
-/// their signedness. Nothing overflows, and the low bits are the result.
+/// Computes integer operations of at most 32 bits on 64-bit integers, to which the operands are sign or zero
+/// extended. Nothing overflows, and the low bits are the result.
 fn narrow<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], c: &[C; N]) -> [C; N] {
     let bits = op.ty.bits();
     let signed = op.ty.is_signed();
@@ -468,7 +469,8 @@ fn low24(x: i64, signed: bool) -> i64 {
     if signed { top >> 40 } else { (top as u64 >> 40) as i64 }
 }
 
-/// Extracts a bit field as PTX defines `bfe`: bits beyond the word equal the sign bit of the field (or 0).
+/// Extracts a bit field as PTX defines `bfe`: bits above the field, or outside the word, equal the sign bit
+/// of the field, or 0 if unsigned.
 fn field(a: u64, position: u32, length: u32, bits: u32, signed: bool) -> u64 {
     let (position, length) = (position & 0xff, length & 0xff);
     let sign_at = (position + length).saturating_sub(1).min(bits - 1);
@@ -480,7 +482,7 @@ fn field(a: u64, position: u32, length: u32, bits: u32, signed: bool) -> u64 {
     low & mask | fill & !mask
 }
 
-/// Computes the products from 32 to 64 bits.
+/// Computes the products of 32-bit operands that have 64-bit results.
 #[inline]
 fn widening<const N: usize>(op: &AluOp, a: &[u64; N], b: &[u64; N], c: &[u64; N]) -> [u64; N] {
     let signed = |x: u64| x as i32 as i64 as u64;

@@ -225,7 +225,8 @@ proptest! {
         }
     }
 
-    /// Compares narrow integer operations, which go through 64-bit integers, with the host's arithmetic.
+    /// Compares integer operations of at most 32 bits, which are computed on 64-bit integers, with the host's
+    /// arithmetic.
     #[test]
     fn narrow_integers_agree_with_the_host(a: i16, b: i16, c: i16) {
         let bits = |x: i16| u64::from(x as u16);

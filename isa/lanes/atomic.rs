@@ -31,8 +31,8 @@ pub enum AtomicFn {
 }
 
 /// Returns the new value of global memory after an atomic operation of one lane, zero extended. Unlike in
-/// [`atomic`], `.f32` sums flush subnormal operands and results to zeros of the same sign (PTX ISA, `atom`:
-/// as in the L2 of every GPU).
+/// shared memory ([`atomic`]), `.f32` sums flush subnormal operands and results to zeros of the same sign.
+/// The PTX ISA defines this for `atom`, as in the L2 of every GPU.
 #[inline]
 pub fn global_atomic(f: AtomicFn, ty: Type, old: u64, b: u64, c: u64) -> u64 {
     if (f, ty) != (AtomicFn::Add, Type::F32) {

@@ -3,8 +3,8 @@
 /// Byte selection mode of `prmt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PrmtMode {
-    /// Each result byte has a 4-bit selector: three bits of byte number, and one that replicates the byte's
-    /// sign instead.
+    /// Each result byte has a 4-bit selector. Three bits select a byte; if the fourth is set, the result is
+    /// eight copies of the sign bit of that byte.
     Any,
     /// Four consecutive bytes upward from the selected one.
     Forward,
@@ -12,15 +12,15 @@ pub enum PrmtMode {
     Backward,
     /// Selected byte, four times.
     Replicate,
-    /// Byte `i` of `a`, or the selected byte if `i` is below it.
+    /// Result byte `i` is byte `i` of `a`, or the selected byte if `i` is below its number.
     ClampLeft,
-    /// Byte `i` of `a`, or the selected byte if `i` is above it.
+    /// Result byte `i` is byte `i` of `a`, or the selected byte if `i` is above its number.
     ClampRight,
-    /// Selected half, twice.
+    /// Selected 16-bit half of `a`, twice.
     Halves,
 }
 
-/// Returns bytes of `b:a`, selected by `c`.
+/// Returns bytes of the 64-bit value `b:a`, selected by `c`.
 pub(super) fn permute(mode: PrmtMode, a: u32, b: u32, c: u32) -> u32 {
     let pool = (u64::from(b) << 32 | u64::from(a)).to_le_bytes();
     let select = (c & 3) as usize;
@@ -48,8 +48,8 @@ pub(super) fn insert(a: u64, b: u64, c: u32) -> u64 {
     b & !mask | a.checked_shl(position).unwrap_or(0) & mask
 }
 
-/// Returns the position of the highest of the low `bits` bits that differs from the sign, or all ones if
-/// there is none. With `shift`, returns the left shift count that moves that bit to the top.
+/// Returns the position of the highest of the low `bits` bits that differs from the sign bit, or all ones if
+/// no bit differs. If `shift` is set, returns the left shift count that moves that bit to the top position.
 pub(super) fn find(x: u64, bits: u32, signed: bool, shift: bool) -> u32 {
     let mask = u64::MAX >> (64 - bits);
     let negative = signed && x >> (bits - 1) & 1 != 0;
@@ -61,7 +61,7 @@ pub(super) fn find(x: u64, bits: u32, signed: bool, shift: bool) -> u32 {
     }
 }
 
-/// Computes the bitwise function with this truth table; `a` is the highest index bit.
+/// Computes the bitwise function with the truth table `table`, whose index has `a` as its highest bit.
 pub(super) fn table(table: u8, a: u32, b: u32, c: u32) -> u32 {
     (0..8u32).filter(|row| table >> row & 1 != 0).fold(0, |result, row| {
         let of = |x: u32, bit: u32| if row >> bit & 1 != 0 { x } else { !x };
@@ -69,16 +69,16 @@ pub(super) fn table(table: u8, a: u32, b: u32, c: u32) -> u32 {
     })
 }
 
-/// Returns a word with `length` ones from bit `position` up; counts are clamped to 32 or taken modulo 32 (PTX
-/// ISA, `bmsk`).
+/// Returns a word with `length` ones, starting at bit `position`. Both are clamped to 32 if `clamp` is set,
+/// and otherwise taken modulo 32 (PTX ISA, `bmsk`).
 pub(super) fn mask(position: u32, length: u32, clamp: bool) -> u32 {
     let [position, length] = [position, length].map(|count| if clamp { count.min(32) } else { count % 32 });
     let ones = u32::MAX.checked_shr(32 - length).unwrap_or(0);
     ones.checked_shl(position).unwrap_or(0)
 }
 
-/// Extends the low `length` bits of `x` to a word; the count is clamped to 32 or taken modulo 32 (PTX ISA,
-/// `szext`).
+/// Extends the low `length` bits of `x` to a word. The length is clamped to 32 if `clamp` is set, and
+/// otherwise taken modulo 32 (PTX ISA, `szext`).
 pub(super) fn extend_field(x: u32, length: u32, clamp: bool, signed: bool) -> u32 {
     let unused = 32 - if clamp { length.min(32) } else { length % 32 };
     let top = x.checked_shl(unused).unwrap_or(0);
@@ -86,7 +86,7 @@ pub(super) fn extend_field(x: u32, length: u32, clamp: bool, signed: bool) -> u3
 }
 
 /// Returns the position of the `offset`-th set bit of `mask`, counted from bit `base`, which counts as the
-/// first if it is set. Returns all ones if there is none (PTX ISA, `fns`).
+/// first if it is set. Returns all ones if there is no such bit (PTX ISA, `fns`).
 pub(super) fn find_nth(mask: u32, base: u32, offset: i32) -> u32 {
     let set = |bit: &u32| mask >> bit & 1 != 0;
     let found = match offset {
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn masks_and_fields_reach_to_the_end_of_the_word_and_no_further() {
         let cases = [
-            // Position, length, clamped, wrapped.
+            // Columns: position, length, result with clamped arguments, result with arguments modulo 32.
             (0, 0, 0, 0),
             (0, 32, u32::MAX, 0),
             (4, 3, 0x70, 0x70),
@@ -167,7 +167,8 @@ mod tests {
         for (position, length, clamped, wrapped) in cases {
             assert_eq!([true, false].map(|clamp| mask(position, length, clamp)), [clamped, wrapped]);
         }
-        // Length, clamped and wrapped as unsigned, clamped and wrapped as signed.
+        // Columns: length, unsigned results, signed results; the length is clamped in the first and taken
+        // modulo 32 in the second of a pair.
         let cases = [
             (0, [0, 0], [0, 0]),
             (4, [0xa, 0xa], [0xffff_fffa, 0xffff_fffa]),

@@ -10,21 +10,22 @@ const HALF_NORMAL: f32 = 6.103_515_6e-5;
 /// Comparison with its modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CompareOp {
-    /// Comparison operator. Integers are never unordered, so its ordered and unordered forms are equivalent
-    /// for them.
+    /// Comparison operator. Integers are never unordered, so the ordered and the unordered form of an
+    /// operator are equivalent for them.
     pub cmp: Cmp,
     /// Type of both operands.
     pub ty: Type,
     /// True if subnormal operands count as zero (`.f32`).
     pub ftz: bool,
-    /// Logic operation that combines the result, and its complement, with predicate `srcs[2]`.
+    /// Logic operation that combines predicate `srcs[2]` with the result, and with its complement. `None` if
+    /// the result is used as it is.
     pub combine: Option<Logic>,
 }
 
 impl CompareOp {
     /// Returns the lane masks for `dsts[0]` and `dsts[1]`. `holds` is the mask that [`compare`] returned.
-    /// `third` is the mask of predicate `srcs[2]`, already inverted where the operand is negated, and ignored
-    /// without `combine`.
+    /// `third` is the mask of predicate `srcs[2]`, already inverted if the operand is negated. It is ignored
+    /// if `combine` is `None`.
     #[inline]
     pub fn combine_masks(&self, holds: u64, third: u64) -> (u64, u64) {
         match self.combine {
@@ -98,7 +99,8 @@ fn no_such(op: &CompareOp) -> ! {
 /// If the type is wider than 32 bits, or packed.
 #[inline]
 pub fn compare32<const N: usize>(op: &CompareOp, a: &[u32; N], b: &[u32; N]) -> u64 {
-    // Integers are never unordered, so the form with one test replaces the one with two.
+    // Integers are never unordered, so an operator that needs two tests is replaced by an equivalent one that
+    // needs one.
     let cmp = match op.cmp {
         Cmp::Ne if !op.ty.is_float() => Cmp::Neu,
         Cmp::Equ if !op.ty.is_float() => Cmp::Eq,
@@ -125,8 +127,8 @@ pub fn compare32<const N: usize>(op: &CompareOp, a: &[u32; N], b: &[u32; N]) -> 
     }
 }
 
-/// Returns the mask of lanes in which the comparison is true for the operands read by `value`. A relation
-/// that includes unordered operands is the complement of the opposite ordered relation.
+/// Returns the mask of lanes in which the comparison is true; `value` converts an operand. A relation that is
+/// true for unordered operands is the complement of the opposite ordered relation.
 #[inline]
 fn relation<C: Copy, T: PartialOrd, const N: usize>(cmp: Cmp, a: &[C; N], b: &[C; N], value: impl Fn(C) -> T) -> u64 {
     let mask = |test: fn(&T, &T) -> bool| {

@@ -61,7 +61,7 @@ pub enum ConvergenceFault {
         value: u32,
         /// Lanes with the same operand value as the lowest lane.
         lanes: u64,
-        /// Lanes with a different operand value.
+        /// Lanes whose operand value differs from that of the lowest lane.
         others: u64,
     },
 }

@@ -16,7 +16,7 @@ pub struct ConvertOp {
     /// Rounding of an inexact result.
     pub rounding: Rounding,
     /// True if a float to float conversion rounds to an integral value (`.rni` and similar modes).
-    /// Conversions to an integer type always do.
+    /// Conversions to an integer type always round to an integral value.
     pub integral: bool,
     /// True if a subnormal `.f32` operand or result becomes zero of the same sign.
     pub ftz: bool,
@@ -95,7 +95,7 @@ fn integer_bits(op: &ConvertOp, x: i128) -> u64 {
     if op.to.bits() <= 32 { u64::from(x as u32) } else { x as u64 }
 }
 
-/// Returns the operand of a conversion from a float type as a double, which is exact.
+/// Returns the operand of a conversion from a float type, widened to double precision without rounding.
 #[inline]
 fn operand(op: &ConvertOp, x: u64) -> f64 {
     if op.from == Type::F64 {
@@ -158,7 +158,7 @@ fn float_to_float(op: &ConvertOp, x: f64) -> u64 {
 
 /// Rounds a single to the 10 bits of fraction of `.tf32`: to nearest or toward zero.
 fn round_tf32(op: &ConvertOp, x: f32) -> u32 {
-    /// Bits of the fraction that a result lacks.
+    /// Mask of the low fraction bits that `.tf32` lacks.
     const CUT: u32 = 0x1fff;
     if x.is_nan() {
         return 0x7fff_ffff & !CUT;
@@ -175,8 +175,8 @@ fn round_tf32(op: &ConvertOp, x: f32) -> u32 {
     if op.relu && sign != 0 { 0 } else { sign | result }
 }
 
-/// Converts an integer to a float. The host rounds to nearest. For other modes the exact difference shows
-/// whether that rounded in the wrong direction, and then the result steps to the neighboring float.
+/// Converts an integer to a float. The host rounds to nearest. For other rounding modes, the exact difference
+/// shows whether the host rounded in the wrong direction; if so, the result is the neighboring float.
 fn from_integer(op: &ConvertOp, x: i128) -> u64 {
     let step = |nearest: i128| match op.rounding {
         Rounding::Nearest | Rounding::Away => 0,

@@ -135,7 +135,7 @@ fn brains_convert_to_and_from_every_kind_of_number() {
     assert_eq!(bf16(Type::F32, NEAREST, single(f32::MAX)), 0x7f80);
     assert_eq!(bf16(Type::F32, Rounding::Zero, single(f32::MAX)), 0x7f7f);
     assert_eq!(bf16(Type::F32, NEAREST, single(f32::NAN)), 0x7fff);
-    // The smallest subnormal, and half of it, which is a tie with 0.
+    // The smallest subnormal; half of it, which is a tie and rounds to 0; and a number just above the tie.
     assert_eq!([0x1_0000, 0x8000, 0x8001].map(|bits| bf16(Type::F32, NEAREST, bits)), [1, 0, 1]);
     assert_eq!(bf16(Type::S32, NEAREST, 257), 0x4380);
     assert_eq!(bf16(Type::F64, Rounding::Up, 1.000_000_1f64.to_bits()), 0x3f81);
@@ -171,7 +171,7 @@ fn a_single_is_rounded_to_the_digits_of_a_half_within_its_own_range() {
     };
     let of = |rounding, x| tf32(rounding, false, false, x);
     let modes = [Rounding::Nearest, Rounding::Zero, Rounding::Away];
-    // A `.tf32` has the fraction of a half, so the results agree where a half is normal.
+    // A `.tf32` has as many fraction bits as an `.f16`, so the results agree where the `.f16` is normal.
     for number in (0..4096u32).map(|at| 0x3880_0000 + at * 0x6_f7f1 % 0x0e00_0000) {
         for (mode, x) in modes.into_iter().flat_map(|mode| [(mode, number), (mode, number | 1 << 31)]) {
             let half: Half = Single::from_bits(x.into()).convert_r(directed::mode(mode), &mut false).value;

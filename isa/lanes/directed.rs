@@ -1,7 +1,7 @@
 //! Rounding modes other than to nearest.
 //!
 //! These modes are rare in kernels, so exactness matters more than speed. Sums, products and quotients use a
-//! software implementation of IEEE 754; roots use the sign of their exact residual.
+//! software implementation of IEEE 754. Square roots are corrected by the sign of their exact residual.
 
 use rustc_apfloat::ieee::{Double, Single};
 use rustc_apfloat::{Float, Round, StatusAnd};
@@ -20,7 +20,7 @@ pub(super) fn mode(rounding: Rounding) -> Round {
     }
 }
 
-/// Computes the operations that both widths share; returns `None` for any other.
+/// Computes an operation that `.f32` and `.f64` share; returns `None` for any other operation.
 fn apply<F: Float>(op: &AluOp, a: F, b: F, c: F, one: F) -> Option<F> {
     let round = mode(op.rounding);
     let StatusAnd { value, .. } = match op.f {
@@ -40,8 +40,8 @@ pub(super) fn single(op: &AluOp, a: f32, b: f32, c: f32) -> f32 {
     let soft = |x: f32| Single::from_bits(u128::from(x.to_bits()));
     let bits = |x: Single| f32::from_bits(x.to_bits() as u32);
     match op.f {
-        // A double-precision root has more than twice the digits of a single. It is therefore a tie, or on
-        // the wrong side of a single, only where it is exact.
+        // A double-precision root has more than twice the digits of single precision. It is therefore a tie,
+        // or a single-precision number, only if it is exact, and rounding it a second time is correct.
         AluFn::Sqrt => narrow(f64::from(a).sqrt(), op.rounding),
         _ => match apply(op, soft(a), soft(b), soft(c), soft(1.0)) {
             Some(value) => bits(value),

@@ -14,7 +14,7 @@ const NAN: u16 = 0x7fff;
 /// Canonical NaN of the 8-bit types.
 const BYTE_NAN: u16 = 0x7f;
 
-/// Converts an `.f16` to a single, which is exact.
+/// Converts an `.f16` to single precision, without rounding.
 pub(crate) fn widen(x: u16) -> f32 {
     let (sign, exponent, fraction) = (u32::from(x >> 15) << 31, u32::from(x >> 10 & 31), u32::from(x & 0x3ff));
     let magnitude = match exponent {
@@ -25,7 +25,7 @@ pub(crate) fn widen(x: u16) -> f32 {
     f32::from_bits(sign | magnitude)
 }
 
-/// Returns the number with the bits `x` of type `ty`, which has at most 16 bits; exact.
+/// Returns the exact value of the bits `x` of type `ty`, which has at most 16 bits.
 pub(super) fn value(ty: Type, x: u16) -> f64 {
     match ty {
         Type::Bf16 => f64::from(f32::from_bits(u32::from(x) << 16)),
@@ -125,8 +125,8 @@ pub(super) fn half<C: Cell, const N: usize>(op: &AluOp, a: &[C; N], b: &[C; N], 
 }
 
 /// Computes an operation on `.f16` or `.bf16`. Sums, products and quotients are computed in double precision
-/// and then rounded to the type, which equals rounding once. A fused multiply-add uses a software
-/// implementation.
+/// and then rounded to the type, which gives the same result as rounding once. A fused multiply-add uses a
+/// software implementation.
 fn one(op: &AluOp, [a, b, c]: [u16; 3]) -> u16 {
     let ty = op.ty;
     let narrow = |x| round(ty, x, op.rounding, false);
@@ -268,8 +268,9 @@ mod tests {
         }
     }
 
-    /// Returns the bits of the `ty` nearest to `sum + rest`, with ties to even; `rest` is less than half a
-    /// unit of `sum`. Searches all values of the type, which are in the order of their bits.
+    /// Returns the bits of the value of type `ty` that is nearest to `sum + rest`, with ties to even. `rest`
+    /// is less than half a unit in the last place of `sum`. Performs a binary search over the values of the
+    /// type, which are in the order of their bits.
     fn nearest(ty: Type, sum: f64, rest: f64) -> u16 {
         let sign = u16::from(sum.is_sign_negative()) << (ty.bits() - 1);
         let (sum, rest) = (sum.abs(), rest * sum.signum());
@@ -331,14 +332,14 @@ mod tests {
     #[test]
     fn results_that_are_no_numbers_are_canonical_and_relu_keeps_them() {
         let bf16 = |f, relu| AluOp { relu, ..AluOp::new(f, Type::Bf16) };
-        // Infinity minus infinity, by a sum, a product and a fused multiply-add.
+        // Invalid operations: infinity minus infinity, infinity times 0, and infinity times 1 minus infinity.
         let (infinity, minus) = (0x7f80, 0xff80);
         for relu in [false, true] {
             assert_eq!(alu(&bf16(AluFn::Add, relu), &[infinity], &[minus], &[0]), [0x7fff]);
             assert_eq!(alu(&bf16(AluFn::Mul, relu), &[infinity], &[0], &[0]), [0x7fff]);
             assert_eq!(alu(&bf16(AluFn::Fma, relu), &[infinity], &[0x3f80], &[minus]), [0x7fff]);
         }
-        // 1 * -2 + 1, and a product that underflows to -0.
+        // 1 * -2 + 1, without and with relu, and a product that underflows to -0, with relu.
         assert_eq!(alu(&bf16(AluFn::Fma, false), &[0x3f80], &[0xc000], &[0x3f80]), [0xbf80]);
         assert_eq!(alu(&bf16(AluFn::Fma, true), &[0x3f80], &[0xc000], &[0x3f80]), [0]);
         assert_eq!(alu(&bf16(AluFn::Fma, true), &[0x8001], &[1], &[0x8000]), [0]);

@@ -1,6 +1,6 @@
 //! Specialized loops for frequent operations. An instruction looks up its loop once, instead of decoding the
-//! operation at each execution. Every loop is [`alu32`] or [`alu_pair`] with a constant operation, which the
-//! compiler reduces to plain arithmetic.
+//! operation at each execution. Each loop computes [`super::alu32`] or [`alu_pair`] for a constant operation,
+//! which the compiler reduces to plain arithmetic.
 
 use super::alu::{AluFn, AluOp, word};
 use super::pair::{Pair, PairMut, alu_pair};
@@ -9,7 +9,7 @@ use crate::types::Type;
 /// One 32-bit word per lane.
 type Row<const N: usize> = [u32; N];
 
-/// Specialized loop, by the form of its operands and its result. The result is written in all lanes.
+/// Specialized loop; the variant gives the number and width of operands and results. All lanes are written.
 #[derive(Clone, Copy, Debug)]
 pub enum Loop<const N: usize> {
     /// Loop that computes one word from two words.

@@ -49,7 +49,7 @@ impl<const N: usize> PairMut<'_, N> {
 /// Computes [`alu`] on split lanes.
 ///
 /// # Panics
-/// Like [`alu`].
+/// If [`alu`] would panic.
 #[inline(always)]
 pub fn alu_pair<const N: usize>(op: &AluOp, a: Pair<'_, N>, b: Pair<'_, N>, c: Pair<'_, N>, out: &mut PairMut<'_, N>) {
     let PairMut { low, high } = out;
@@ -103,8 +103,8 @@ fn sub<const N: usize>(a: Pair<'_, N>, b: Pair<'_, N>, low: &mut [u32; N], high:
     }
 }
 
-/// Computes the 64-bit product. A signed product is the unsigned one minus each operand, shifted left by 32,
-/// for which the other operand is negative.
+/// Computes the 64-bit product of two 32-bit words. If `signed`, the unsigned product is corrected: for each
+/// negative operand, the other operand is subtracted from the high word.
 #[inline]
 fn product<const N: usize>(signed: bool, a: &[u32; N], b: &[u32; N], low: &mut [u32; N], high: &mut [u32; N]) {
     for lane in 0..N {

@@ -27,7 +27,7 @@ pub enum SimdFn {
 pub struct SimdOp {
     /// Function of each pair of elements.
     pub f: SimdFn,
-    /// Width of an element: 8, 16 or 32 in bits.
+    /// Width of an element in bits: 8, 16 or 32.
     pub bits: u8,
     /// True if the elements of `a` are signed.
     pub a: bool,
@@ -37,8 +37,8 @@ pub struct SimdOp {
     pub sum: bool,
 }
 
-/// Computes `op` on words. If `clamp` is set, each result saturates to an element, which is signed if `clamp`
-/// is true.
+/// Computes `op` on words. `clamp` is `Some(signed)` if each result saturates to the range of a signed or
+/// unsigned element.
 pub(super) fn simd(op: SimdOp, clamp: Option<bool>, a: u32, b: u32, c: u32) -> u32 {
     let bits = u32::from(op.bits);
     let mask = u32::MAX >> (32 - bits);

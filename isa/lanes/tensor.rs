@@ -11,13 +11,13 @@ type Row = [u32; 32];
 /// Number of elements of the largest factor: 16 x 32.
 const ELEMENTS: usize = 512;
 
-/// Computes a step in all lanes of a warp, from registers of A, B and C, where the step uses them, to
-/// registers of D.
+/// Computes one step of a matrix product in all lanes of a warp. Reads registers of A, B and C and returns
+/// registers of D; registers that the step does not use are ignored.
 ///
-/// An element of D is that of C plus the dot product of a row of A and a column of B. Products are added in
-/// the order of the columns of A. Products are exact. Each sum is rounded to the nearest `.f32`, subnormals
-/// are kept, and NaN is canonical. With `.f16` accumulators the sum is rounded to `.f16` once, after the last
-/// addition. Sums of integers are exact before they wrap around or saturate.
+/// An element of D is the element of C plus the dot product of a row of A and a column of B. Products are
+/// exact and are added in the order of the columns of A. Each sum is rounded to the nearest `.f32`,
+/// subnormals are kept, and NaN is canonical. With `.f16` accumulators, the sum is rounded to `.f16` once,
+/// after the last addition. Sums of integers are exact before they wrap around or saturate.
 pub fn tensor(op: &TensorOp, a: [&Row; 2], b: [&Row; 2], c: [&Row; 2]) -> [Row; 2] {
     let &TensorOp { form, sum, .. } = op;
     let depth = usize::from(form.extent[2]);
@@ -33,7 +33,7 @@ pub fn tensor(op: &TensorOp, a: [&Row; 2], b: [&Row; 2], c: [&Row; 2]) -> [Row; 
                 let column = depth * line(form.extent[1], place.product, place.column);
                 let pairs = rows[row..row + depth].iter().zip(&columns[column..column + depth]);
                 *to |= match sum {
-                    // Products of 8-bit integers are exact in a single.
+                    // Products of 8-bit integers are exact in single precision.
                     Sum::S32 { saturates } => {
                         let dot: i64 = pairs.map(|(a, b)| (a * b) as i64).sum();
                         encode_integer(i64::from(*from as i32) + dot, saturates)
@@ -76,7 +76,7 @@ fn factors(op: &TensorOp, a: [&Row; 2], b: [&Row; 2]) -> [[f32; ELEMENTS]; 2] {
     [rows, columns]
 }
 
-/// Returns the index of a row or column, counted over all products.
+/// Returns the index of a row or column, numbered across all products of the instruction.
 fn line(lines: u8, product: u8, at: u8) -> usize {
     usize::from(product) * usize::from(lines) + usize::from(at)
 }

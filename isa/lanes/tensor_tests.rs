@@ -13,7 +13,7 @@ fn bits(random: u64, factor: Factor) -> u32 {
     let infinity = match factor {
         Factor::F16 => 0x7c00,
         Factor::Bf16 => 0x7f80,
-        // The 13 low bits must not matter.
+        // The low 13 bits of a `.tf32` register are random, since they must not affect the result.
         Factor::Tf32 => return bits(random, Factor::Bf16) << 16 | (random >> 44) as u32 & 0xffff,
         Factor::E4m3 | Factor::E5m2 | Factor::S8 | Factor::U8 => return (random >> 32) as u32 & 0xff,
     };
@@ -30,8 +30,8 @@ fn bits(random: u64, factor: Factor) -> u32 {
     }
 }
 
-/// Returns the row and column of element `i` of a lane of A, B or C, by the PTX ISA. For m8n8k4, both count
-/// within one of its products.
+/// Returns the row and column of element `i` of a lane of A, B or C, by the PTX ISA. For m8n8k4, row and
+/// column are relative to the product that the lane computes.
 fn at(form: &Form, which: char, sum: Sum, lane: usize, i: usize) -> [usize; 2] {
     let (group, within) = (lane >> 2, lane % 4);
     let high = 4 * usize::from(lane >= 16);

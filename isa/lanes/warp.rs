@@ -26,7 +26,7 @@ pub enum WarpOp {
         /// True if the instruction has a member mask.
         sync: bool,
     },
-    /// Combines a predicate of all lanes.
+    /// Combines a predicate across all lanes.
     Vote {
         /// Kind of the combination.
         mode: VoteMode,
@@ -44,7 +44,7 @@ pub enum WarpOp {
     },
     /// Reduces the 32-bit values of all lanes to one by `Add`, `And`, `Or`, `Xor`, or a `Min` or `Max`.
     Reduce(AluOp),
-    /// Synchronizes the lanes; needs no work for lanes that execute together.
+    /// Synchronizes the lanes. The lanes execute together, so no action is needed.
     Sync,
 }
 
@@ -57,7 +57,7 @@ pub enum ShuffleMode {
     Down,
     /// Lane number XOR the operand.
     Butterfly,
-    /// Lane of the segment with the number in the operand.
+    /// Lane whose number within the segment is the operand.
     Index,
 }
 
@@ -164,7 +164,8 @@ pub fn warp(op: &WarpOp, active: u32, inputs: WarpInputs<'_>) -> WarpResult {
             let both = |x, y| alu(&op, &[x], &[y], &[0])[0];
             let mut lanes = (0..32).filter(|lane| active >> lane & 1 != 0).map(|lane| a[lane]);
             let first = lanes.next().unwrap_or(0);
-            // The reduction of a single float also takes the magnitude and makes a NaN canonical.
+            // A reduction over one lane must also take the magnitude and canonicalize a NaN, so the first
+            // value is combined with itself.
             let first = if op.ty.is_float() { both(first, first) } else { first & u64::from(u32::MAX) };
             WarpResult { values: [lanes.fold(first, both); 32], preds: 0 }
         }
@@ -172,8 +173,8 @@ pub fn warp(op: &WarpOp, active: u32, inputs: WarpInputs<'_>) -> WarpResult {
     }
 }
 
-/// Returns the lanes of `active` to which a shuffle brings no value, because their source lane is in the segment
-/// but not active. The PTX ISA leaves their results undefined.
+/// Returns the lanes of `active` that receive no value from a shuffle, because their source lane is in the
+/// segment but inactive. The PTX ISA leaves their results undefined.
 #[must_use]
 pub fn without_source(mode: ShuffleMode, active: u32, b: &[u32; 32], c: &[u32; 32]) -> u32 {
     let is_absent = |lane: &u32| {
@@ -183,7 +184,7 @@ pub fn without_source(mode: ShuffleMode, active: u32, b: &[u32; 32], c: &[u32; 3
     (0..32).filter(is_absent).fold(0, |mask, lane| mask | 1 << lane)
 }
 
-/// Returns the source lane of a shuffle, and true if it is within the lane's segment (PTX ISA, `shfl`).
+/// Returns the source lane of a shuffle, and whether it is within the segment of `lane` (PTX ISA, `shfl`).
 fn source(mode: ShuffleMode, lane: u32, b: u32, c: u32) -> (u32, bool) {
     let (b, clamp, segment) = (b & 31, c & 31, c >> 8 & 31);
     let top = lane & segment | clamp & !segment;

@@ -4,7 +4,7 @@ use crate::types::SignHandling;
 
 const EIGHTS: u32 = 0x18 << 8;
 
-/// Shuffles the lane numbers; returns the results and the mask of lanes whose source is in range.
+/// Shuffles the lane numbers. Returns the results, and the mask of lanes whose source lane is in range.
 fn shuffle(mode: ShuffleMode, b: u32, c: u32) -> ([u64; 32], u32) {
     let lanes = from_fn(|lane| lane as u64);
     let inputs = WarpInputs { a: &lanes, b: &[b; 32], c: &[c; 32], pred: 0 };
@@ -39,7 +39,7 @@ fn a_shuffle_from_an_absent_lane_brings_the_own_value() {
     let op = WarpOp::Shuffle { mode: ShuffleMode::Down, sync: false };
     assert_eq!(warp(&op, 0b1011, inputs).values[..4], [101, 101, 103, 103]);
     assert_eq!(without_source(ShuffleMode::Down, 0b1011, &[1; 32], &[31; 32]), 0b1010);
-    // Lane 3 is the last of its segment, so it has no source lane but its own.
+    // Lane 3 is the last lane of its segment, so its only source lane is itself.
     let segments_of_four = 28 << 8 | 31;
     assert_eq!(without_source(ShuffleMode::Down, 0b1011, &[1; 32], &[segments_of_four; 32]), 0b0010);
 }

@@ -35,7 +35,7 @@ pub struct Name<'a> {
 pub struct Module<'a> {
     /// PTX version from `.version`: major, then minor.
     pub version: (u32, u32),
-    /// Targets from `.target`, for example `sm_35`.
+    /// Targets from `.target`, such as `sm_35`.
     pub target: Vec<Name<'a>>,
     /// Address size in bits, from `.address_size`: 32 or 64. Without the directive it is 32, or 64 before PTX
     /// version 2.3, which did not have the directive.
@@ -44,7 +44,7 @@ pub struct Module<'a> {
     pub variables: Vec<Variable<'a>>,
     /// Kernels and functions, both declarations and definitions.
     pub functions: Vec<Function<'a>>,
-    /// Second names of functions, from `.alias new, old`.
+    /// Aliases of functions, as pairs of the new and the existing name, from `.alias new, old`.
     pub aliases: Vec<(Name<'a>, Name<'a>)>,
     /// Indices in `functions` of the functions that can be called, by name.
     pub(crate) callable: FxHashMap<&'a str, usize>,
@@ -83,8 +83,8 @@ impl<'a> Module<'a> {
         }
     }
 
-    /// Returns the functions with a body whose addresses a kernel can obtain. These are the functions named
-    /// in initializers or in instructions other than calls.
+    /// Returns the functions with a body whose addresses a kernel can obtain: those named in initializers, or
+    /// in instructions other than calls.
     pub fn addressed_functions(&self) -> Vec<&Function<'a>> {
         let named = self.functions.iter().flat_map(|f| &f.body).flat_map(|statement| match statement {
             Statement::Instruction(inst) if inst.opcode.text != "call" => inst.operands.as_slice(),
@@ -182,9 +182,9 @@ pub struct Variable<'a> {
 /// Element of an initializer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Initial<'a> {
-    /// `{`: begins a nested list of elements.
+    /// `{`: begins a nested list of elements in an initializer.
     Open,
-    /// `}`: ends a nested list of elements.
+    /// `}`: ends a nested list of elements in an initializer.
     Close,
     /// Number.
     Value(Operand<'a>),
@@ -196,7 +196,7 @@ pub enum Initial<'a> {
         offset: i64,
         /// True for the generic address.
         generic: bool,
-        /// Mask of the bits that are used, for `0xFF00(name)`.
+        /// Mask that selects bits of the address, from `0xFF00(name)`.
         mask: Option<u64>,
     },
     /// Field of an opaque type: `addr_mode_0 = clamp_to_edge`.
@@ -214,7 +214,7 @@ pub enum Statement<'a> {
     Label(Name<'a>),
     /// Declaration of a variable or of registers.
     Declare(Variable<'a>),
-    /// `.branchtargets`, which belongs to the label before it.
+    /// `.branchtargets`: list of labels, named by the label before it.
     Targets(Vec<Name<'a>>),
     /// Instruction.
     Instruction(Instruction<'a>),

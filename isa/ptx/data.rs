@@ -1,9 +1,9 @@
 //! # Data of a module
-//! Lays out the variables at file level. The host places `.global` variables in device memory one by one. The
-//! `.const` variables share one block of at most 64 KiB. Texture references get handles.
+//! Lays out the variables at file level. The host places each `.global` variable in device memory separately.
+//! The `.const` variables share one block of at most 64 KiB. Texture references get handles.
 //!
-//! Addresses are unknown at this stage. Data that depend on them are listed as [`Patch`]es, which
-//! [`ModuleData::link`] fills in; kernels carry relocations of the same kind.
+//! Addresses are unknown at this stage. Data that depend on an address are listed as [`Patch`]es, which
+//! [`ModuleData::link`] fills in. Kernels list such operands as relocations.
 
 use rustc_hash::FxHashMap;
 
@@ -54,7 +54,7 @@ pub struct Patch {
     pub target: Target,
     /// Number of bytes added to the address.
     pub offset: i64,
-    /// Mask of the bits of the sum that are used, which are shifted down to bit 0.
+    /// Mask that selects bits of the sum of address and offset. The selected bits are shifted down to bit 0.
     pub mask: u64,
 }
 
@@ -71,10 +71,10 @@ impl ModuleData {
     }
 }
 
-/// Indices and offsets by which kernels refer to the data.
+/// Maps each variable at file level to the index or offset by which kernels refer to it.
 #[derive(Debug, Default)]
 pub(super) struct Symbols<'a> {
-    /// Symbols, by the position of their declarations.
+    /// Symbols of the variables, by the positions of their declarations.
     places: FxHashMap<u32, Symbol>,
     names: FxHashMap<&'a str, Symbol>,
     variables: Vec<(&'a Variable<'a>, Symbol)>,
@@ -146,7 +146,8 @@ impl<'a> Symbols<'a> {
     }
 }
 
-/// Returns the size and alignment of a variable in bytes. An open array is as long as its initializer.
+/// Returns the size and alignment of a variable in bytes. The initializer determines the size of an open
+/// array.
 fn size(source: &Source, variable: &Variable<'_>) -> Result<(u64, u64), PtxError> {
     let (bytes, align) = extent(source, variable)?;
     if bytes > 0 || variable.initial.is_empty() {
@@ -216,7 +217,7 @@ fn fill(
     let Some(ty) = variable.ty else { return Ok(()) };
     let (bytes, _) = size(source, variable)?;
     let count = bytes / u64::from(ty.bytes().max(1));
-    // Number of elements in a brace at each depth: all elements, then those of a row, and so on.
+    // Number of elements that a brace at each depth holds: all elements, then those of a row, and so on.
     let inside = |depth: usize| -> u64 {
         let rest = variable.extents.iter().skip(depth);
         let dims = rest.fold(1u64, |product, &n| product.saturating_mul(n));
@@ -231,7 +232,7 @@ fn fill(
                 continue;
             }
             Initial::Close => {
-                // Elements that are missing in a brace are zero.
+                // Elements that are missing before a closing brace are zero.
                 if let Some(first) = open.pop() {
                     at = at.max(first.saturating_add(inside(open.len())));
                 }
@@ -294,7 +295,7 @@ fn write(bytes: &mut [u8], at: u32, size: u32, value: u64) {
     bytes[at as usize..][..value.len()].copy_from_slice(value);
 }
 
-/// Converts a number to the bits of a `ty`; returns `None` if it is not a number of that type.
+/// Converts a number to the bits of type `ty`; returns `None` if it is not a number of that type.
 pub(super) fn number(kind: &OperandKind<'_>, ty: Type) -> Option<u64> {
     let low = |bits: u64| bits & (u64::MAX >> (64 - ty.bits()));
     Some(match (kind, ty) {

@@ -9,14 +9,14 @@ use super::ast::Name;
 
 const TABLE: &str = include_str!("forms.txt");
 
-/// Classification of an instruction by the forms of the PTX ISA.
+/// Verdict on an instruction, by the forms that the PTX ISA defines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// No instruction has this name.
     NoName,
     /// No instruction has the modifier with this index.
     NoModifier(usize),
-    /// Each modifier exists, but not with this instruction, or not in this combination.
+    /// Each modifier exists in PTX, but not for this instruction, or not in this combination.
     NoForm,
     /// PTX has the instruction, and the machine models it.
     Modelled,
@@ -27,7 +27,7 @@ pub(super) enum Verdict {
 /// Advice on how to replace a form that is not modeled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Advice {
-    /// First target that has the form, if not all targets do.
+    /// First target that has the form; `None` if all targets have it.
     pub(super) since: Option<u32>,
     /// Alternative instructions.
     pub(super) instead: Option<&'static str>,
@@ -35,8 +35,7 @@ pub(super) struct Advice {
 
 impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // For each target with new instructions, an older target for which compilers generate other
-        // instructions.
+        // Pairs of a target that introduced instructions, and an older target whose code does without them.
         const OLDER: [(u32, u32); 8] =
             [(70, 60), (72, 70), (75, 70), (80, 75), (89, 80), (90, 80), (100, 90), (120, 90)];
         let older = OLDER.iter().find(|(target, _)| Some(*target) == self.since).map(|(_, older)| older);
@@ -49,7 +48,7 @@ impl fmt::Display for Advice {
     }
 }
 
-/// Form of an instruction: a line of the table.
+/// Form of an instruction: one line of the table `forms.txt`.
 #[derive(Clone, Copy, Debug)]
 struct Form {
     is_modelled: bool,
@@ -152,7 +151,7 @@ impl Form {
     }
 }
 
-/// True if the words can be assigned, one after the other, to different groups that are not in the set
+/// True if the words can be assigned, one after the other, to different groups that are not in the bit set
 /// `used`. If `anything` is set, words that match no group are skipped.
 fn assign(words: &[&str], groups: &[Group], used: u64, anything: bool) -> bool {
     let Some((word, rest)) = words.split_first() else {

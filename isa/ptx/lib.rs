@@ -1,8 +1,8 @@
 //! # PTX
 //! Translates PTX text to a [`Program`]. The [`lexer`] splits the text into tokens. The [`parser`] builds the
 //! syntax tree [`ast`] by the grammar of the PTX ISA, and [`lower`] translates one kernel. The parser accepts
-//! everything that the grammar allows. Lowering rejects what the machine cannot execute. It looks at a single
-//! kernel, so that one unsupported kernel does not make its whole file unusable.
+//! everything that the grammar allows. Lowering rejects what the machine cannot execute. It translates
+//! kernels separately, so that one unsupported kernel does not make its whole file unusable.
 //!
 //! Every stage keeps its stack on the heap and uses memory proportional to the text, so that untrusted text
 //! cannot cause more than an error.
@@ -33,7 +33,7 @@ pub struct Source {
     pub name: Arc<str>,
     /// Content of the file.
     pub text: Arc<str>,
-    /// Name and content together, for the positions of errors.
+    /// Name and text together, to convert byte offsets of errors to lines and columns.
     numbered: Arc<Text>,
 }
 

@@ -54,9 +54,9 @@ use isa::program::{Form, Guard, Inst, Op, Program, Reg, RelocatedOperand, Reloca
 
 /// Maximum number of instructions of a kernel.
 pub const MAX_INSTRUCTIONS: usize = 1 << 18;
-/// Maximum number of errors collected; those in a function count once per call.
+/// Maximum number of errors collected. An error in a function counts once per call of the function.
 const MAX_REFUSALS: usize = 1 << 10;
-/// Maximum number of statements processed; those of a function count once per call.
+/// Maximum number of statements processed. A statement of a function counts once per call of the function.
 const MAX_STATEMENTS: usize = 1 << 21;
 
 /// Lowers the kernel `name` of `module` to virtual registers. To lower several kernels, use
@@ -77,8 +77,8 @@ pub struct PreparedModule<'a> {
     shared: FxHashMap<&'a str, Vec<&'a Variable<'a>>>,
     /// Names at file level.
     names: Rc<Scope<'a>>,
-    /// Offsets of the local variables at file level, by the position of their declarations, and their total
-    /// size, in bytes.
+    /// Local variables at file level, as pairs of declaration position and offset in bytes, and their total
+    /// size in bytes.
     locals: (Vec<(u32, u32)>, u32),
     /// Offset of the first byte of each line.
     lines: Vec<u32>,
@@ -154,11 +154,13 @@ struct Lowering<'p, 'a> {
     module: &'a Module<'a>,
     layout: Layout,
     scopes: Scopes<'a>,
-    /// Functions that are being lowered, starting with the kernel.
+    /// Stack of functions that are being lowered: the kernel, then the inlined calls.
     frames: Vec<Frame<'a>>,
-    /// Number of functions begun so far, which distinguishes the registers of two calls.
+    /// Number of functions begun so far. It numbers the inlined calls, so that each call has its own
+    /// registers.
     instances: u32,
-    /// Number of each register in use, by call, position of its declaration and index within its family.
+    /// Number of each register in use, by number of the call, position of the declaration, and index within
+    /// the family.
     regs: FxHashMap<(u32, u32, u64), u16>,
     preds: FxHashMap<(u32, u32, u64), u16>,
     num_regs: usize,
@@ -173,7 +175,8 @@ struct Lowering<'p, 'a> {
     pieces: Vec<Vec<Piece>>,
     /// Offset of each `.local` variable of each call.
     locals: FxHashMap<(u32, u32), u32>,
-    /// End of the local memory of the active functions, in bytes; `local_bytes` is its maximum so far.
+    /// End of the local memory of the functions that are being lowered, in bytes; `local_bytes` is its
+    /// maximum so far.
     local_top: u32,
     local_bytes: u32,
     insts: Vec<Inst>,
@@ -188,7 +191,7 @@ struct Lowering<'p, 'a> {
     statements: usize,
     /// Pc of the last label.
     labelled: usize,
-    /// Errors so far, if lowering continues after an error.
+    /// Errors so far; `None` if lowering stops at the first error.
     refused: Option<Vec<PtxError>>,
 }
 
@@ -278,7 +281,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
                     }
                     _ => return Err(error),
                 }
-                // Abandon all calls that the statement had begun.
+                // Abandon all inlined calls that the rejected statement had begun.
                 self.scopes.leave(scope);
                 self.frames.truncate(depth);
                 self.local_top = local_top;
@@ -305,7 +308,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
                 }
             }
             Statement::Declare(variable) => self.scopes.declare(self.source, variable)?,
-            // Lowering of the branch finds the targets through the preceding label.
+            // The indirect branch finds this list through the label before it.
             Statement::Targets(_) => {}
             Statement::Instruction(inst) => self.instruction(inst)?,
         }
@@ -331,7 +334,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
         }
     }
 
-    /// Lowers an instruction by its opcode. The last resulting operation is returned and not yet appended.
+    /// Lowers an instruction by its opcode. Returns the last resulting operation, which the caller appends.
     fn dispatch(&mut self, inst: &'a Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Option<Inst>, PtxError> {
         let lowered = match inst.opcode.text {
             "mov" => Some(self.mov(inst, mods)?),
@@ -370,7 +373,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
             "ret" => self.ret(inst, mods)?,
             "exit" => Some(self.plain(inst, Op::Exit)?),
             "trap" => Some(self.plain(inst, Op::Trap)?),
-            // Hints do not affect the results of a program.
+            // These instructions are hints, which do not affect the results of a program.
             "brkpt" | "nanosleep" | "pmevent" | "prefetch" | "prefetchu" | "applypriority" | "discard"
             | "griddepcontrol" => {
                 mods.clear();
@@ -397,8 +400,8 @@ impl<'p, 'a> Lowering<'p, 'a> {
         Ok(lowered)
     }
 
-    /// Returns the error for a rejected instruction. `error` is replaced if PTX has no such word, or if PTX
-    /// has the instruction but the machine does not.
+    /// Returns the error for a rejected instruction. It replaces `error` if PTX has no such word, or if PTX
+    /// has the instruction but the machine does not model it.
     fn judge(&self, inst: &Instruction<'a>, error: PtxError) -> PtxError {
         let opcode = inst.opcode.text;
         let mean = |close: Option<&str>| close.map(|close| format!("did you mean `{close}`?"));
@@ -422,7 +425,7 @@ impl<'p, 'a> Lowering<'p, 'a> {
             }
             Verdict::NotModelled(advice) => {
                 let message = format!("`{}` is not modeled", form_of(inst));
-                // The handler's help may list the supported forms.
+                // The help of `error` may list the supported forms.
                 let help = match error.help_text() {
                     Some(forms) => format!("{advice}; {forms}"),
                     None => advice.to_string(),
@@ -536,12 +539,12 @@ impl<'p, 'a> Lowering<'p, 'a> {
         })
     }
 
-    /// Number of the call that is being lowered.
+    /// Number of the function that is being lowered: 1 for the kernel, higher for an inlined call.
     fn instance(&self) -> u32 {
         self.frames.last().map_or(0, |frame| frame.instance)
     }
 
-    /// Returns the number of the call to which a visible name belongs; 0 for names at file level.
+    /// Returns the number of the inlined call to which a visible name belongs; 0 for names at file level.
     fn owner(&self, found: &NameLookup<'a>) -> u32 {
         if found.is_outer { 0 } else { self.instance() }
     }

@@ -29,7 +29,7 @@ struct Parser<'a> {
     source: &'a Source,
     tokens: Vec<(Token, Span)>,
     at: usize,
-    /// Number of blocks that enclose the next token.
+    /// Number of open blocks at the next token.
     depth: u32,
     /// Vector registers and declarations that shadow them, innermost last; the key of a family `%q<4>` is
     /// `%q`.
@@ -82,7 +82,7 @@ impl<'a> Parser<'a> {
         PtxError::new(self.source, span, "here", message.into())
     }
 
-    /// Returns the error for a next token that the grammar does not allow.
+    /// Returns the error for the next token, which the grammar does not allow here.
     fn refuse_next(&self, wanted: &str) -> PtxError {
         let span = self.span();
         let found = match self.peek() {

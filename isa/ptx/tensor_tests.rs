@@ -75,7 +75,7 @@ fn every_form_and_type_becomes_its_steps() {
             let insts = lower(&text);
             let ops: Vec<_> = steps(&insts).into_iter().map(|(op, ..)| op).collect();
             assert_eq!(ops, form.steps(factors, sum), "{} {types}", form.shape);
-            // If D has the registers of C, no copies are needed; the last instruction is the exit.
+            // If D has the registers of C, no copies are needed. The last instruction is the exit.
             assert_eq!(insts.len(), ops.len() + 1);
         }
     }
@@ -162,7 +162,7 @@ fn matrices_are_loaded_by_their_rows() {
     }
     let by_name = lower("ldmatrix.sync.aligned.x1.m8n8.shared::cta.b16 {%r1}, [tile+16];");
     assert_eq!(by_name[0].mem().map(|mem| (mem.base, mem.offset)), Some((None, 16)));
-    // A generic address must be in the window of shared memory, which is removed.
+    // A generic address must be in the window of shared memory, whose base is subtracted.
     let generic = lower("ldmatrix.sync.aligned.m8n8.x1.b16 {%r1}, [%rd1+16];");
     assert_eq!(generic[0].srcs[1], Src::Imm(isa::map::window(Space::Shared)));
     assert!(matches!(generic[1].op, Op::LoadMatrix(_, mem) if mem.space == Space::Shared && mem.offset == 16));

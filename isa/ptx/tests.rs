@@ -254,7 +254,8 @@ fn arithmetic_takes_its_modifiers() {
 fn every_form_of_the_table_is_lowered_or_said_not_to_be_modelled() {
     // `tex` is excluded, since its form in the table allows any modifiers.
     for (is_modelled, form) in forms::simplest().filter(|(_, form)| form != "tex") {
-        // Without operands, the error is about their number or about an operand; hints need no operands.
+        // A modeled form without operands is rejected only for its operands; hints need no operands and are
+        // accepted.
         let refused = around(&format!("{form};")).kernel("k").err().map(|e| e.to_string()).unwrap_or_default();
         let is_form = ["is not modeled", "is not supported", "expected a type", "needs", "without", "no modifier"];
         let said = is_form.iter().find(|part| refused.contains(**part));
@@ -331,7 +332,7 @@ fn what_is_legal_and_not_modelled_says_so() {
         assert_eq!(found, format!("`{form}` is not modeled"));
     }
     assert!(source(".global .align 16 .b128 g;").parse().unwrap_err().to_string().ends_with("`.b128` is not modeled"));
-    // A minus sign before a register is legal only where an instruction defines it.
+    // A minus sign before a register is legal only for instructions that define it.
     assert_eq!(error("add.s32 %r1, %r2, -%r3;"), "k.ptx:6:19: expected a register or a constant");
     assert_eq!(lower("add.s32 %r1, %r2, -WARP_SZ;").insts[0].srcs[1], Src::Imm(0xffff_ffe0));
 }
@@ -956,7 +957,7 @@ proptest! {
 
 #[test]
 fn a_file_of_very_many_kernels_takes_the_time_of_its_text() {
-    // Lowering with quadratic work on these kernels took a quarter of an hour.
+    // When lowering took quadratic time, these kernels took a quarter of an hour.
     const KERNELS: usize = 20_000;
     let text: String = (0..KERNELS).map(|k| format!(".global .u32 g{k}; .entry k{k}() {{ ret; }}\n")).collect();
     let source = source(&text);

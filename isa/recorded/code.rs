@@ -28,7 +28,7 @@ pub enum RegisterFile {
     UniformPredicate,
 }
 
-/// SASS register. The last one of each file always reads as zero or true: `R255`, `UR63`, `P7`, `UP7`.
+/// SASS register. The last register of each file always reads as zero or true: `R255`, `UR63`, `P7`, `UP7`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Register {
     /// Register file of the register.
@@ -72,8 +72,8 @@ pub struct Operation {
     pub pc: u32,
     /// Number of the opcode in [`Code`].
     pub opcode: u16,
-    /// Value of the trace field `mem_width`, greater than 0 if addresses were recorded. The width of the
-    /// opcode is derived from it.
+    /// Value of the trace field `mem_width`, which is greater than 0 if addresses were recorded. The access
+    /// width of the opcode is derived from it.
     pub recorded_width: u16,
     /// Line in the source; 0 if not recorded.
     pub line: u32,

@@ -113,8 +113,8 @@ mod tests {
         const LOW: u64 = 0x7f7c_0000_0000;
         const MIB: u64 = 1 << 20;
         use Space::{Global, Local, Shared};
-        // Distance of the upper base from the lower base, offset from the lower base, and space if shared
-        // memory is the lower.
+        // Columns: distance of the upper base from the lower base, offset of an address from the lower base,
+        // and expected space if shared memory has the lower base.
         let cases = [
             (512 * MIB, 0, Shared),
             (512 * MIB, 16 * MIB - 1, Shared),

@@ -1,8 +1,8 @@
 //! Opcodes of NVIDIA's machine code (SASS), classified for a memory model.
 //!
-//! A trace contains opcodes in SASS notation, such as `LDG.E.128.SYS`: the first token names the operation,
-//! the others are modifiers. Each architecture has its own set of first tokens; `KINDS` assigns a class to
-//! each of them. The sets follow the lists of NVIDIA's CUDA Binary Utilities manual.
+//! A trace contains opcodes in SASS notation, such as `LDG.E.128.SYS`. The first token names the operation;
+//! the other tokens are modifiers. Each architecture has its own set of first tokens; `KINDS` assigns a class
+//! to each of them. The sets follow the lists of NVIDIA's CUDA Binary Utilities manual.
 
 use std::fmt;
 
@@ -236,9 +236,10 @@ impl Opcode {
     /// Returns the number of bytes that each lane accesses if the trace has the access width `recorded`.
     /// Returns `None` if no lane can access that many bytes at once.
     ///
-    /// The recorded width takes precedence, with one exception. From version 3 on, tracers derive the field
-    /// from the text of the opcode. Their rule recognizes fewer tokens: it takes `F64` and `S8` for 4 bytes.
-    /// If the field equals the result of that rule, the width from the text is used instead.
+    /// The recorded width takes precedence, with two exceptions. From version 3 on, tracers derive the width
+    /// from the text of the opcode. Their rule recognizes fewer tokens: it assumes 4 bytes for `F64` and
+    /// `S8`. If the recorded width equals the result of that rule, the width from the text is used instead.
+    /// Loads and stores of matrices always use the width from the text.
     #[must_use]
     pub fn recorded_width(&self, recorded: u16) -> Option<u8> {
         let recorded = u32::from(recorded);
@@ -324,11 +325,11 @@ const T: u8 = Architecture::Turing.bit();
 const A: u8 = Architecture::Ampere.bit();
 const H: u8 = Architecture::Hopper.bit();
 const ALL: u8 = K | P | V | T | A | H;
-/// Kepler and Pascal.
+/// Bit set of the architectures Kepler and Pascal.
 const OLD: u8 = K | P;
-/// Volta and later.
+/// Bit set of Volta and later architectures.
 const NEW: u8 = V | T | A | H;
-/// Turing and later, which have the uniform data path.
+/// Bit set of Turing and later architectures, which have the uniform data path.
 const UNIFORM: u8 = T | A | H;
 
 use Class::{
@@ -340,7 +341,7 @@ use Space::{Constant, Generic, Global, Local, Shared};
 /// Bulk copies by the copy engine of Hopper. The model has no such engine: a copy issues but moves no data.
 pub const BLOCK_COPIES: [&str; 7] = ["UBLKCP", "UBLKPF", "UBLKRED", "UTMALDG", "UTMAPF", "UTMAREDG", "UTMASTG"];
 
-/// Classes, with the architectures that have them and their first tokens.
+/// Classes, each with the architectures that have them and the first tokens of the class.
 #[rustfmt::skip]
 const KINDS: &[(Class, u8, &str)] = &[
     (Sp, ALL, "FADD FADD32I FCHK FFMA FFMA32I FMNMX FMUL FMUL32I FSET FSETP"),
@@ -456,8 +457,8 @@ pub struct OpcodeTable {
 }
 
 impl OpcodeTable {
-    /// Creates the table of an architecture. Without one, the table holds all opcodes, and the latest
-    /// architecture wins.
+    /// Creates the table of an architecture. If `architecture` is `None`, the table holds the opcodes of all
+    /// architectures. If a token has different classes, the class in the latest architecture is used.
     #[must_use]
     pub fn new(architecture: Option<Architecture>) -> Self {
         let mut classes = FxHashMap::default();
@@ -477,7 +478,7 @@ impl OpcodeTable {
         self.classes.get(token).copied()
     }
 
-    /// Architecture of the table, or `None` if it holds the opcodes of all.
+    /// Architecture of the table, or `None` if it holds the opcodes of all architectures.
     #[must_use]
     pub fn architecture(&self) -> Option<Architecture> {
         self.architecture
@@ -550,7 +551,7 @@ mod tests {
         assert_eq!(table.class("LD"), Some(Load(Generic)));
     }
 
-    /// Opcode, number of bytes per lane, and width that tracers from version 3 on record.
+    /// Columns: opcode, bytes per lane, and width that tracers from version 3 on record.
     const WIDTHS: &[(&str, u8, u16)] = &[
         ("LD.E", 4, 4),
         ("LD.E.64.STRONG.SYS", 8, 8),
@@ -605,8 +606,8 @@ mod tests {
         for &(text, bytes, by_tracer) in WIDTHS {
             let opcode = Opcode::new(text, Load(Global));
             assert_eq!((opcode.width, width_by_tracer(text)), (bytes, by_tracer.into()), "{text}");
-            // The field of such a tracer adds nothing to the text; a field with another value takes
-            // precedence.
+            // The value that such a tracer records for the opcode adds nothing to the text. Any other value
+            // takes precedence over the text.
             assert_eq!(opcode.recorded_width(by_tracer), Some(bytes), "{text}");
             let is_matrix = MATRIX_ACCESSES.contains(&opcode.name());
             for recorded in [1, 2, 4, 8, 16].into_iter().filter(|&recorded| recorded != by_tracer && !is_matrix) {
@@ -666,7 +667,8 @@ mod tests {
         }
     }
 
-    /// Tokens that occurred in traces must be known for the architectures of these traces, and for no others.
+    /// Each token found in traces must be known for the architectures of those traces, and unknown for all
+    /// other architectures.
     #[test]
     fn opcodes_that_traces_have_had_are_known_where_they_stood() {
         use Architecture::{Ampere, Hopper, Pascal, Turing, Volta};

@@ -73,7 +73,8 @@ enum Access {
     /// Constant stride: lane `i` accesses `base + (i - lowest) * stride`, where `lowest` is the lowest active
     /// lane.
     Stride { base: u64, stride: i32 },
-    /// Distances: the lowest active lane accesses `base`, and each later one a distance from the lane before.
+    /// Distances: the lowest active lane accesses `base`. Each later active lane accesses the address of the
+    /// preceding one plus a stored distance.
     Distances { base: u64, from: u32 },
     /// Full addresses of all active lanes.
     Each { from: u32 },
@@ -130,7 +131,7 @@ impl Warp {
     /// Adds a step with a constant stride: lane `i` accesses `base + (i - lowest) * stride`, where `lowest`
     /// is the lowest lane in the mask.
     pub fn push_stride(&mut self, operation: u32, mask: u32, base: u64, stride: i64) {
-        // A single lane has no stride.
+        // An access by a single lane has no stride.
         let stride = if mask.is_power_of_two() { 0 } else { stride };
         let Ok(stride) = i32::try_from(stride) else {
             let lowest = mask.trailing_zeros() as i64;

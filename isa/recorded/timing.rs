@@ -26,7 +26,7 @@ struct Gpu {
     texture: (u16, u16),
     /// Specialized unit 3, from Volta on.
     tensor: (u16, u16),
-    /// Specialized unit 4, the uniform data path, from Turing on.
+    /// Specialized unit 4, which is the uniform data path, from Turing on.
     uniform: (u16, u16),
 }
 

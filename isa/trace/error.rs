@@ -181,10 +181,10 @@ pub(super) fn quote(token: &[u8]) -> String {
     format!("`{shown}{rest}`")
 }
 
-/// Oddity in a trace that does not prevent reading it.
+/// Unusual content of a trace that does not prevent reading it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// Description of the oddity and of its interpretation.
+    /// Description of the unusual content and of how the reader interprets it.
     pub message: String,
     /// Name of the file.
     pub file: Arc<str>,
@@ -210,9 +210,9 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Maximum number of distinct warnings kept.
+/// Maximum number of distinct warnings that are listed.
 const KEPT: usize = 32;
-/// Message under which all further warnings are counted.
+/// Message that counts all warnings beyond the maximum.
 const OTHERS: &str = "more warnings, which are not listed";
 
 /// Collection of warnings, in which each message occurs once.

@@ -23,7 +23,7 @@ impl<'a> Words<'a> {
         Words { line, at: 0 }
     }
 
-    /// Returns the end of the word that was read last.
+    /// Returns the offset in the line of the end of the last word read.
     pub fn at(&self) -> usize {
         self.at
     }
@@ -80,7 +80,7 @@ impl Word<'_> {
         self.start..self.start + self.text.len()
     }
 
-    /// Returns the error of a word that is not the expected field.
+    /// Returns the error for the last word, which is not the expected field.
     pub fn refuse(&self, expected: &str) -> Fault {
         Fault::new(self.span(), "this", format!("found {}, expected {expected}", quote(self.text)))
     }

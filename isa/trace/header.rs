@@ -138,7 +138,7 @@ fn set(header: &mut Header, key: &[u8], value: Word<'_>) -> Result<Option<&'stat
     Ok(Some(known))
 }
 
-/// Checks that the header is complete, and warns of oddities.
+/// Checks that the header is complete, and warns of unusual values.
 fn check(header: &Header, seen: &[&str], lines: &mut Lines) -> Result<(), TraceError> {
     for needed in ["grid dim", "block dim"] {
         if !seen.contains(&needed) {

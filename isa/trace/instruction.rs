@@ -3,9 +3,9 @@
 //! ```text
 //! [x y z warp] [line] PC MASK n {dest} OPCODE n {source} [group] WIDTH [MODE addresses] [IMMEDIATE]
 //! ```
-//! Some fields are optional. The first four numbers occur in tracer versions below 3, and the source line
-//! where the header announces it. `*GMMA` has a commit group. From version 6 on, a second immediate and
-//! register values may follow.
+//! Some fields are optional. The first four numbers occur in tracer versions below 3. The source line occurs
+//! if the header announces it. `*GMMA` has a commit group. From version 6 on, a second immediate and register
+//! values may follow.
 
 use isa::recorded::code::{Code, MAX_REGISTERS, Operands, Operation, Register, RegisterFile};
 use isa::recorded::header::Header;
@@ -78,8 +78,8 @@ impl Format {
         }
     }
 
-    /// Parses a line word by word, and writes the addresses of active lanes to `addresses`. Returns the
-    /// positions of the texts that other lines of the instruction share, if it can be cached.
+    /// Parses a line word by word, and writes the addresses of active lanes to `addresses`. If the line can
+    /// be cached, also returns the positions of the texts that other lines of the instruction share.
     pub fn parse(
         self,
         line: &[u8],
@@ -147,7 +147,7 @@ impl Format {
         Ok((ParsedLine { operation: number, mask, addresses: given, origin, odd }, marks))
     }
 
-    /// Parses the immediates, and skips the register values of version 6, which are unused.
+    /// Parses the immediates. Skips the register values of version 6, which are unused.
     fn rest(self, words: &mut Words<'_>, num_registers: usize) -> Result<i64, Fault> {
         let mut immediates = [0; 2];
         let mut num_immediates = 0;
@@ -306,7 +306,7 @@ fn skip_block(words: &mut Words<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Skips the values of each register, which are 1 or 32.
+/// Skips the values of each register: 1 or 32 of them, depending on the register.
 fn skip_values(words: &mut Words<'_>, num_registers: usize) -> Result<(), Fault> {
     for _ in 0..num_registers {
         let count = words.expect("the number of values")?;

@@ -318,10 +318,10 @@ impl KernelTrace {
         Ok(parsed)
     }
 
-    /// Resolves the generic space of the instruction just parsed, and returns its number. The space is that
-    /// of `lowest`, the address of the lowest active lane. Rejects addresses beyond the limits and updates
-    /// the highest device memory address. `addresses` are those of all active lanes, or with a stride, of the
-    /// first two and the last one.
+    /// Resolves the generic space of the instruction just parsed, and returns the number of the resulting
+    /// instruction. The space is that of `lowest`, the address of the lowest active lane. Rejects addresses
+    /// beyond the limits and updates the highest device memory address. `addresses` has those of all active
+    /// lanes; with a constant stride, those of the first two and the last lane.
     fn resolve<A: Iterator<Item = u64>>(
         &mut self,
         parsed: &ParsedLine,
@@ -427,7 +427,7 @@ pub(super) fn too_wide(address: u64, bits: u32) -> String {
     format!("{address:#x} takes {needed} address bits, but the machine has {bits}: {}", wider(needed))
 }
 
-/// Returns how to configure a machine with this number of address bits.
+/// Returns advice on how to configure a machine with this number of address bits.
 fn wider(needed: u32) -> String {
     if needed <= MAX_ADDRESS_BITS {
         format!("use `--set addr_bits={needed}`")

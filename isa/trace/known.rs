@@ -2,8 +2,8 @@
 //!
 //! A trace repeats few instructions millions of times. All lines of an instruction have the same text between
 //! the mask and the addresses, and after the addresses. The cache stores the parsed result of a line with
-//! these texts. A line with the same texts is compared byte for byte, and only its mask and addresses are
-//! parsed. Every other line, in particular a damaged one, goes to the full parser.
+//! these texts. If a later line has the same texts, byte for byte, only its mask and addresses are parsed.
+//! Every other line, in particular a damaged one, goes to the full parser.
 
 use std::hash::Hasher;
 
@@ -48,8 +48,8 @@ impl LineCache {
         LineCache((0..PLACES).map(|_| None).collect())
     }
 
-    /// Parses a line with the help of a cached line. Returns `None` on a miss, or if the line is not in plain
-    /// format.
+    /// Parses a line with the help of a cached line. Returns `None` on a cache miss, or if the line is not in
+    /// plain format.
     #[inline(always)]
     pub fn read(&self, format: Format, line: &[u8], addresses: &mut [u64; LANES]) -> Option<ParsedLine> {
         let mut line = Plain(line);
@@ -94,7 +94,7 @@ fn place(pc: u32, text: &[u8]) -> usize {
     hasher.finish() as usize % PLACES
 }
 
-/// Rest of a line in plain format, in which words are separated by single blanks.
+/// Rest of a line in plain format: words are separated by single blanks.
 struct Plain<'a>(&'a [u8]);
 
 /// Values of the hexadecimal digits; [`NO_DIGIT`] for all other bytes.

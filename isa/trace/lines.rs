@@ -1,4 +1,4 @@
-//! Line reader for texts that may exceed the memory.
+//! Line reader for texts that may be larger than the memory of the host.
 
 use std::io::{self, Read};
 use std::ops::Range;

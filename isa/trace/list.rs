@@ -12,8 +12,8 @@ use super::source;
 /// Maximum length of a line in bytes.
 const LINE_BYTES: usize = 16 << 10;
 
-/// Maximum number of lines in succession that are no known command. A longer file is not a list: without this
-/// limit, a source without an end would be read forever.
+/// Maximum number of consecutive lines that are not a known command. A file that exceeds it is not a kernel
+/// list; without this limit, an endless input would be read forever.
 const MAX_UNKNOWN: usize = 1_000;
 
 /// Command of the traced program to the GPU.

@@ -7,8 +7,8 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 /// Preset of xz: among the fast presets, the one that still searches all of the text for matches.
 const XZ_PRESET: u32 = 3;
-/// Size of the text in a zstd frame in bytes. Frames are consecutive and independent, so earlier text
-/// need not be kept.
+/// Size in bytes of the text in one zstd frame. Frames are independent, so the text of earlier frames need
+/// not be kept.
 const FRAME_BYTES: usize = 4 << 20;
 
 /// Compression of a text.

@@ -12,12 +12,14 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 /// Number of bytes read at a time from the file or from a decoder.
 const BUFFER: usize = 16 << 10;
-/// Maximum window of a decoder in bytes: `xz -9` needs 64 MiB, and `zstd` up to 128 MiB by default.
+/// Maximum window of a decoder in bytes. Files of `xz -9` need 64 MiB, and files of `zstd` up to 128 MiB by
+/// default.
 const MAX_WINDOW: u64 = 128 << 20;
-/// First bytes of xz. Two more bytes follow; the lower half of the second is nonzero if blocks have a check.
+/// First bytes of xz. Two more bytes follow; the lower half of the second one is nonzero if blocks have a
+/// checksum.
 const XZ: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
 const XZ_CHECKS: (usize, u8) = (7, 0x0f);
-/// First bytes of a zstd frame. One more byte follows, in which a bit is set if a checksum follows the text.
+/// First bytes of a zstd frame. One more byte follows, with a bit that is set if the text has a checksum.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const ZSTD_CHECKS: (usize, u8) = (4, 0x04);
 
@@ -26,7 +28,7 @@ const FOREIGN: [(&[u8], &str); 4] = [
     (b"\x1f\x8b", "gzip"),
     (b"BZh", "bzip2"),
     (b"\x04\x22\x4d\x18", "lz4"),
-    // The usual properties byte, followed by the low bytes of the dictionary size.
+    // First byte of an lzma file with default properties, then the low bytes of the dictionary size.
     (b"\x5d\0\0", "lzma"),
 ];
 

@@ -58,10 +58,10 @@ const KERNELS: [Kernel; 18] = [
 const OURS: [(&str, &[&str]); 3] = [("fermi", &[]), ("gtx480, icache", &["gtx480", "icache"]), ("gtx480", &["gtx480"])];
 /// Index in [`OURS`] of the machine with Accel-Sim's instruction cache.
 const STOCK: usize = 1;
-/// Index in [`OURS`] of the machine without an instruction cache, for comparison with Accel-Sim's perfect
-/// one.
+/// Index in [`OURS`] of the machine without an instruction cache, which is compared with Accel-Sim's perfect
+/// instruction cache.
 const PERFECT: usize = 2;
-/// A kernel is listed if its cycles differ by more than this fraction.
+/// Relative difference of cycles above which a kernel is listed.
 const FAR: f64 = 0.2;
 
 const ABOUT: &str = "Both simulators replay the same traces, which `trace export` wrote for the small launch files. The designs `gtx480` and

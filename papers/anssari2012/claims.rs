@@ -5,13 +5,13 @@ use ::area::Table43;
 use super::{BASELINE, BOTH, BYPASS_L2, FOUR, LARGEST, LAST_SHARER, SIZES, STRUCTURES, TRACKER, TWO, average, change};
 use crate::judge::{Class, ComparisonRow, Effect};
 
-/// Largest relative increase that counts as comparable.
+/// Maximum relative increase that counts as comparable.
 const COMPARABLE: f64 = 0.05;
-/// Largest relative increase that counts as on par.
+/// Maximum relative increase that counts as on par.
 const ON_PAR: f64 = 0.1;
-/// Smallest relative decrease that counts as significant.
+/// Minimum relative decrease that counts as significant.
 const SIGNIFICANT: f64 = 0.1;
-/// Upper bound for a small increase of a miss rate, as a fraction of 1.
+/// Maximum increase of a miss rate that counts as small; a miss rate is a fraction from 0 to 1.
 const SMALL_INCREASE: f64 = 0.15;
 
 const SMALL: &[&str] = &["BFS", "CutCP", "Histo", "MRIQ", "SPMV", "Stencil"];
@@ -22,11 +22,11 @@ const HELPED: &[&str] = &["BFS", "CutCP", "SPMV"];
 pub(super) const HURT: &[&str] = &["Gridding", "Histo", "MRIQ", "SGEMM"];
 const OF_MANY: &[&str] = &["CutCP"];
 const OF_ALL: &[&str] = &["CutCP", "SGEMM"];
-/// Benchmarks whose energy falls with their DRAM traffic.
+/// Benchmarks whose energy falls with their DRAM traffic, according to the thesis.
 const LESS_DRAM: &[&str] = &["CutCP", "Gridding", "LBM AoS", "SPMV"];
-/// Benchmarks whose energy falls with their L2 activity.
+/// Benchmarks whose energy falls with their L2 activity, according to the thesis.
 const LESS_L2: &[&str] = &["BFS", "Histo", "SGEMM"];
-/// Benchmarks whose energy is unchanged.
+/// Benchmarks whose energy is unchanged, according to the thesis.
 const UNCHANGED: &[&str] = &["MRIQ", "Stencil"];
 
 /// Results of a benchmark on each system.
@@ -38,33 +38,32 @@ pub(super) trait SystemResults {
     fn miss_rate(&self, system: usize) -> f64;
     /// Returns the energy by structure in nJ.
     fn energy(&self, costs: &Table43, system: usize) -> [f64; STRUCTURES.len()];
-    /// Describes two differences between two systems: what supplies the L1 misses, and how much traffic the
-    /// DRAM has.
+    /// Describes how two systems differ in the sources that supply L1 misses, and in DRAM traffic.
     fn describe_differences(&self, system: usize, other: usize) -> String;
 
-    /// Returns the DRAM traffic of one system relative to another.
+    /// Returns the DRAM traffic of `system` relative to that of `other`.
     fn dram_of(&self, (system, other): (usize, usize)) -> f64 {
         self.dram(system) / self.dram(other)
     }
 
-    /// Returns the energy of one system relative to another.
+    /// Returns the energy of `system` relative to that of `other`.
     fn energy_of(&self, costs: &Table43, (system, other): (usize, usize)) -> f64 {
         let [system, other] = [system, other].map(|system| self.energy(costs, system).iter().sum::<f64>());
         system / other
     }
 }
 
-/// True if a ratio shows no effect.
+/// True if a ratio of two systems shows no effect.
 fn is_same(part: f64) -> bool {
     (part - 1.0).abs() <= Effect::RATIO.none
 }
 
-/// True if a ratio shows a decrease.
+/// True if a ratio of two systems shows a decrease.
 fn is_less(part: f64) -> bool {
     part <= 1.0 - Effect::RATIO.none
 }
 
-/// True if a ratio shows an increase.
+/// True if a ratio of two systems shows an increase.
 pub(super) fn is_more(part: f64) -> bool {
     part >= 1.0 + Effect::RATIO.none
 }
@@ -126,7 +125,7 @@ impl<O: SystemResults> Claims<'_, O> {
         average(&self.all.iter().map(number).collect::<Vec<_>>())
     }
 
-    /// Adds a row about a mean; if it does not hold, the explanation lists the change of each benchmark.
+    /// Adds a row about a mean. If the row does not hold, its explanation lists the change of each benchmark.
     fn of_mean(&mut self, row: ComparisonRow, number: impl Fn(&O) -> f64) {
         let each = self.all.iter().map(|one| format!("{} {}", one.name(), change(number(one))));
         self.rows.push(row.explain_failure(|| each.collect::<Vec<_>>().join(", ")));
@@ -150,7 +149,7 @@ pub(super) fn claims(costs: &Table43, all: &[impl SystemResults]) -> Vec<Compari
     claims.rows
 }
 
-/// Returns the indices of the systems with and without a tracker, at one L2 size.
+/// Returns the indices of the systems with and without a tracker that have the L2 size `SIZES[size]`.
 const fn tracker_systems(size: usize) -> (usize, usize) {
     (TRACKER + size, BASELINE + size)
 }

@@ -1,5 +1,5 @@
-//! anssari2012 Figures 4.1 to 4.6: the sharing tracker and the bypass policy on untimed caches. The modules
-//! below cover the same figures on the clocked machine, and the tables.
+//! anssari2012 Figures 4.1 to 4.6: the sharing tracker and the bypass policy on untimed caches. The
+//! submodules contain the same figures on the clocked machine, and the tables.
 
 mod claims;
 mod stale;
@@ -93,7 +93,8 @@ const L2_BANKS: usize = 8;
 /// Length of a hop in mm, which the thesis does not state.
 const HOP_MM: f64 = 10.0;
 
-/// Indices of the systems: the first three kinds exist with each L2 size, the others with 1 MB only.
+/// Indices of the systems. The first three kinds of systems exist with each L2 size, all other kinds with 1
+/// MB only.
 const BASELINE: usize = 0;
 const TRACKER: usize = 4;
 const BOTH: usize = 8;
@@ -108,7 +109,7 @@ struct Row {
     name: &'static str,
     /// Title of the launch file.
     title: String,
-    /// Total size of its buffers in bytes.
+    /// Total size of the buffers in the launch file, in bytes.
     bytes: usize,
     counts: Vec<Counts>,
 }
@@ -119,8 +120,8 @@ impl Row {
         self.dram_of((system, BASELINE + LARGEST))
     }
 
-    /// Returns the DRAM traffic of a system relative to the baseline with 1 MB. Both include the data that is
-    /// dirty in the L2s at the end.
+    /// Returns the DRAM traffic of a system relative to the baseline with 1 MB. Both amounts include the
+    /// dirty data that the L2s hold at the end.
     fn of_baseline_in_the_end(&self, system: usize) -> f64 {
         let [system, baseline] = [system, BASELINE + LARGEST].map(|at| self.counts[at].dram_bytes_in_the_end());
         ratio(system, baseline)

@@ -22,11 +22,11 @@ use waves::atomic_file::Scratch;
 const KERNEL: &str = include_str!("stale/stale.ptx");
 const LAUNCH: &str = include_str!("stale/stale.toml");
 const MACHINE: &str = "hybrid";
-/// Design of the tracker that section 3.2 criticizes, followed by the one that it proposes.
+/// Designs of the tracker that section 3.2 criticizes, and of the tracker that it proposes.
 const TRACKERS: [&str; 2] = ["tracker-naive", "tracker"];
-/// Two compute units: P and Q of section 3.2.
+/// Setting for two compute units: P and Q of section 3.2.
 const UNITS: &str = "num_sms=2";
-/// Value that Q writes; before, the line holds 0.
+/// Value that Q writes to the line, which held 0 before.
 const WRITTEN: i128 = 1;
 const HEADS: [&str; 4] = ["cycle", "cycles", "where", "what"];
 
@@ -39,8 +39,8 @@ struct LineObservations {
     stays: Vec<[String; HEADS.len()]>,
 }
 
-/// Locations at which requests and replies for the line occur, by the start of their path, and their names on
-/// the page.
+/// Locations where requests and replies for the line occur: the start of the location's path in the machine,
+/// and its name on the page.
 const PLACES: [(&str, &str); 10] = [
     ("sm0.l1.mem_rsp", "P's L1, reply"),
     ("sm1.l1.mem_rsp", "Q's L1, reply"),

@@ -16,7 +16,7 @@ fn machine(design: &str, sets: &[&str]) -> Result<MachineConfig, Report> {
     Ok(resolve_config("hybrid", &[design], sets)?.config)
 }
 
-/// Returns the number of L1s that a tracker entry can name.
+/// Returns the number of L1s that a tracker entry can record as sharers.
 fn sharers(config: &MachineConfig) -> u32 {
     let TrackerConfig { sharers, .. } = &config.tracker;
     match sharers {

@@ -22,13 +22,13 @@ const COALESCED: usize = 3;
 const SCATTERED: usize = 4;
 const ATOMIC: usize = 5;
 
-/// Data counts as partitioned up to this average number of CTAs per word.
+/// Maximum average number of CTAs that access a word, for data that counts as partitioned.
 const OWNED: f64 = 1.25;
-/// Shared data counts as shared by neighbors up to this average number of CTAs per word.
+/// Maximum average number of CTAs that access a word, for shared data that counts as shared by neighbors.
 const NEIGHBOURS: f64 = 8.0;
-/// An access counts as coalesced up to this average number of lines beyond the minimum.
+/// Maximum average number of lines per access beyond the minimum, for an access that counts as coalesced.
 const MISALIGNED: f64 = 1.0;
-/// An instruction counts if it touches at least this fraction of its kernel's data.
+/// Minimum fraction of its kernel's data that an instruction must access to be classified.
 const COUNTS: f64 = 0.01;
 
 /// Explanations of differences that no rule detects, mostly where our kernels differ from Parboil's.
@@ -51,7 +51,8 @@ const ELSEWISE: [(&str, &str); 4] = [
     ),
 ];
 
-/// Row of the table: benchmark, kernel in the thesis, name prefix of our kernels, and columns with a cross.
+/// Row of the table: benchmark, kernel in the thesis, name prefix of our kernels, and columns that the thesis
+/// marks with a cross.
 type PublishedRow = (&'static str, &'static str, &'static str, &'static [usize]);
 const PUBLISHED: [PublishedRow; 13] = [
     ("BFS", "", "", &[DYNAMIC, COALESCED, SCATTERED, ATOMIC]),
@@ -69,7 +70,7 @@ const PUBLISHED: [PublishedRow; 13] = [
     ("Stencil", "", "", &[BOUNDARY, COALESCED]),
 ];
 
-/// Returns the average number of CTAs per word that an instruction touches.
+/// Returns the average number of CTAs that access a word, over the words that an instruction accesses.
 fn sharers(one: &AccessSharing) -> f64 {
     ratio(one.sharers, one.words)
 }
@@ -79,7 +80,7 @@ fn excess(one: &AccessSharing) -> f64 {
     ratio(one.touched.saturating_sub(one.least), one.warps)
 }
 
-/// Returns the class of the data that an instruction touches, as a column index.
+/// Returns the class of the data that an instruction accesses, as a column index.
 fn class(one: &AccessSharing) -> usize {
     match (sharers(one), one.is_dependent) {
         (shared, true) if shared > OWNED => DYNAMIC,
@@ -94,7 +95,8 @@ fn class(one: &AccessSharing) -> usize {
 type Texts = [Option<String>; CLASSES.len()];
 
 /// Classifies the data of several kernels. The first result explains each column by the instruction with the
-/// most data. The second does the same for instructions that touch too little data to count.
+/// most data. The second result explains the columns of instructions that access too little data to be
+/// classified.
 fn classes(kernels: &[&KernelSharing]) -> [Texts; 2] {
     let [mut found, mut small]: [[Option<(u64, String)>; CLASSES.len()]; 2] = Default::default();
     for kernel in kernels {
@@ -139,8 +141,8 @@ struct Profile<'a> {
     kernels: Vec<&'a KernelSharing>,
     /// Columns of our classification, each with the instruction that explains it.
     found: Texts,
-    /// Columns of instructions that touch too little data to count, each with the instruction with the most
-    /// data.
+    /// Columns of instructions that access too little data to be classified, each with the instruction with
+    /// the most data.
     small: Texts,
     published: &'static [usize],
 }
@@ -155,7 +157,7 @@ impl<'a> Profile<'a> {
         Self { what, benchmark, found, small, kernels, published }
     }
 
-    /// Returns for each column whether our classification has it, and whether the thesis has it.
+    /// Returns two flags for each column: true if our classification has it, and true if the thesis has it.
     fn marks(&self) -> impl Iterator<Item = (bool, bool)> {
         self.found.iter().enumerate().map(|(at, why)| (why.is_some(), self.published.contains(&at)))
     }
@@ -175,7 +177,7 @@ impl<'a> Profile<'a> {
         ComparisonRow::claim(Class::Sign, &self.what, &ours, &theirs, passed).with_reason(&reasons.join("; "))
     }
 
-    /// Explains the columns that only our classification or only the thesis has.
+    /// Explains the columns that only our classification has, and those that only the thesis has.
     fn reasons(&self) -> Vec<String> {
         let reason = |(at, (_, theirs)): (usize, (bool, bool))| match (&self.found[at], &self.small[at], theirs) {
             (Some(why), _, false) => Some(format!("{} because of {why}", CLASSES[at])),

@@ -11,7 +11,7 @@ use crate::page::{self, Page, comma_separated};
 const FIGURES: [(&str, f64); 4] = [("mm2", 0.06), ("mW", 0.10), ("pJ read", 0.10), ("pJ write", 0.10)];
 /// Kinds of structures, each with its name on the page and the text that occurs in the names of its rows.
 const KINDS: [(&str, &str); 3] = [("sharing trackers", "sharing tracker"), ("L1s", " L1 of "), ("L2s", "L2 of ")];
-/// Range of the ratio of our figure to the published one.
+/// Range of the ratio of our figure to the published figure that counts as reproduced.
 const FACTOR: std::ops::RangeInclusive<f64> = 0.5..=2.0;
 
 /// Published structure, with the figures of our model.

@@ -1,4 +1,4 @@
-//! anssari2012 Figures 4.1 to 4.6 on the clocked machine, next to the same caches without time.
+//! anssari2012 Figures 4.1 to 4.6 on the clocked machine, next to the same caches without timing.
 
 mod claims;
 mod tables;
@@ -65,7 +65,7 @@ impl System {
     }
 }
 
-/// Returns all systems, in the same order as those of the untimed page.
+/// Returns all systems, in the same order as on the untimed page.
 fn systems() -> Vec<System> {
     let by_size = [
         ("baseline", Vec::new(), 0, false),
@@ -115,8 +115,8 @@ struct SystemRun {
 struct BenchmarkRuns {
     name: &'static str,
     done: Vec<SystemRun>,
-    /// Counters of [`PROPOSED`] and [`PASSING`] with [`BYTE_MASK`]; only for benchmarks that write misses
-    /// slow down.
+    /// Counters of [`PROPOSED`] and [`PASSING`] with [`BYTE_MASK`]. `None` for benchmarks that write misses
+    /// do not slow down.
     masked: Option<[Counters; 2]>,
 }
 
@@ -141,29 +141,31 @@ impl BenchmarkRuns {
         found.unwrap_or_else(|| panic!("{system} with {} KB is measured", SIZES[size]))
     }
 
-    /// Returns the ratio of a number on one system to the number on another, with and without time.
+    /// Returns the ratio of a number on system `of` to that on system `whole`: on the clocked machine, and
+    /// untimed.
     fn part(&self, of: (&str, usize), whole: (&str, usize), number: impl Fn(&SystemRun) -> [f64; 2]) -> [f64; 2] {
         let [part, whole] = [of, whole].map(|(system, size)| number(self.on(system, size)));
         [part[0] / whole[0], part[1] / whole[1]]
     }
 
-    /// Returns the DRAM traffic relative to the baseline with 1 MB, with and without time.
+    /// Returns the DRAM traffic relative to the baseline with 1 MB: on the clocked machine, and untimed.
     fn of_baseline(&self, system: &str, size: usize) -> [f64; 2] {
         self.part((system, size), ("baseline", LARGEST), SystemRun::dram)
     }
 
-    /// Returns the DRAM traffic with L2 bypass relative to that of [`PROPOSED`], with and without time.
+    /// Returns the DRAM traffic with L2 bypass relative to that of [`PROPOSED`]: on the clocked machine, and
+    /// untimed.
     fn l2_bypass(&self) -> [f64; 2] {
         self.part((PASSING, LARGEST), (PROPOSED, LARGEST), SystemRun::dram)
     }
 
-    /// Returns the DRAM traffic with L2 bypass relative to that of [`PROPOSED`], both on the clocked machine
-    /// with [`BYTE_MASK`].
+    /// Returns the DRAM traffic with L2 bypass relative to that of [`PROPOSED`], both with [`BYTE_MASK`] on
+    /// the clocked machine.
     fn past_the_masked_l2(&self) -> Option<f64> {
         self.masked.as_ref().map(|[proposed, passing]| ratio(dram_bytes(passing), dram_bytes(proposed)))
     }
 
-    /// Returns the cycles with a tracker, relative to the baseline with the same L2.
+    /// Returns the cycles with a tracker relative to those of the baseline with the same L2.
     fn cycles(&self, size: usize) -> f64 {
         let [part, whole] = ["tracker", "baseline"].map(|system| self.on(system, size).timed.cycles);
         ratio(part, whole)
@@ -260,21 +262,21 @@ fn measure(desk: &Session) -> Result<(Vec<BenchmarkRuns>, Vec<Other>), FigureErr
     Ok((all, others))
 }
 
-/// Returns the means over all benchmarks, with and without time.
+/// Returns the means over all benchmarks: on the clocked machine, and untimed.
 fn mean(all: &[BenchmarkRuns], number: impl Fn(&BenchmarkRuns) -> [f64; 2]) -> [f64; 2] {
     let sum = all.iter().map(number).fold([0.0; 2], |sum, each| [sum[0] + each[0], sum[1] + each[1]]);
     sum.map(|sum| sum / all.len() as f64)
 }
 
-/// Returns the outcomes of tracker lookups in percent: forwards per lookup; then supplied, refused because
-/// the line is gone, and refused because it has not arrived yet, each per forward.
+/// Returns four percentages: lookups of the tracker that are forwarded; forwards that an L1 serves; forwards
+/// refused because the line has been evicted; forwards refused because the line has not arrived yet.
 fn forwards(counters: &Counters) -> [f64; 4] {
     let TrackerStats { lookups, forwards, supplied, refused, too_early, .. } = trackers(counters);
     let of_forwards = |part| 100.0 * ratio(part, forwards);
     [100.0 * ratio(forwards, lookups), of_forwards(supplied), of_forwards(refused - too_early), of_forwards(too_early)]
 }
 
-/// Returns the ratio of the energies of two systems, with and without time.
+/// Returns the ratio of the energies of two systems: on the clocked machine, and untimed.
 fn energy(costs: &Table43, one: &BenchmarkRuns, of: (&str, usize), whole: (&str, usize)) -> [f64; 2] {
     one.part(of, whole, |done| done.energy(costs, HOP_MM))
 }

@@ -22,7 +22,7 @@ const HEAD: [&str; 8] = [
     "estimated / synthesized",
 ];
 
-/// Largest estimated area, in um2, of a module that Yosys maps within minutes.
+/// Maximum estimated area, in um2, of a module that Yosys maps within minutes.
 const MAX_UM2: f64 = 150_000.0;
 
 /// Maximum relative deviation of the estimate from synthesis.
@@ -83,7 +83,7 @@ fn row(block: &Block, synthesis: &Synthesis) -> Vec<String> {
     ]
 }
 
-/// Checks that synthesis finds one flip-flop for each bit described.
+/// Checks that synthesis finds one flip-flop for each bit that the structure list describes.
 fn flip_flops(all: &[&Block], synthesised: &[Synthesis]) -> ComparisonRow {
     let parts = all.iter().zip(synthesised);
     let others: Vec<_> = parts
@@ -131,7 +131,7 @@ fn compare_published(technology: &Technology) -> Result<Vec<ComparisonRow>, Repo
         found.ok_or_else(|| miette!("there is no component {path}"))
     };
     let flip_flops = |path: &str, parameters: &[(&str, u32)]| named(path)?.flip_flops(parameters, technology);
-    // Synthesize a single set: in the machine a memory holds all sets.
+    // A single set is synthesized, because in the machine a memory holds all sets.
     let set = ("SETS", 1);
     let sets = u64::from(resolve_config("fermi", &[], &[])?.config.l1.sets);
     let decoupled = flip_flops("l1/decoupled", &[set])? - 1;

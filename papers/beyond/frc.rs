@@ -62,7 +62,7 @@ impl Setting {
 /// Results of all applications under one setting.
 struct SettingResults {
     setting: Setting,
-    /// Operations per cycle (OPC) with the FRC relative to that without it, by application.
+    /// Operations per cycle (OPC) with the FRC, relative to those without it, by application.
     gains: Vec<f64>,
     /// Percentage of the time with pending DRAM requests in which the data buses are busy, without an FRC.
     busy: f64,

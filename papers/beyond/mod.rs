@@ -57,9 +57,9 @@ const MACHINE: &str = "fermi";
 /// Combination of designs; empty for the unmodified machine.
 type Parts = &'static [&'static str];
 
-/// Smallest relative gain of a mean that counts.
+/// Minimum relative gain of a mean that counts as a gain.
 const PAYS: f64 = 0.01;
-/// A kernel counts from this relative gain or loss on.
+/// Minimum relative gain or loss with which a kernel is counted.
 const NOTED: f64 = 0.05;
 
 const MEANS: &str =
@@ -114,20 +114,20 @@ fn geometric(values: &[f64]) -> f64 {
     geometric_mean(values).unwrap_or(f64::NAN)
 }
 
-/// Formats a mean and its range with one value left out.
+/// Formats a mean, and its range over all ways to leave out one value.
 fn format_range<T: Clone>(of: &[T], places: usize, mean: impl Fn(&[T]) -> Option<f64>) -> [String; 2] {
     let text = |value: f64| format!("{value:.places$}");
     let range = leave_one_out(of, &mean).map(|(low, high)| format!("{} to {}", text(low), text(high)));
     [mean(of).map(text), range].map(|text| text.unwrap_or_else(|| "-".to_owned()))
 }
 
-/// Formats the geometric mean of ratios with its range, for use in a sentence.
+/// Formats the geometric mean of ratios, and its range over all ways to leave out one, for use in a sentence.
 fn in_words(ratios: &[f64]) -> String {
     let [mean, range] = format_range(ratios, 3, geometric_mean);
     format!("{mean} ({range})")
 }
 
-/// Returns the number of kernels with a notable speedup, and the number with a notable slowdown.
+/// Returns the number of kernels with a notable speedup, and the number of kernels with a notable slowdown.
 fn gain_and_lose(speedups: &[f64]) -> [String; 2] {
     let gain = speedups.iter().filter(|speedup| **speedup >= 1.0 + NOTED).count();
     let lose = speedups.iter().filter(|speedup| **speedup <= (1.0 + NOTED).recip()).count();

@@ -35,7 +35,7 @@ const DESIGNS: [Parts; 16] = [
     &["decoupled-dueling", "frc-64"],
 ];
 
-/// A design that is on no front is drawn only if its ratio to the unmodified machine is at most this.
+/// Maximum cost, relative to the unmodified machine, at which a design that is not on the front is drawn.
 const FAR: f64 = 1.1;
 
 /// Combination of designs, with one value per kernel relative to the unmodified machine.
@@ -75,8 +75,8 @@ pub(super) fn pareto(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Determines which designs are on the front of (speedup, cost): no other design is at least as good in both
-/// and better in one.
+/// Returns, for each (speedup, cost), true if it is on the Pareto front: no other design is at least as good
+/// in both and better in one.
 fn front(of: &[(f64, f64)]) -> Vec<bool> {
     let beats = |other: &(f64, f64), one: &(f64, f64)| other.0 >= one.0 && other.1 <= one.1 && other != one;
     of.iter().map(|one| !of.iter().any(|other| beats(other, one))).collect()
@@ -140,8 +140,8 @@ fn draw(is_quick: bool, kernels: usize, rated: &[RatedDesign]) -> Page {
     page
 }
 
-/// Draws designs by speedup and cost. Designs with a very high cost are left out, because they would compress
-/// the scale for the others.
+/// Draws designs by speedup and cost. Designs with a very high cost are omitted, because they would compress
+/// the scale for all other designs.
 fn drawing(
     page: &mut Page,
     rated: &[RatedDesign],

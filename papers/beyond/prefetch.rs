@@ -1,4 +1,4 @@
-//! Gains of the L1 prefetchers, and what became of the lines that they fetched.
+//! Gains of the L1 prefetchers, and the fate of the lines that they fetched.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ const DESIGNS: [Parts; 5] = [&[], &["next-line"], &["stride"], &["many-thread-aw
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct PrefetchRun {
     cycles: u64,
-    /// Line requests of loads, and those of them that missed.
+    /// Line requests of loads; `missed` counts those that missed.
     loads: u64,
     missed: u64,
     dram_bytes: u64,
@@ -30,7 +30,7 @@ struct PrefetchRun {
 }
 
 impl PrefetchRun {
-    /// Returns a number of prefetches in percent of those sent; `None` if none was sent.
+    /// Returns a number of prefetches in percent of all prefetches sent; `None` if no prefetch was sent.
     fn percent(&self, of: u64) -> Option<f64> {
         let issued = self.prefetches.issued;
         (issued > 0).then(|| 100.0 * ratio(of, issued))
@@ -44,8 +44,8 @@ struct PrefetchResults {
 }
 
 impl PrefetchResults {
-    /// Returns the ratio of a metric without and with a prefetcher, by kernel. A metric that is 0 has no
-    /// ratio and counts as unchanged.
+    /// Returns the ratio of a metric without a prefetcher to the metric with it, by kernel. A metric that is
+    /// 0 has no ratio and counts as unchanged.
     fn ratios(&self, design: usize, of: impl Fn(&PrefetchRun) -> u64) -> Vec<f64> {
         let pairs = self.runs[0].iter().zip(&self.runs[design]).map(|(without, with)| (of(without), of(with)));
         pairs.map(|(without, with)| if without > 0 && with > 0 { ratio(without, with) } else { 1.0 }).collect()
@@ -55,12 +55,12 @@ impl PrefetchResults {
         self.ratios(design, |run| run.cycles)
     }
 
-    /// Returns the bytes over the DRAM buses as parts of those without a prefetcher.
+    /// Returns the bytes moved over the DRAM buses, relative to those without a prefetcher, by kernel.
     fn bytes(&self, design: usize) -> Vec<f64> {
         self.ratios(design, |run| run.dram_bytes).into_iter().map(f64::recip).collect()
     }
 
-    /// Returns a part of the prefetches in percent, for each kernel that prefetches.
+    /// Returns a number of prefetches in percent of all prefetches sent, for each kernel that prefetches.
     fn percents(&self, design: usize, of: impl Fn(&PrefetchStats) -> u64) -> Vec<f64> {
         self.runs[design].iter().filter_map(|run| run.percent(of(&run.prefetches))).collect()
     }

@@ -21,7 +21,7 @@ use warpsieve::run::open;
 const DESIGNS: [Parts; 7] =
     [&[], &["fermi-hash"], &["decoupled-dueling"], &["pric"], &["dwt-pric"], &["mrpb"], &["fully-associative"]];
 
-/// Number of kernels in quick mode. There are no small padded launch files, so quick mode takes the kernels
+/// Number of kernels in quick mode. There are no small padded launch files, so quick mode runs the kernels
 /// with the fewest threads.
 const QUICK: usize = 4;
 const FILES: [&str; 2] = ["launch.toml", "padded.toml"];
@@ -35,17 +35,17 @@ struct StrideResults {
 }
 
 impl StrideResults {
-    /// Returns the speedups by padding without a scheme.
+    /// Returns the speedup that padding gives without a scheme, by kernel.
     fn padding(&self) -> Vec<f64> {
         speedups(&self.padded[0], &self.plain[0])
     }
 
-    /// Returns the speedups by a design on the plain launch files.
+    /// Returns the speedup that a design gives on the plain launch file, by kernel.
     fn gains(&self, design: usize) -> Vec<f64> {
         speedups(&self.plain[design], &self.plain[0])
     }
 
-    /// Returns the speedups by a design on the padded launch files.
+    /// Returns the speedup that a design gives on the padded launch file, by kernel.
     fn gains_padded(&self, design: usize) -> Vec<f64> {
         speedups(&self.padded[design], &self.padded[0])
     }
@@ -57,8 +57,8 @@ impl StrideResults {
 }
 
 /// Returns the share of a scheme's gain that padding achieves alone, in percent. Gains multiply, so the share
-/// is computed from logarithms: a factor of 2 is half of a factor of 4. `None` if the scheme's gain is too
-/// small to count.
+/// is computed from logarithms: a factor of 2 is half of a factor of 4. Returns `None` if the gain of the
+/// scheme is too small.
 fn share(pairs: &[(f64, f64)]) -> Option<f64> {
     let logs = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(|pair| of(pair).ln()).sum::<f64>();
     let (padding, scheme) = (logs(|pair| pair.0), logs(|pair| pair.1));

@@ -21,7 +21,7 @@ const MACHINE: &str = "fermi";
 const HEAD: [&str; 7] =
     ["FRC lines", "bank / FRC lines", "bits", "FRC mm2", "second bank mm2", "area ratio", "ratio in the paper"];
 
-/// Computes the cost of an L2 bank with everything in its scope.
+/// Computes the cost of an L2 bank, including all its components.
 fn bank(technology: &Technology, design: &str, sets: &[&str]) -> Result<Block, Report> {
     Ok(scope(&block(technology, MACHINE, &[design], sets)?, "partition0.l2")?.clone())
 }
@@ -33,7 +33,7 @@ struct FrcCost {
     lines: u32,
     bits: u64,
     mm2: f64,
-    /// Area that doubling the bank adds, in mm2.
+    /// Area that a second bank would add, in mm2.
     twice_mm2: f64,
 }
 
@@ -54,7 +54,8 @@ impl FrcCost {
         counts.into_iter().chain(area).chain([self.of_paper().to_string()]).collect()
     }
 
-    /// Compares the ratio with the paper's, for the sizes that the paper mentions.
+    /// Compares the ratio of a second bank's area to the FRC's area with the paper's ratio, for the sizes
+    /// that the paper mentions.
     fn rows(&self) -> Vec<ComparisonRow> {
         let Some((entries, times)) = CLAIMED.into_iter().find(|(of, _)| *of == self.entries) else { return Vec::new() };
         let area = format!("area of a second bank / area of an FRC of {entries} lines");

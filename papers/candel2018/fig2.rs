@@ -12,7 +12,7 @@ use crate::runs::{Point, resolve_config};
 use crate::{FigureError, Session};
 use waves::atomic_file::Scratch;
 
-/// Cycle that the text states, or that follows from the stated cycles.
+/// Published cycle of an event: stated in the text, or derived from the stated cycles.
 enum PublishedCycle {
     Stated(u64),
     Follows(u64),
@@ -81,7 +81,7 @@ fn measure(desk: &Session) -> Result<Times, FigureError> {
     let stays = counters.totals().stages.l2;
     let bank = &counters.l2[0];
     let evict = bank.miss_delay as f64 / bank.evictions as f64;
-    // The first load finds an empty way, so it evicts nothing.
+    // The first load finds an empty way, so it evicts no line.
     let others = stays.number as f64 * f64::from(look_up) + (stays.number - 1) as f64 * evict;
     let fetch = (stays.cycles as f64 - others) / stays.number as f64;
     Ok(Times { look_up, evict: evict.round() as u64, fetch: fetch.round() as u64 })

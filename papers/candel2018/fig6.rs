@@ -10,7 +10,7 @@ use crate::judge::{Class, ComparisonRow};
 use crate::page::Page;
 use crate::sheet::Table;
 
-/// Delays up to this number of cycles, or up to this fraction of the baseline's delay, count as near zero.
+/// Maximum delay that counts as near zero: in cycles, or as a fraction of the baseline's delay.
 const NONE: (f64, f64) = (4.0, 0.05);
 
 pub(in super::super) fn fig6(desk: &Session) -> Result<Page, FigureError> {

@@ -10,9 +10,9 @@ use crate::page::Page;
 const SERVED: f64 = 75.0;
 /// Tolerance of [`SERVED`] in percentage points.
 const BAND: f64 = 15.0;
-/// Share in percent that counts as nearly all.
+/// Minimum share in percent that counts as nearly all.
 const ALL: f64 = 95.0;
-/// Largest increase in percentage points that still counts as constant.
+/// Maximum increase in percentage points that counts as constant.
 const SAME: f64 = 5.0;
 
 pub(in super::super) fn fig7(desk: &Session) -> Result<Page, FigureError> {

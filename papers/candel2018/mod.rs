@@ -46,8 +46,8 @@ pub(super) const FIGURES: &[Figure] = &[
 /// Machine that models the paper's GPU.
 pub(super) const MACHINE: &str = "southern-islands";
 
-/// Applications, each with our kernel of the same algorithm and its size. Data exceed the largest L2 several
-/// times, except for BinomialOption, which has almost no data.
+/// Applications, each with our kernel of the same algorithm and its problem size. The data of each exceed the
+/// largest L2 several times. BinomialOption is an exception: it has almost no data.
 pub(super) const APPS: [(&str, &str, &str); 13] = [
     ("BinomialOption", "binomial", "launch"),
     ("BlackScholes", "blackscholes", "candel"),
@@ -64,7 +64,7 @@ pub(super) const APPS: [(&str, &str, &str); 13] = [
     ("URNG", "urng", "candel"),
 ];
 
-/// Bars of the paper's plots: names and our designs.
+/// L2 configurations, one per bar of the paper's plots, each with its name and our designs.
 pub(super) const L2S: [(&str, &[&str]); 11] = [
     ("128 KB", &[]),
     ("+4e", &["frc-4"]),
@@ -88,9 +88,9 @@ const FRC_512: usize = 8;
 /// Larger L2 configurations without an FRC.
 const LARGER: [usize; 2] = [9, 10];
 
-/// Smallest relative change that counts as a rise or a fall.
+/// Minimum relative change that counts as a rise or a fall.
 const MIN_CHANGE: f64 = 0.02;
-/// Fraction that counts as negligible.
+/// Maximum fraction that counts as negligible.
 const RARE: f64 = 0.01;
 /// Value of [`RARE`] in percent.
 const RARE_PERCENT: u32 = 1;
@@ -102,8 +102,8 @@ struct App {
     mpko: [f64; L2S.len()],
     delay: [f64; L2S.len()],
     share: [f64; L2S.len()],
-    /// Components of the miss delay in cycles: waiting for a way or an FRC entry, waiting until it is free,
-    /// and waiting in the DRAM channel queue.
+    /// Components of the miss delay in cycles: waiting for a way or an FRC entry, waiting for the eviction of
+    /// the victim, and waiting in the DRAM channel queue.
     delays: [[f64; 3]; L2S.len()],
     /// Fraction of the time with pending DRAM requests in which the data buses are busy.
     busy: [f64; L2S.len()],
@@ -207,7 +207,8 @@ impl Plot<'_> {
     }
 }
 
-/// Adds explanations to the rows that do not hold, from the row's application or from the medians of all.
+/// Adds explanations to the rows that do not hold: from the row's application, or from the medians of all
+/// applications.
 fn explain(apps: &[App], rows: Vec<ComparisonRow>) -> Vec<ComparisonRow> {
     let why = |what: &str| apps.iter().find(|app| app.name == what).map_or_else(|| why_most(apps), App::why);
     let explained = |row: ComparisonRow| {

@@ -10,7 +10,7 @@ use crate::sheet::Table;
 
 /// Numbers of MSHR entries per L1.
 const ENTRIES: [u32; 4] = [8, 16, 32, 64];
-/// L2 configurations compared with the baseline.
+/// L2 configurations that are compared with the baseline.
 const OTHERS: [usize; 3] = [FRC_4, FRC_64, LARGER[1]];
 
 pub(in super::super) fn mshrs(desk: &Session) -> Result<Page, FigureError> {

@@ -1,7 +1,8 @@
-//! Plays candel2018 Figure 2 on one bank of the L2: three replacements of one line. The replies to B, C and D
-//! leave one cycle after the one shown, in which they are served.
+//! Plays candel2018 Figure 2 on one bank of the L2: three replacements of one line. The figure shows the
+//! cycle in which a request is served. The replies to B, C and D leave the bank one cycle later.
 //!
-//! In the figure, C's fetch starts at 90, without a lookup. Here it starts at 100, after C has missed.
+//! In the figure, the fetch of C starts at cycle 90, without a lookup. Here it starts at cycle 100, after the
+//! lookup of C has missed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -17,7 +18,7 @@ use rtl::replacement::lru::Lru;
 use warpsieve::bank::{BankAlone, DramReply, Edge, InvalidateAck, PacketShape, Ports, Request};
 use warpsieve::readers::WaveError;
 
-/// Cycle of the bank that corresponds to cycle 0 of the figure. Line A was fetched long before.
+/// Cycle of the bank that corresponds to cycle 0 of the figure. Line A is fetched long before that.
 const START: u64 = 1000;
 /// Lines of the figure; the position of a name is the number of its line.
 const NAMES: [&str; 5] = ["-", "A", "B", "C", "D"];
@@ -26,10 +27,10 @@ const B: u64 = 2;
 const C: u64 = 3;
 const D: u64 = 4;
 
-/// Requests: cycle in which the bank accepts the request, and its line.
+/// Requests, each as the cycle in which the bank accepts it and its line.
 const READS: [(u64, u64); 4] = [(1, A), (START, B), (START + 90, C), (START + 240, D)];
 
-/// Bytes of a line, which a single burst transfers.
+/// Size of a line in bytes; a single burst transfers a line.
 const LINE_BYTES: u32 = 64;
 /// Partition of the bank, and number of partitions.
 const PARTITION: u8 = 2;
@@ -50,7 +51,7 @@ impl Times {
     /// Latencies of the figure, the only ones that fit the cycles stated in the text.
     pub const OF_THE_FIGURE: Self = Self { look_up: 10, evict: 80, fetch: 110 };
 
-    /// Returns a cycle in which all replacements have ended, even one after the other.
+    /// Returns a cycle in which all replacements have ended, even if they are performed one after the other.
     fn end(self) -> u64 {
         let [.., (last, _)] = READS;
         // Each step also takes a few cycles in links and queues.
@@ -61,11 +62,12 @@ impl Times {
 /// Times of one replacement, in cycles of the figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Replacement {
-    /// Cycle in which the replacement begins: recall of the victim, or fetch of the line if there is an FRC.
+    /// Cycle in which the replacement begins: with the recall of the victim or, if there is an FRC, with the
+    /// fetch of the line.
     pub attended: u64,
     /// Cycle in which the request is served.
     pub complete: u64,
-    /// Cycle in which the victim's eviction is complete, which also frees its FRC entry.
+    /// Cycle in which the eviction of the victim is complete, which also frees the victim's FRC entry.
     pub gone: u64,
 }
 
@@ -79,19 +81,19 @@ enum Event {
     Served,
 }
 
-/// Events by their cycles in the figure. Its text is a table with one column per kind of event.
+/// Events of the figure, by cycle. Its text form is a table with one column per kind of event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventTable(BTreeMap<(u64, Event), &'static str>);
 
 impl EventTable {
-    /// Adds an event, unless it precedes the figure.
+    /// Adds an event, unless it occurs before cycle 0 of the figure.
     fn add(&mut self, cycle: u64, event: Event, line: u64) {
         if let Some(cycle) = cycle.checked_sub(START) {
             self.0.insert((cycle, event), NAMES[line as usize]);
         }
     }
 
-    /// Returns the cycle of an event of a line; 0 if it is not in the figure.
+    /// Returns the cycle of an event of a line; 0 if the event is not in the figure.
     fn cycle(&self, event: Event, line: u64) -> u64 {
         let is_it = |((_, other), name): &(&(u64, Event), &&str)| *other == event && **name == NAMES[line as usize];
         self.0.iter().find(is_it).map_or(0, |((cycle, _), _)| *cycle)
@@ -121,14 +123,14 @@ impl fmt::Display for EventTable {
     }
 }
 
-/// Bank of the figure with its surroundings: SMs, L1s and memory, each link to which takes one cycle.
+/// Bank of the figure, connected to SMs, L1s and memory by links that take one cycle each.
 struct Figure {
     bank: BankAlone,
     times: Times,
-    /// Requests to send, each with the cycle in which it leaves.
+    /// Requests to send, each with the cycle in which it is sent.
     reads: VecDeque<(u64, Request)>,
-    /// Replies of the memory and acknowledgments of the L1s in flight, each with the cycle in which it
-    /// leaves.
+    /// Replies of the memory and acknowledgments of the L1s that are in flight, each with the cycle in which
+    /// it is sent.
     fetches: VecDeque<(u64, DramReply)>,
     recalls: VecDeque<(u64, u64, InvalidateAck)>,
     events: EventTable,
@@ -146,7 +148,7 @@ impl Figure {
         Self { bank, times, reads, fetches, recalls, events: EventTable::default() }
     }
 
-    /// Runs for some cycles.
+    /// Simulates the given cycles.
     fn run(&mut self, cycles: std::ops::Range<u64>) -> io::Result<()> {
         let Self { bank, times, reads, fetches, recalls, events } = self;
         for _ in cycles {
@@ -176,7 +178,7 @@ fn send_reads(ports: &mut Ports<'_>, at: &mut Edge<'_>, reads: &mut VecDeque<(u6
     }
 }
 
-/// Replies to fetches after `latency`, of which the links take two cycles.
+/// Replies to a fetch after `latency` cycles, of which two are spent in the links.
 fn fetch(
     ports: &mut Ports<'_>,
     at: &mut Edge<'_>,
@@ -196,7 +198,7 @@ fn fetch(
     }
 }
 
-/// Acknowledges recalls after `latency`, of which the links take two cycles.
+/// Acknowledges a recall after `latency` cycles, of which two are spent in the links.
 fn recall(
     ports: &mut Ports<'_>,
     at: &mut Edge<'_>,
@@ -217,7 +219,7 @@ fn recall(
     }
 }
 
-/// Returns a bank with one way, and room in all its queues.
+/// Returns the configuration of a bank with one way, whose queues never fill up.
 fn config(frc_entries: u32, times: Times) -> L2Config {
     let frc = FrcConfig { entries: frc_entries, swap_latency: 0, victim_bind: VictimBind::Swap };
     let flow = TransientConfig {
@@ -245,7 +247,7 @@ fn config(frc_entries: u32, times: Times) -> L2Config {
     }
 }
 
-/// Returns the place of the bank: below the L1s of 15 SMs, which every eviction recalls.
+/// Returns the place of the bank, below the L1s of 15 SMs. Every eviction recalls the line from these L1s.
 fn place() -> BankPlace {
     let line_bits = 32 - LINE_BYTES.ilog2();
     BankPlace {
@@ -265,7 +267,7 @@ fn place() -> BankPlace {
 /// table of all events.
 ///
 /// # Errors
-/// None, as long as no waveform is written.
+/// Only writing a waveform can fail, and this function writes none.
 pub fn replacements(frc_entries: u32, times: Times) -> io::Result<([Replacement; 3], EventTable)> {
     let mut figure = Figure::new(frc_entries, times);
     figure.run(0..times.end())?;

@@ -15,7 +15,7 @@ const CHIP: f64 = 529.0;
 /// Number of victim tags per core: 16 for each of 48 warps (Table 4).
 const VICTIMS: u32 = 16 * 48;
 
-/// DWT-CS state counts as negligible from this ratio of CCWS state to it on.
+/// Minimum ratio of CCWS state to DWT-CS state at which the DWT-CS state counts as negligible.
 const NEGLIGIBLE: f64 = 10.0;
 
 /// Structures that a design adds to the machine.

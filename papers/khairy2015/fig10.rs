@@ -10,15 +10,15 @@ use crate::runs::RunResult;
 use crate::{FigureError, Session, index_of};
 use warpsieve::run::ratio;
 
-/// Applications that lose more than 80 % of their misses.
+/// Applications that lose more than 80 % of their misses, according to the paper.
 const MOST_REDUCED: [&str; 4] = ["3DS", "KM", "SYRK", "GESUMMV"];
-/// Applications that lose up to 60 % of their misses.
+/// Applications that lose up to 60 % of their misses, according to the paper.
 const SOME: [&str; 3] = ["2DCONV", "MM", "IIX"];
-/// Applications whose miss rate is close to that of unbounded caches.
+/// Applications whose miss rate is close to that of unbounded caches, according to the paper.
 const NEAR: [&str; 4] = ["SRAD", "3DS", "2DCONV", "KM"];
 /// Tolerance of the miss rates of [`NEAR`] in percentage points.
 const POINTS: f64 = 15.0;
-/// Configuration of DWT-CS, for the duration of its search.
+/// Configuration of DWT-CS, which gives the duration of the search.
 const DWT: DwtConfig = DwtConfig::KHAIRY2015;
 
 const TITLE: &str = "khairy2015, Figure 10: L1 misses";
@@ -55,8 +55,8 @@ pub(in super::super) fn fig10(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Checks that DWT-PRIC removes most misses of an application. A failure is explained by how many misses
-/// unbounded caches remove.
+/// Checks that DWT-PRIC removes most misses of an application. If it does not, the explanation gives the
+/// percentage of misses that unbounded caches remove.
 fn most(name: &str, [ours, unbounded]: [f64; 2]) -> ComparisonRow {
     ComparisonRow::factor(&format!("{name}, reduction of misses in percent"), ours, 80.0, 0.0).explain_failure(|| {
         format!(

@@ -9,11 +9,11 @@ use crate::judge::{Class, ComparisonRow, Effect, mean};
 use crate::page::Page;
 use crate::{FigureError, Session, index_of};
 
-/// Applications with the percentage of reservation fails that they lose according to the paper: up to 90, or
-/// up to 60.
+/// Applications, each with the percentage of its reservation fails that it loses according to the paper: up
+/// to 90, or up to 60.
 const FALLING: [(&str, f64); 6] =
     [("2DCONV", 90.0), ("KM", 90.0), ("GESUMMV", 90.0), ("MM", 60.0), ("IIX", 60.0), ("SYRK", 60.0)];
-/// Applications that keep many reservation fails, most of them for MSHR entries.
+/// Applications that keep many reservation fails, most of them for MSHR entries, according to the paper.
 const HIGH: [&str; 2] = ["SCLUSTER", "SRAD"];
 
 const TITLE: &str = "khairy2015, Figure 11: L1 reservation fails";

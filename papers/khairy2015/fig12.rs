@@ -18,16 +18,17 @@ const MACHINES: [(&str, &[&str]); 6] = [
     ("64 ways", &["ways-64"]),
     ("fully associative", &["fully-associative"]),
 ];
-/// Gain of PRIC over 16, 32 and 64 ways, and over the fully associative cache.
+/// Published gains of PRIC over 16, 32 and 64 ways, and over the fully associative cache.
 const PUBLISHED: [f64; 4] = [1.6, 1.4, 1.16, 0.97];
 /// Allowed difference between PRIC's measured and published fractions of the fully associative cache
 /// [percentage points].
 const POINTS: f64 = 5.0;
 
-/// An application counts as better with PRIC if its gain over a cache with more ways exceeds this.
+/// Gain over a cache with more ways above which an application counts as better with PRIC.
 const AHEAD: f64 = 1.05;
 
-/// Lists the applications that are better with PRIC than with more ways, and PRIC's mean gain on the others.
+/// Lists the applications that are better with PRIC than with more ways, and PRIC's mean gain on all other
+/// applications.
 fn left_to_gain(apps: &[&App], gains: &[f64]) -> String {
     let (ahead, others): (Vec<_>, Vec<_>) = apps.iter().zip(gains).partition(|(_, gain)| **gain > AHEAD);
     let ahead: Vec<_> = ahead.iter().map(|(app, gain)| format!("{} {gain:.2}", app.name)).collect();

@@ -9,7 +9,7 @@ use crate::page::Page;
 use crate::runs::RunResult;
 
 const NAMES: [&str; 3] = ["no caches", "bounded", "unbounded"];
-/// Largest gain of unbounded caches that still counts as nearly equal to bounded ones.
+/// Maximum gain of unbounded caches that counts as nearly equal to bounded caches.
 const BAND: f64 = 0.10;
 
 const TITLE: &str = "khairy2015, Figure 2: sensitivity to caches";

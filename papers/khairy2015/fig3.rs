@@ -33,7 +33,7 @@ const INTER_KERNEL: usize = 5;
 /// L2 set index that spreads rows of any length over the sets: line address modulo x^6 + x + 1.
 const SPREAD: &str = "l2.index={kind=\"i-poly\",polynomial=67,addr_bits=32,reversed=false}";
 
-/// Classes for which section 3.2 states whether the L2 keeps their lines, in the order of the applications.
+/// Classes for which section 3.2 states whether the L2 keeps the lines, in the order of the applications.
 const THRASHING: [Kind; 2] = [Kind::Thrashing, Kind::Both];
 
 /// Requests of one cache, and hits by locality class.
@@ -70,7 +70,7 @@ impl Shares {
         self.0[cache][..=INTER_THREAD].iter().sum()
     }
 
-    /// True if the class has hits, and no other class has more.
+    /// True if the locality class has hits, and no other locality class has more.
     fn is_most(&self, cache: usize, class: usize) -> bool {
         let shares = &self.0[cache];
         shares[class] > 0.0 && shares.iter().all(|share| *share <= shares[class])

@@ -1,5 +1,5 @@
-//! khairy2015 Figures 5 and 7: sets of lines with sequential and with pseudo-random interleaving, and the
-//! equations of the latter.
+//! khairy2015 Figures 5 and 7: sets of lines with sequential and with pseudo-random interleaving, and the XOR
+//! equations of pseudo-random interleaving.
 
 use rtl::index::i_poly::IPoly;
 use rtl::index::linear::Linear;
@@ -13,7 +13,7 @@ use crate::page::Page;
 const SETS: u32 = 8;
 /// Number of lines in the figure's memory.
 const LINES: u64 = 64;
-/// Figure 5(b) row by row: each row lists its eight lines in set order.
+/// Figure 5(b) row by row: each row lists eight lines, one per set, in set order.
 const PSEUDO_RANDOM: [u64; LINES as usize] = [
     0, 4, 2, 6, 1, 5, 3, 7, 13, 9, 15, 11, 12, 8, 14, 10, 23, 19, 21, 17, 22, 18, 20, 16, 26, 30, 24, 28, 27, 31, 25,
     29, 35, 39, 33, 37, 34, 38, 32, 36, 46, 42, 44, 40, 47, 43, 45, 41, 52, 48, 54, 50, 53, 49, 55, 51, 57, 61, 59, 63,

@@ -20,7 +20,7 @@ const LENGTHS: std::ops::RangeInclusive<u64> = 1..=160;
 /// Row lengths in the table, in lines.
 const SHOWN: [u64; 12] = [1, 2, 4, 8, 16, 31, 32, 33, 64, 96, 128, 160];
 
-/// Returns the number of distinct sets to which one line of each row maps.
+/// Returns the number of distinct sets to which the matrix rows map, counting one line per row.
 fn met(unit: &IndexUnit, length: u64) -> usize {
     (0..THREADS).map(|thread| unit.index(thread * length)).collect::<BTreeSet<_>>().len()
 }

@@ -8,7 +8,7 @@ use crate::judge::{Class, ComparisonRow, Effect};
 use crate::page::Page;
 use crate::{FigureError, Session, index_of};
 
-/// A friendly application counts as unaffected from this relative IPC on.
+/// Minimum relative IPC at which a cache-friendly application counts as unaffected.
 const SAME: f64 = 0.98;
 
 const TITLE: &str = "khairy2015, Figure 8: DWT-PRIC";

@@ -13,8 +13,8 @@ use crate::{FigureError, Session, index_of};
 const MACHINES: [&[&str]; 4] = [&[], DWT_PRIC, &["ccws"], &["mrpb"]];
 const NAMES: [&str; 4] = ["baseline", "DWT-PRIC", "CCWS", "MRPB"];
 
-/// Class of applications, with the published gains of DWT-PRIC over CCWS and over MRPB and the order of the
-/// three that follows.
+/// Class of applications, with the published gains of DWT-PRIC over CCWS and over MRPB, and the resulting
+/// order of the three schemes.
 type PublishedGains = (&'static str, &'static [Kind], [f64; 2], [usize; 3]);
 
 const PUBLISHED: [PublishedGains; 4] = [
@@ -53,8 +53,8 @@ pub(in super::super) fn fig9(desk: &Session) -> Result<Page, FigureError> {
 }
 
 impl GainResults {
-    /// Compares the gains of DWT-PRIC over CCWS and MRPB in a class, and the order of the three schemes
-    /// there.
+    /// Compares the gains of DWT-PRIC over CCWS and MRPB in a class of applications, and the order of the
+    /// three schemes.
     fn of_class(&self, &(name, kinds, published, order): &PublishedGains) -> [ComparisonRow; 3] {
         let Self { apps, gains, .. } = self;
         let over = |(scheme, published): (usize, f64)| {
@@ -84,7 +84,7 @@ impl GainResults {
         )
     }
 
-    /// Checks that CCWS outperforms DWT-PRIC on one application.
+    /// Checks that CCWS outperforms DWT-PRIC on the application `name`.
     fn of_app(&self, name: &str) -> ComparisonRow {
         let at = index_of(&self.apps, name);
         let order = [2, 1].map(|machine| (NAMES[machine], self.gains[machine][at]));

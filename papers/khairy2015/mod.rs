@@ -1,4 +1,4 @@
-//! Figures of khairy2015: its applications, and common parts of the figures.
+//! Figures of khairy2015: its applications, and code that the figures share.
 
 mod counters;
 mod fig10;
@@ -74,7 +74,7 @@ pub(super) const FIGURES: &[Figure] = &[
 
 /// Machine that models the paper's GPU.
 const MACHINE: &str = "fermi";
-/// Design that models a property of the paper's simulator: write misses fetch their line.
+/// Design for a property of the paper's simulator: a write miss fetches its line.
 const DESIGN: &str = "fetch-on-write";
 /// Designs of the paper's scheme DWT-PRIC: streaming bypass of both caches, DWT-CS and PRIC.
 const DWT_PRIC: &[&str] = &["dwt-pric", "streaming-l2"];
@@ -84,7 +84,7 @@ const DWT_PRIC: &[&str] = &["dwt-pric", "streaming-l2"];
 enum Kind {
     /// Streams through all caches; no cache helps.
     Streaming,
-    /// Streams through the L1, but profits from the L2, or would from a larger one.
+    /// Streams through the L1, but profits from the L2, or would profit from a larger L2.
     StreamingL1,
     Conflict,
     Thrashing,
@@ -196,17 +196,17 @@ fn measure(desk: &Session, apps: &[&App], machines: &[Machine<'_>]) -> Result<Ve
     desk.runner.table(apps, machines, |app, machine| point(desk, app, *machine))
 }
 
-/// Measures one application with some designs up to a core cycle.
+/// Measures one application with the given designs, up to core cycle `last`.
 fn measured_until(desk: &Session, app: &App, designs: &[&str], last: u64) -> Result<RunResult, FigureError> {
     Ok(desk.runner.run_clocked_until(&[point(desk, app, with(designs))], Some(last))?.remove(0))
 }
 
-/// Creates a sheet with one row per application, labeled with name and class.
+/// Creates a table with one row per application, labeled with name and class.
 fn sheet<'a>(apps: &[&App], places: usize, columns: impl IntoIterator<Item = (&'a str, Vec<f64>)>) -> Table {
     Table::new(["app", "class"], apps.iter().map(|app| [app.name, app.kind.name()])).columns(places, columns)
 }
 
-/// Creates a sheet of ratios, with the harmonic means of each class and of all applications below.
+/// Creates a table of ratios. The last rows are the harmonic means of each class and of all applications.
 fn with_means(apps: &[&App], columns: impl IntoIterator<Item = (&'static str, Vec<f64>)>) -> Table {
     let kinds = Kind::ALL.into_iter().filter(|kind| apps.iter().any(|app| app.kind == *kind));
     let of_kinds = kinds.fold(sheet(apps, 3, columns), |sheet, kind| {
@@ -246,7 +246,7 @@ fn miss_percent(run: &RunResult) -> f64 {
     100.0 * ratio(misses(&run.counters), run.counters.totals().l1.accesses)
 }
 
-/// Returns the cycles per thousand in which an L1 stalled its oldest load, by reason of the reservation fail,
+/// Returns the cycles per thousand in which a reservation fail stalled an L1's oldest load, by reason,
 /// averaged over all SMs.
 fn fails_per_kilocycle(run: &RunResult) -> [f64; NUM_FAILS] {
     let Counters { l1, cycles, .. } = &run.counters;
@@ -254,7 +254,7 @@ fn fails_per_kilocycle(run: &RunResult) -> [f64; NUM_FAILS] {
     std::array::from_fn(|reason| 1000.0 * ratio(fails(reason), cycles * l1.len() as u64))
 }
 
-/// Returns the decrease of a number in percent, or 0 if it was 0 before.
+/// Returns the decrease from `before` to `after` in percent, or 0 if `before` is 0.
 fn cut(before: f64, after: f64) -> f64 {
     if before == 0.0 { 0.0 } else { 100.0 * (1.0 - after / before) }
 }

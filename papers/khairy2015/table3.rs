@@ -22,17 +22,17 @@ const PUBLISHED: [(&str, u8, u8); 6] =
 const MAX_WARPS: u8 = 24;
 /// Application whose thrashing varies over time.
 const UNSTEADY: &str = "BFS";
-/// Allowed difference between the limits of [`UNSTEADY`].
+/// Allowed difference between the two limits of [`UNSTEADY`].
 const APART: u8 = 2;
 
-/// IPC with each warp limit, from 1 up to the first limit that throttles no warp. Higher limits change
-/// nothing.
+/// IPC with each warp limit, from 1 up to the first limit that throttles no warp. Higher limits give the same
+/// IPC.
 struct Search {
     ipc: Vec<f64>,
 }
 
 impl Search {
-    /// Returns the limit with the highest IPC; the lowest of several equal ones.
+    /// Returns the limit with the highest IPC; if several limits have it, the lowest of them.
     fn best(&self) -> u8 {
         let best = (0..self.ipc.len()).rev().max_by(|one, other| self.ipc[*one].total_cmp(&self.ipc[*other]));
         best.map_or(MAX_WARPS, |at| at as u8 + 1)
@@ -44,12 +44,12 @@ impl Search {
     }
 }
 
-/// True if the limit throttled a warp that could have issued in any scheduler.
+/// True if, in any scheduler, the limit held back a warp that could have issued.
 fn holds_back(run: &RunResult) -> bool {
     run.counters.slots().of(StallReason::Throttled) > 0
 }
 
-/// Tries limits in ascending order, for each application until a limit throttles no warp.
+/// Tries limits in ascending order, until a limit throttles no warp of the application.
 fn search(desk: &Session, apps: &[&App]) -> Result<Vec<Search>, FigureError> {
     let mut found: Vec<Search> = apps.iter().map(|_| Search { ipc: Vec::new() }).collect();
     let mut open: Vec<usize> = (0..apps.len()).collect();
@@ -122,7 +122,7 @@ fn why(search: &Search, dwt: Option<u8>, run: &RunResult, sample: Option<&[u64]>
 struct LimitResults<'a> {
     app: &'a App,
     search: Search,
-    /// Runs with DWT-CS, first as published, then with periods that continue in the next launch of a kernel.
+    /// Runs with DWT-CS: first as published, then with periods that continue across launches of a kernel.
     runs: Vec<RunResult>,
     /// Published limits of the exhaustive search and of DWT-CS.
     published: (u8, u8),
@@ -133,7 +133,8 @@ fn show_limit(limit: Option<u8>) -> String {
 }
 
 impl LimitResults<'_> {
-    /// Returns the limit that DWT-CS found on a machine variant; for several kernels, the first limit found.
+    /// Returns the limit that DWT-CS found on a machine variant. If it found limits for several kernels,
+    /// returns the first.
     fn limit(&self, machine: usize) -> Option<u8> {
         self.runs[machine].warp_limits.first().map(|(_, limit)| *limit)
     }

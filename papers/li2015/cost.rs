@@ -24,8 +24,8 @@ const SAVED: [(&str, f64); 3] = [("PTF", 10.4), ("BH", 14.7), ("SSSP", 11.4)];
 /// Scope of an L1.
 const L1: &str = "sm0.l1";
 
-/// Cost of tags and data of an L1, without the rest of the memory pipeline, which corresponds to a cache in
-/// CACTI.
+/// Cost of the tags and data of an L1. The rest of the memory pipeline is excluded, so this corresponds to a
+/// cache in CACTI.
 struct Cache {
     bits: u64,
     mm2: f64,
@@ -34,7 +34,7 @@ struct Cache {
     tag_bits: u32,
     /// Energy of reading the tags of a set once, in pJ.
     entries_pj: f64,
-    /// Energy of reading all tag fields of a set.
+    /// Energy of reading all tag fields of a set once, in pJ.
     tag_read_pj: f64,
 }
 
@@ -91,7 +91,7 @@ fn wide(plain: &Cache, decoupled: &Cache) -> String {
     )
 }
 
-/// Compares the structures that the decoupled L1 adds to the plain one with the published overhead.
+/// Compares the structures that the decoupled L1 adds to the plain L1 with the published overhead.
 fn of_structures(plain: &Cache, decoupled: &Cache) -> [ComparisonRow; 4] {
     let bits = decoupled.bits - plain.bits;
     let area = 100.0 * (decoupled.mm2 / plain.mm2 - 1.0);

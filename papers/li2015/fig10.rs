@@ -11,7 +11,7 @@ use warpsieve::run::ratio;
 
 /// Schemes in the figure.
 const SHOWN: [Scheme; 6] = [Scheme::Plain, Scheme::Ball, Scheme::Mrpb, Scheme::Pdp, Scheme::Decoupled, Scheme::Second];
-/// Index of the paper's own scheme, which follows the schemes with which the paper compares it.
+/// Index of the paper's own scheme, which follows the schemes that it is compared with.
 const DECOUPLED: usize = 4;
 const PDP: usize = 3;
 const SECOND: usize = 5;
@@ -95,7 +95,7 @@ impl SchemeMetrics<'_> {
         rows
     }
 
-    /// Compares the mean hit rates with that of the plain L1.
+    /// Compares the mean hit rate of the schemes with that of the plain L1.
     fn over_plain(&self) -> [ComparisonRow; 3] {
         let [plain, _, mrpb, _, decoupled, _] = self.hits.each_ref().map(|values| average(values));
         [
@@ -117,7 +117,7 @@ impl SchemeMetrics<'_> {
         })
     }
 
-    /// Checks an application that has no hits with any scheme.
+    /// Checks an application that, according to the paper, has no hits with any scheme.
     fn none(&self, app: &str) -> ComparisonRow {
         let of = |scheme: usize| self.schemes.of(app, &self.hits[scheme]);
         let most = (0..SHOWN.len()).map(of).fold(0.0, f64::max);
@@ -127,7 +127,7 @@ impl SchemeMetrics<'_> {
         })
     }
 
-    /// Lists the schemes with less traffic than Decoupled, by application.
+    /// Lists the schemes with less traffic than the decoupled L1, by application.
     fn less(&self, values: &[Vec<f64>; SHOWN.len()]) -> String {
         let least = |app: usize| (0..DECOUPLED).min_by(|one, two| values[*one][app].total_cmp(&values[*two][app]));
         let ahead = self.schemes.apps.iter().enumerate().filter_map(|(app, known)| {

@@ -28,7 +28,7 @@ const L2: [Variant; 2] = [
     Variant { name: "6 MB, 16 ways", sets: &["l2.sets=512"] },
 ];
 
-/// Largest distance of a mean ratio from one that counts as no difference.
+/// Maximum distance of a mean ratio from 1 that counts as no difference.
 const BAND: f64 = 0.05;
 
 pub(in super::super) fn fig2(desk: &Session) -> Result<Page, FigureError> {

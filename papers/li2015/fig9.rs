@@ -8,7 +8,7 @@ use crate::judge::{Class, ComparisonRow, Effect};
 use crate::page::Page;
 use crate::{FigureError, Session};
 
-/// Largest relative loss allowed with dueling: one of the fifteen SMs is a leader with the worse design.
+/// Maximum relative loss allowed with dueling: one of the fifteen SMs is a leader with the worse design.
 const LOSS: f64 = 0.03;
 
 const BEST: &str = "the paper's text uses the best of all distances for each workload. Up to 4, the number of lines in \
@@ -37,8 +37,8 @@ fn worst(schemes: &Schemes, scheme: Scheme) -> f64 {
     schemes.relative(scheme).into_iter().fold(f64::INFINITY, f64::min)
 }
 
-/// Compares the losses of the other schemes. `common` is the best single distance for the unfriendly
-/// applications.
+/// Compares the losses of the schemes with which the paper compares its own. `common` is the best single
+/// protecting distance for the unfriendly applications.
 fn compare_losses(schemes: &Schemes, common: u32) -> Vec<ComparisonRow> {
     let otherwise = || {
         let worst = |found: Option<(f64, &str, u32)>| {
@@ -63,7 +63,7 @@ fn compare_losses(schemes: &Schemes, common: u32) -> Vec<ComparisonRow> {
     [(Scheme::Ball, 0.23), (Scheme::Mrpb, 0.81), (Scheme::Pdp, 0.70)].map(row).into()
 }
 
-/// Describes the remaining hits with a scheme, and the applications whose IPC falls.
+/// Describes the hits that remain with a scheme, and the applications whose IPC falls.
 fn describe_kept(schemes: &Schemes, scheme: Scheme) -> String {
     let [plain, left] = [Scheme::Plain, scheme].map(|scheme| schemes.values(scheme, hits));
     let all = schemes.apps.iter().zip(plain.iter().zip(left));
@@ -78,8 +78,7 @@ fn describe_kept(schemes: &Schemes, scheme: Scheme) -> String {
     )
 }
 
-/// Checks the losses with dueling, including those of the insensitive applications, whose relative IPC is
-/// given.
+/// Checks the losses with dueling. `insensitive` holds the relative IPC of the insensitive applications.
 fn check_dueling(schemes: &Schemes, insensitive: &[f64]) -> [ComparisonRow; 2] {
     let lost = 1.0 - worst(schemes, Scheme::Dueling);
     let farthest = insensitive.iter().map(|ratio| (ratio - 1.0).abs()).fold(0.0, f64::max);

@@ -1,4 +1,4 @@
-//! Figures of li2015: its applications, and common parts of the figures.
+//! Figures of li2015: its applications, and code that the figures share.
 
 mod cost;
 mod fig10;
@@ -192,13 +192,13 @@ fn measure(
     desk.runner.table(apps, machines, |app, (designs, sets)| app.point(desk, designs, sets))
 }
 
-/// Creates a sheet with one row per application.
+/// Creates a table with one row per application.
 fn sheet(apps: &[&App], places: usize, columns: impl IntoIterator<Item = (impl Into<String>, Vec<f64>)>) -> Table {
     Table::new(["app"], apps.iter().map(|app| [app.name])).columns(places, columns)
 }
 
-/// Creates a sheet of IPC relative to a baseline, with the geometric mean over the applications of one class
-/// below.
+/// Creates a table of IPC relative to a baseline. The last row is the geometric mean over the applications of
+/// one class.
 fn relative_sheet(
     kind: Kind,
     apps: &[&App],

@@ -120,10 +120,11 @@ fn columns<const N: usize, T: Into<String>>(
 
 /// Number of lines in the L1 of Table 2.
 const L1_LINES: usize = 128;
-/// Reuse distance from which an L1 cannot retain a line, and from which the paper's scheme inserts no line.
+/// Minimum reuse distance at which an L1 cannot retain a line, and at which the paper's scheme does not
+/// insert it.
 pub(super) const FAR: usize = 512;
 
-/// Returns the class of a distance, which is its number of bits.
+/// Returns the class of a reuse distance: the number of bits of the distance.
 pub(super) fn class_of(distance: usize) -> usize {
     (usize::BITS - distance.leading_zeros()) as usize
 }

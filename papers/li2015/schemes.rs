@@ -1,5 +1,6 @@
-//! Schemes of li2015 Figures 8 to 10: the paper's own, and those with which it is compared. Profiled-BYPASS
-//! uses the threshold that is best on average, PDP the distance that is best for each application.
+//! Schemes of li2015 Figures 8 to 10: the paper's own, and those that it is compared with. Profiled-BYPASS
+//! uses the threshold that is best on average; PDP uses the protecting distance that is best for each
+//! application.
 
 use std::collections::BTreeMap;
 
@@ -17,12 +18,12 @@ const MAX_DISTANCE: u32 = 255;
 /// Profile thresholds to try.
 pub(super) const THRESHOLDS: [u32; 7] = [1, 2, 3, 4, 6, 8, 16];
 
-/// Explanation of gains that dueling misses.
+/// Explanation of the gains that dueling does not achieve.
 pub(super) const COLD: &str = "dueling decides once per launch, in the first interval in which both leaders have \
     enough loads, and compares two cold L1s";
 
-/// Setting for the other reading of "reference count": the first request counts too, so with a threshold of 2
-/// a line enters at its second request.
+/// Setting for the other interpretation of "reference count": the first request counts too. With a threshold
+/// of 2, a line is then inserted at its second request.
 pub(super) const FIRST_COUNTS: &str = "l1.decoupled.rc_init=1";
 
 /// Scheme that selects the loads that bypass the L1.
@@ -67,8 +68,8 @@ pub(super) struct Schemes {
     pub(super) distances: Vec<u32>,
     /// Runs with all protecting distances that were tried, for each application.
     tried: Vec<BTreeMap<u32, RunResult>>,
-    /// IPC at the distance that the search finds, relative to the best of all distances. It is the minimum
-    /// over the applications at their small sizes.
+    /// IPC at the distance that the search finds, relative to the IPC at the best of all distances. It is the
+    /// minimum over the applications at their small sizes.
     found: f64,
 }
 
@@ -108,19 +109,19 @@ impl Schemes {
         self.values(scheme, ipc).into_iter().zip(plain).map(|(ipc, plain)| ipc / plain).collect()
     }
 
-    /// Returns the value of one application.
+    /// Returns the element of `values` that belongs to the application `app`.
     pub(super) fn of(&self, app: &str, values: &[f64]) -> f64 {
         values[index_of(&self.apps, app)]
     }
 
-    /// Creates the sheet of the IPC with each scheme, relative to the baseline.
+    /// Creates the table of the IPC with each scheme, relative to the baseline.
     pub(super) fn sheet(&self, kind: Kind) -> Table {
         let columns = Scheme::ALL[1..].iter().map(|scheme| (scheme.name(), self.relative(*scheme)));
         relative_sheet(kind, &self.apps, columns)
     }
 
-    /// Returns the lowest relative IPC of an application with PDP, with the application and the distance.
-    /// `choose` selects one of the distances that were tried for each application.
+    /// Returns the lowest relative IPC with PDP, with its application and protecting distance. `choose`
+    /// selects one of the distances that were tried for each application.
     pub(super) fn worst_protected(
         &self,
         choose: impl Fn(&BTreeMap<u32, RunResult>) -> u32,
@@ -225,13 +226,13 @@ fn ipcs(tried: &BTreeMap<u32, RunResult>) -> BTreeMap<u32, f64> {
     tried.iter().map(|(distance, run)| (*distance, ipc(run))).collect()
 }
 
-/// Returns the shortest distance with the highest value.
+/// Returns the protecting distance with the highest value; if several have it, the shortest of them.
 fn best_distance(tried: &BTreeMap<u32, f64>) -> u32 {
     let at = fastest(tried.values().copied());
     tried.keys().nth(at).copied().unwrap_or(MAX_DISTANCE)
 }
 
-/// Returns the shortest distance with the highest hit rate.
+/// Returns the protecting distance with the highest hit rate; if several have it, the shortest of them.
 pub(super) fn most_hits(tried: &BTreeMap<u32, RunResult>) -> u32 {
     best_distance(&tried.iter().map(|(distance, run)| (*distance, hits(run))).collect())
 }
@@ -258,7 +259,7 @@ fn halfway(tried: &BTreeMap<u32, f64>) -> Vec<u32> {
         .collect()
 }
 
-/// Returns the index of the highest value; the first of several equal ones.
+/// Returns the index of the highest value; if several are equal, the first of them.
 fn fastest(ipcs: impl Iterator<Item = f64>) -> usize {
     let better = |best: (usize, f64), next: (usize, f64)| if next.1 > best.1 { next } else { best };
     ipcs.enumerate().reduce(better).map_or(0, |(at, _)| at)

@@ -54,8 +54,7 @@ pub(in super::super) fn table1(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Lists the applications of a class whose ratio differs from the published one, with the hit rates of their
-/// L1.
+/// Lists the applications of a class whose ratio differs from the published ratio, with their L1 hit rates.
 fn apart(kind: Kind, apps: &[&App], ratios: &[f64], done: &[Vec<RunResult>]) -> String {
     let all = apps.iter().zip(ratios).zip(done);
     let apart = all.filter(|((app, ours), _)| app.kind == kind && (*ours - app.bypassed).abs() > Effect::RATIO.none);

@@ -39,23 +39,23 @@ impl VariantResults {
         &self.done[index_of(&self.apps, app)][machine]
     }
 
-    /// Returns the IPC on one machine relative to another, by application.
+    /// Returns the IPC on machine `one` relative to that on machine `other`, by application.
     fn over(&self, one: usize, other: usize) -> Vec<f64> {
         (0..self.apps.len()).map(|app| self.ipc(app, one) / self.ipc(app, other)).collect()
     }
 
-    /// Returns the geometric mean of the IPC on one machine relative to another.
+    /// Returns the geometric mean of the IPC on machine `one` relative to that on machine `other`.
     fn mean(&self, one: usize, other: usize) -> f64 {
         mean_of(Kind::Unfriendly, &self.apps, &self.over(one, other))
     }
 
-    /// Returns the machine with the highest mean IPC among those given.
+    /// Returns the machine in `of` with the highest mean IPC.
     fn best(&self, of: &[usize]) -> usize {
         of.iter().copied().reduce(|best, next| if self.mean(next, best) > 1.0 { next } else { best }).unwrap_or(0)
     }
 
-    /// Adds the table of all machines, and charts of some of them each. `base` returns the machine to which a
-    /// machine's IPC is relative.
+    /// Adds the table of all machines, and charts that each show some of them. The IPC of a machine is
+    /// relative to that of the machine that `base` returns for it.
     fn show(
         &self,
         page: &mut Page,
@@ -75,7 +75,7 @@ impl VariantResults {
     }
 }
 
-/// Largest distance of a mean ratio from one that counts as no difference.
+/// Maximum distance of a mean ratio from 1 that counts as no difference.
 const BAND: f64 = 0.05;
 
 pub(in super::super) fn fig12(desk: &Session) -> Result<Page, FigureError> {
@@ -115,7 +115,7 @@ pub(in super::super) fn fig12(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Returns the machines of Figure 13, in the order of its parts.
+/// Returns the machines of Figure 13, in the order of the parts of the figure.
 fn tags() -> Vec<Variant> {
     // A single set of 128 lines, with different numbers of tags.
     const ENTRIES: [Variant; 4] = [
@@ -136,7 +136,7 @@ fn tags() -> Vec<Variant> {
         Variant("threshold 3", &["decoupled"], &["l1.decoupled.threshold=3"]),
         Variant("threshold 4", &["decoupled"], &["l1.decoupled.threshold=4"]),
     ];
-    // In these variants, the first request of a line counts too.
+    // In these variants, the reference count of a line includes its first request.
     const SECOND: [Variant; 4] = [
         Variant("first counts, 1", &["decoupled"], &[FIRST_COUNTS, "l1.decoupled.threshold=1"]),
         Variant("first counts, 2", &["decoupled"], &[FIRST_COUNTS]),
@@ -210,7 +210,7 @@ fn of_tags(measured: &VariantResults) -> [ComparisonRow; 2] {
     [number, ways.explain_failure(|| farther(measured))]
 }
 
-/// Explains why more ways do not help.
+/// Explains why more tags per set do not help.
 fn farther(measured: &VariantResults) -> String {
     let evictions = |machine: usize| format_thousands(measured.of("PTF", machine).counters.totals().l1.evictions);
     format!(
@@ -316,7 +316,7 @@ pub(in super::super) fn fig15(desk: &Session) -> Result<Page, FigureError> {
     Ok(page)
 }
 
-/// Checks that the decoupled L1 gains over the plain one; the paper states no amount.
+/// Checks that the decoupled L1 gains over the plain L1; the paper states no amount.
 fn check_gain(place: &str, ours: f64) -> ComparisonRow {
     let least = Effect::RATIO.neutral + Effect::RATIO.none;
     let published = format!("a gain, here at least {least:.2}");

@@ -21,7 +21,7 @@ use warpsieve::run::{Outcome, RunOptions, Verdict, ratio, run};
 /// Statistics of the loads that did not bypass the L1s.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct LoadStatistics {
-    /// Loads of previously referenced lines, by the number of loads in between.
+    /// Loads of lines that were referenced before, by the number of loads since the last reference.
     distances: [u64; DISTANCES],
     /// Number of distinct lines, summed over SMs and launches.
     lines: u64,
@@ -56,7 +56,7 @@ pub(in super::super) fn fig11(desk: &Session) -> Result<Page, FigureError> {
     let names = machines.map(|(name, ..)| name);
     let points: Vec<_> = machines.iter().map(|(_, designs, sets)| ptf.point(desk, designs, sets)).collect();
     let found = run_watched(desk, &points)?;
-    // Percentages refer to the reuses of the plain L1, so reuses of bypassing loads are missing.
+    // Percentages refer to the reuses in the plain L1, so reuses by bypassing loads are missing.
     let all: u64 = found[0].distances.iter().sum();
     let of_all: Vec<_> = found.iter().map(|run| run.distances.map(|count| 100.0 * ratio(count, all))).collect();
     let own: Vec<_> = found.iter().map(|run| percentages(run.distances)).collect();
@@ -118,8 +118,8 @@ fn change(ours: u64, base: u64) -> f64 {
     100.0 * (ratio(ours, base) - 1.0)
 }
 
-/// Returns the changes from the plain L1 to a machine, by application and in percent: footprint, stalled
-/// cycles, and misses.
+/// Returns the changes from the plain L1 to a machine in percent, by application: footprint, stalled cycles,
+/// and misses.
 fn changes(runs: &[Vec<RunResult>], watched: &[LoadStatistics], machine: usize) -> [Vec<f64>; 3] {
     let lines = watched.chunks(MACHINES).map(|of| change(of[machine].lines, of[0].lines)).collect();
     let [fails, misses] = [refused_cycles, count_misses]
@@ -127,7 +127,8 @@ fn changes(runs: &[Vec<RunResult>], watched: &[LoadStatistics], machine: usize) 
     [lines, fails, misses]
 }
 
-/// Number of machines: plain L1, decoupled L1, and decoupled L1 in which the first request counts.
+/// Number of machines: plain L1, decoupled L1, and decoupled L1 whose reference counts include the first
+/// request.
 const MACHINES: usize = 3;
 
 pub(in super::super) fn contention(desk: &Session) -> Result<Page, FigureError> {

@@ -164,7 +164,7 @@ impl Drawing {
         let face = face();
         let mut shown = Vec::new();
         for letter in text.chars() {
-            // A letter that the font lacks becomes the font's placeholder box.
+            // A letter that the font lacks is drawn as the font's placeholder box.
             let glyph = self.glyphs.remap(face.glyph_index(letter).unwrap_or_default().0);
             self.letters.insert(glyph, letter);
             shown.extend(glyph.to_be_bytes());
@@ -197,7 +197,7 @@ mod tests {
         assert!(text.starts_with("%PDF-") && text.trim_end().ends_with("%%EOF"), "{text}");
         assert!(text.contains("/MediaBox [0 0 237.6 144]"), "{text}");
         assert!(text.contains("+LiberationSans") && text.contains("/FontFile2"), "{text}");
-        // Each letter counts once: `speed-up <1>IPC` has 13 different ones.
+        // Each distinct letter is embedded once: `speed-up <1>IPC` has 13 distinct letters.
         assert!(text.contains("13 beginbfchar"), "{text}");
         assert!(page.len() < 40_000, "{} bytes", page.len());
         assert_eq!(page, picture().pdf());

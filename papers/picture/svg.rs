@@ -9,7 +9,7 @@ use warpsieve::config::fnv1a;
 
 use super::{Anchor, Hatch, Label, Lines, PITCH, Picture, Point, STROKE, Shape, foot};
 
-/// SVG units per point; the fine unit makes up for the integer coordinates of plotters.
+/// SVG units per point. Plotters only supports integer coordinates, so the unit is small.
 const UNITS: f64 = 20.0;
 /// Divisor that plotters applies to font sizes.
 const PLOTTERS_SCALE: f64 = 1.24;
@@ -84,7 +84,7 @@ fn draw<'b>(area: &Area<'b>, shape: &Shape, hatches: &mut Vec<Hatch>) -> Result<
 }
 
 /// Returns a reserved color that no picture uses. Plotters supports solid fills only, so [`with_hatches`]
-/// later replaces the color by a hatch.
+/// later replaces the reserved color by a hatch.
 fn stand_in(number: usize) -> RGBColor {
     RGBColor(1, 2, number as u8)
 }

@@ -13,7 +13,7 @@ use miette::{IntoDiagnostic, Report, WrapErr, miette};
 pub(super) struct GpuMeasurement {
     /// Number of launches.
     pub launches: u32,
-    /// Core cycles of all launches, without the time of an empty launch.
+    /// Core cycles of all launches, minus the time of an empty launch.
     pub cycles: f64,
     /// Profiler counters; `None` if the profiler did not run.
     pub counted: Option<ProfilerCounters>,
@@ -22,13 +22,13 @@ pub(super) struct GpuMeasurement {
 /// Nsight Compute counters, summed over all launches of a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ProfilerCounters {
-    /// Sectors that global loads looked up in the L1s, followed by those that hit.
+    /// Sectors that global loads looked up in the L1s, and the sectors among them that hit.
     pub l1: [f64; 2],
-    /// Sectors that loads of the L1s looked up in the L2, followed by those that hit.
+    /// Sectors that loads of the L1s looked up in the L2, and the sectors among them that hit.
     pub l2: [f64; 2],
     /// Bytes read from DRAM.
     pub dram_read: f64,
-    /// Number of warp instructions: SASS on the GPU, lowered PTX on our machine.
+    /// Number of warp instructions. On the GPU these are SASS, on our machine lowered PTX.
     pub instructions: f64,
 }
 
@@ -48,14 +48,14 @@ impl Table {
         let head = reader.headers().into_diagnostic().wrap_err_with(|| path.display().to_string())?.clone();
         let rows = reader.into_records().collect::<Result<Vec<_>, _>>();
         let mut rows = rows.into_diagnostic().wrap_err_with(|| path.display().to_string())?;
-        // In a file of the profiler, the row below the heading contains units.
+        // In a file of the profiler, the row below the headings contains units, so it is removed.
         if is_of_profiler && !rows.is_empty() {
             rows.remove(0);
         }
         Ok(Self { head, rows })
     }
 
-    /// Returns a number that the table must contain.
+    /// Returns a number from a cell that must not be empty.
     fn require(&self, row: &StringRecord, column: &str) -> Result<f64, Report> {
         self.number(row, column)?.ok_or_else(|| miette!("no `{column}` in a row of a table of `machines/silicon/data`"))
     }

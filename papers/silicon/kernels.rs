@@ -21,9 +21,9 @@ const MACHINE: &str = "hopper";
 const GPU: &str = "h100-sxm";
 /// Prefix of the matrix multiplication kernels, which need a machine with tensor cores.
 const TENSOR: &str = "tensor-";
-/// GPU cycles of ten microseconds. Shorter kernels spend most of their time on the launch itself.
+/// Number of GPU cycles in ten microseconds. Shorter kernels spend most of their time on the launch itself.
 const LONG: f64 = 19_800.0;
-/// A kernel is listed if its cycles differ by more than this fraction.
+/// Relative difference of cycles above which a kernel is listed.
 const FAR: f64 = 0.2;
 /// Number of kernels in quick mode: those with the fewest GPU cycles. Small problem sizes were not measured
 /// on the GPU.
@@ -63,7 +63,7 @@ impl Ours {
     }
 }
 
-/// Returns the hit rate in percent, from lookups and hits; `None` without lookups.
+/// Returns the hit rate in percent, from lookups and hits; `None` if there are no lookups.
 fn percent([all, had]: [f64; 2]) -> Option<f64> {
     (all > 0.0).then(|| 100.0 * had / all)
 }

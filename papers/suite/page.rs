@@ -8,14 +8,14 @@ use crate::page::table;
 use warpsieve::run::ratio;
 use warpsieve::text::format_thousands;
 
-/// Instruction counts and lines per load count as different from this factor on.
+/// Factor above which instruction counts, or numbers of lines per load, count as different.
 const FACTOR: f64 = 1.5;
-/// Hit rates count as different from this difference in percentage points on.
+/// Difference in percentage points above which hit rates count as different.
 const POINTS: f64 = 15.0;
 /// Number of stall reasons that the table names for each kernel.
 const REASONS: usize = 3;
 
-/// Figure of a row: our value, and the reference if there is one.
+/// Pair of our value and the reference, if there is one.
 struct Pair {
     what: &'static str,
     ours: Option<f64>,
@@ -45,7 +45,7 @@ impl Row<'_> {
         ]
     }
 
-    /// Describes the figures that differ from the reference.
+    /// Describes the values that differ from the reference.
     fn differences(&self) -> Vec<String> {
         let mut found = Vec::new();
         for Pair { what, ours, theirs, by_factor } in self.pairs() {
@@ -60,7 +60,8 @@ impl Row<'_> {
         found
     }
 
-    /// Formats our value and the reference of each figure. Lines per load are given as average and maximum.
+    /// Formats our value and the reference for each quantity. Lines per load are given as average and
+    /// maximum.
     fn untimed_cells(&self) -> Vec<String> {
         let [instructions, average, most, l1, l2] = self.pairs();
         let count = |number: Option<f64>| number.map_or("-".to_owned(), |number| format_thousands(number as u64));

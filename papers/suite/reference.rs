@@ -1,11 +1,11 @@
-//! Reference figures, read from `suite.csv` in the kernels folder.
+//! Reference values, read from `suite.csv` in the kernels folder.
 
 use std::path::Path;
 
 use miette::{Context, IntoDiagnostic, Report};
 use serde::Deserialize;
 
-/// Results that other sources of a kernel gave on untimed caches; `None` where they state no figure.
+/// Results that other sources of a kernel gave on untimed caches. A value is `None` if they do not state it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Reference {
@@ -24,7 +24,7 @@ pub(super) struct Reference {
     pub l1: Option<f64>,
     /// Hit rate in the L2 in percent.
     pub l2: Option<f64>,
-    /// Reason for different figures, if they differ and the reason is known.
+    /// Reason why the values differ; empty if they agree or the reason is unknown.
     pub why: String,
 }
 

@@ -12,7 +12,7 @@ pub(super) struct Design {
     pub parts: &'static [&'static str],
     /// Paper of the design; empty for combinations.
     pub paper: &'static str,
-    /// Additional settings on [`VOLTA`], which follow from the size of its L1.
+    /// Additional settings on [`VOLTA`], which depend on the size of its L1.
     pub on_volta: &'static [&'static str],
 }
 
@@ -23,8 +23,8 @@ pub(super) const TRANSIENT: &str = "transient";
 /// Name of candel2018's L2 with an FRC.
 pub(super) const FRC: &str = "frc";
 
-/// Name of the unmodified machine whose L1 looks up only one line per cycle. It isolates the loss that
-/// designs have from this restriction.
+/// Name of the unmodified machine whose L1 looks up only one line per cycle. It shows how much designs lose
+/// by this restriction alone.
 pub(super) const ONE_LOOKUP: &str = "one lookup";
 
 /// Setting that gives the L1 twice as many tags as lines, as in li2015.
@@ -58,7 +58,7 @@ pub(super) const DESIGNS: [Design; 13] = [
 impl Design {
     /// Returns the number of lines that the L1 looks up per cycle.
     pub fn lookups(&self, machine: &str) -> u32 {
-        // The comparison leaves out designs that do not compose with the machine.
+        // The comparison omits designs that do not compose with the machine.
         resolve_config(machine, self.parts, self.sets(machine)).map_or(0, |resolved| resolved.config.l1.lookups)
     }
 
@@ -74,7 +74,7 @@ pub(super) fn find_composing() -> Vec<&'static Design> {
     DESIGNS.iter().filter(taken).collect()
 }
 
-/// Returns the designs that [`VOLTA`] refuses, each with the reason. The candidates are all existing designs
+/// Returns the designs that [`VOLTA`] rejects, each with the reason. The candidates are all existing designs
 /// and the combinations of [`DESIGNS`].
 pub(super) fn find_refused() -> Vec<(String, String)> {
     let alone = designs().iter().map(|design| (design.name.to_owned(), refusal(VOLTA, &[design.name])));

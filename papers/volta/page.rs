@@ -23,7 +23,7 @@ pub(super) struct PageResults {
     pub runs: Vec<Runs>,
 }
 
-/// Speedup from which a kernel is listed or counted.
+/// Minimum speedup with which a kernel is listed or counted.
 const NOTED: f64 = 1.05;
 /// Designs whose speedups are plotted for each kernel.
 const DRAWN: [&str; 5] = ["pric", "dwt-pric", "decoupled-dueling", FRC, "tracker + policy"];
@@ -51,13 +51,14 @@ impl PageResults {
         self.runs.iter().find(|runs| runs.design.name == name)
     }
 
-    /// True if the kernel at this index is evidence: on both machines, the baseline evicts lines from L1s and
-    /// L2.
+    /// True if the kernel at this index is evidence: on both machines, the baseline evicts lines from the L1s
+    /// and from the L2.
     fn is_evidence(&self, at: usize) -> bool {
         [Fermi, Volta].iter().all(|on| self.runs[0].on(*on)[at].has_evictions())
     }
 
-    /// Returns the kernels that are evidence, or those that are not, with their indices.
+    /// Returns the kernels that are evidence if `are_evidence` is set, and otherwise those that are not, with
+    /// their indices.
     fn kernels(&self, are_evidence: bool) -> impl Iterator<Item = (usize, &Kernel)> {
         self.kernels.iter().enumerate().filter(move |(at, _)| self.is_evidence(*at) == are_evidence)
     }
@@ -80,7 +81,7 @@ impl PageResults {
         geometric(&self.speedups(runs, on))
     }
 
-    /// Returns the mean hit rate of the L1s in percent, including hits on pending lines.
+    /// Returns the mean hit rate of the L1s in percent, counting hits on pending lines as hits.
     fn hits(&self, runs: &Runs, on: On) -> f64 {
         let percent: Vec<_> = self.evidence(runs.on(on)).iter().filter_map(RunMetrics::hits).collect();
         mean(&percent).unwrap_or(f64::NAN)
@@ -280,8 +281,8 @@ fn by_design(page: &mut Page, suffix: &str, chart: Chart, designs: &[Runs], of: 
 /// Lists the kernels that profit from a design on either machine, each with its best design.
 fn gains(found: &PageResults) -> String {
     let best = |at: usize, on| {
-        // The first of several equal designs wins, because it is the simplest. `max_by` returns the last,
-        // hence the reversal.
+        // If several designs are equally good, the first is used, because it is the simplest. `max_by`
+        // returns the last one, so the order is reversed.
         let all = found.runs[1..].iter().rev().map(|runs| (runs.design.name, found.speedups(runs, on)[at]));
         all.max_by(|(_, one), (_, other)| one.total_cmp(other)).unwrap_or((BASELINE, 1.0))
     };
@@ -375,7 +376,7 @@ fn area(page: &mut Page, found: &PageResults) -> Result<(), Report> {
     Ok(())
 }
 
-/// Lists the designs that the machine refuses.
+/// Lists the designs that the machine rejects.
 fn refusals(page: &mut Page) {
     let refused = find_refused();
     page.text(&format!("## Designs that `{VOLTA}` refuses"));

@@ -15,8 +15,8 @@ pub(super) struct Kernel {
     pub path: PathBuf,
 }
 
-/// Returns the kernels with a launch file of [`SIZE`], and the names of the kernels without one. In quick
-/// mode, the former run their small files.
+/// Returns the kernels with a launch file of [`SIZE`], and the names of all other kernels. In quick mode, the
+/// kernels use their small launch files.
 pub(super) fn kernels(folder: &Path, is_quick: bool) -> Result<(Vec<Kernel>, Vec<String>), Report> {
     let size = if is_quick { "small" } else { SIZE };
     let (mut kernels, mut left_out) = (Vec::new(), Vec::new());

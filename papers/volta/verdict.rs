@@ -1,8 +1,8 @@
 //! Rule that classifies how a design's gain changes from the old machine to the new one.
 
-/// A design pays from this relative gain on.
+/// Minimum relative gain at which a design pays.
 pub(super) const PAYS: f64 = 0.01;
-/// Fraction of its gain that a surviving design keeps at least.
+/// Minimum fraction of its gain that a design must keep to survive.
 pub(super) const KEPT: f64 = 0.5;
 
 /// Class of a design, by its gains on both machines.
@@ -12,9 +12,9 @@ pub(super) enum Verdict {
     Survives,
     /// Pays on both machines, but keeps less than [`KEPT`] of its gain.
     Shrinks,
-    /// Pays on the old machine, and makes no difference on the new one.
+    /// Pays on the old machine, but makes no difference on the new one.
     Gone,
-    /// Pays on the old machine, and costs performance on the new one.
+    /// Pays on the old machine, but costs performance on the new one.
     Costs,
     /// Pays on the new machine only.
     Comes,

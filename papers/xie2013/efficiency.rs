@@ -16,7 +16,7 @@ use warpsieve::run::{Stopwatch, open};
 
 /// Number of loads of the kernel in the paper's introduction.
 const MANY: usize = 14;
-/// Upper bound, in seconds, for "a few seconds" in the paper.
+/// Maximum number of seconds that counts as "a few seconds" in the paper.
 const FEW: u64 = 60;
 /// Upper bounds, in seconds, to which times are rounded up. Exact times depend on the host; with rounded
 /// times the page changes only when the program does.
@@ -32,7 +32,7 @@ struct OptimizationResult {
     benchmark: &'static Benchmark,
     loads: usize,
     runs: usize,
-    /// Time rounded up to one of [`STEPS`]; `None` if it exceeds the last step.
+    /// Run time rounded up to one of [`STEPS`]; `None` if it exceeds the last step.
     seconds: Option<u64>,
 }
 

@@ -17,7 +17,7 @@ use warpsieve::optimize::{Clocked, Subject};
 use warpsieve::run::{RunError, open};
 use warpsieve::text::format_thousands;
 
-/// Number of candidate loads: each of their subsets is bypassed in one run. All other loads are cached.
+/// Number of candidate loads. Each subset of them is bypassed in one run; all other loads are cached.
 const LOADS: usize = 6;
 
 const TEXT: &str = "Cycles of `kepler` with an L1 of 16 KB, and the bytes that all loads request from its L2 on untimed caches: a line of 128
@@ -29,7 +29,7 @@ kernel has 14 loads; ours are three kernels with the same steps.";
 #[derive(Clone, Serialize, Deserialize)]
 struct SubsetResults {
     candidates: Vec<Candidate>,
-    /// Subsets from no bypassed candidate to all candidates bypassed.
+    /// Results of all subsets, from no candidate bypassed to all candidates bypassed.
     sets: Vec<Set>,
 }
 

@@ -145,7 +145,7 @@ fn draw(desk: &Session, bars: &[Bar<'_>]) -> Result<Page, FigureError> {
 
 /// Highest speedup in the paper, which does not name the benchmark.
 const PUBLISHED_MAX: f64 = 2.62;
-/// Benchmark that makes caching all loads slower on average at 16 KB.
+/// Benchmark whose loss makes caching all loads slower on average than bypassing them, at 16 KB.
 const LOSING: &str = "SRR";
 /// Design with a hashed L1 set index.
 const HASHED: &str = "fermi-hash";

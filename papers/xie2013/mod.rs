@@ -1,4 +1,5 @@
-//! Figures of xie2013: the worked examples of its text, checked exactly, and its cache measurements.
+//! Figures of xie2013: the worked examples in its text, which are checked exactly, and its cache
+//! measurements.
 
 mod efficiency;
 mod fig2;

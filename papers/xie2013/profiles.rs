@@ -39,12 +39,12 @@ from each profile, and both choices run on the clocked machine. The paper profil
 struct KernelResults {
     loads: usize,
     runs: usize,
-    /// Line requests of each load, summed over all loads.
+    /// Number of line requests, summed over all loads.
     accesses: u64,
-    /// Hits of each load when it alone is cached, summed over all loads: on untimed caches, then on the
+    /// Number of hits if only one load is cached, summed over all loads: on untimed caches, then on the
     /// clocked machine.
     hits: [u64; 2],
-    /// Number of loads that only one of the two choices caches.
+    /// Number of loads that one choice caches and the other does not.
     differ: usize,
     /// Cycles with all loads bypassed, with the untimed choice, and with the clocked choice.
     cycles: [u64; 3],

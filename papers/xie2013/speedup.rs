@@ -1,5 +1,5 @@
-//! Common parts of the clocked figures: the paper's benchmarks and L1 sizes, and runs of a PTX program with
-//! sets of loads cached.
+//! Code that the clocked figures share: the paper's benchmarks and L1 sizes, and runs of a PTX program with
+//! given sets of cached loads.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -63,7 +63,7 @@ pub(super) const MACHINE: &str = "kepler";
 pub(super) struct Size {
     pub kilobytes: u32,
     pub design: &'static str,
-    /// Geometric mean speedups in percent over bypassing all loads, with all loads cached and with the
+    /// Geometric mean speedups in percent over bypassing all loads: with all loads cached, and with the
     /// heuristic.
     pub theirs: [f64; 2],
     /// Speedup of MRQ in percent.
@@ -76,7 +76,7 @@ pub(super) const SIZES: [Size; 3] = [
     Size { kilobytes: 48, design: "kepler-l1-48k", theirs: [18.3, 21.4], mrq: 10.6 },
 ];
 
-/// Returns the cycles for each set of cached loads. Equal sets run only once.
+/// Returns the cycles for each set of cached loads. Equal sets are simulated only once.
 pub(super) fn cycles<const N: usize>(clocked: &Clocked<'_>, sets: &[BTreeSet<usize>; N]) -> Result<[u64; N], RunError> {
     let mut cycles = [0; N];
     for (i, cached) in sets.iter().enumerate() {
@@ -96,7 +96,7 @@ pub(super) fn chosen(optimised: &Optimization<'_>, method: Method, launch: &Path
     Ok(cached.map(|(load, _)| *load).collect())
 }
 
-/// Returns the speedup over `than` cycles, in percent.
+/// Returns the speedup of `cycles` over `than`, both in cycles, in percent.
 pub(super) fn gain(than: u64, cycles: u64) -> f64 {
     100.0 * (ratio(than, cycles) - 1.0)
 }

@@ -9,7 +9,7 @@ use warpsieve::run::RunError;
 
 use crate::{RUNTIMES, failure};
 
-/// Beginnings of the names of other libraries of CUDA.
+/// Prefixes of the names of all CUDA libraries except the runtime.
 const OTHERS: [&str; 4] = ["libcu", "libnv", "libnpp", "libnccl"];
 
 /// Returns the CUDA functions that the library implements.
@@ -21,11 +21,11 @@ pub fn exports(library: &Path) -> Result<Vec<String>, RunError> {
     Ok(needs(&bytes).map_err(|e| failure(library, &e))?.exports)
 }
 
-/// Checks that the library implements every CUDA function that a program needs, and replaces every CUDA
-/// library. Files other than ELF programs, such as scripts, are not checked.
+/// Checks that the library implements every CUDA function that a program needs, and that the program needs no
+/// other CUDA library. Files other than ELF programs, such as scripts, are not checked.
 ///
 /// # Errors
-/// Names everything that is missing.
+/// If something is missing; the error lists it.
 pub fn check(program: &Path, library: &Path) -> Result<(), RunError> {
     let bytes = fs::read(program).map_err(|e| failure(program, &format!("the program cannot be read: {e}")))?;
     let available = exports(library)?;

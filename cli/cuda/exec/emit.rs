@@ -1,7 +1,7 @@
-//! Writes a launch file per launch, with the contents of all memory before it and the changed contents after
-//! it, so that `warpsieve run` repeats the launch without the program. Buffers have the addresses that they
-//! had in the program, so pointers within buffers and structs stay valid. Buffers with equal contents share a
-//! file.
+//! Writes one launch file per launch, so that `warpsieve run` repeats the launch without the program. The
+//! file has the contents of all memory before the launch, and the contents that the launch changed. Buffers
+//! have the addresses that they had in the program, so pointers within buffers and structs stay valid.
+//! Buffers with equal contents share a file.
 
 use std::collections::BTreeSet;
 use std::fmt::{Display, Write};
@@ -26,11 +26,11 @@ const DATA: &str = "data";
 pub(crate) struct Emitter {
     folder: PathBuf,
     program: String,
-    /// Names of the files in the folder of contents.
+    /// Names of the files already written to the folder of contents.
     data: BTreeSet<String>,
 }
 
-/// Launch file of a launch that has not ended yet.
+/// Launch file of a launch that is still running.
 pub(crate) struct Emitted {
     path: PathBuf,
     text: String,
@@ -157,7 +157,7 @@ fn unwritten(path: &Path, error: &dyn Display) -> RunError {
     failure(path, &format!("cannot be written: {error}"))
 }
 
-/// Returns a string in the form of a TOML file.
+/// Returns a string as a quoted TOML string.
 fn quote(text: &str) -> String {
     Value::String(text.to_owned()).to_string()
 }

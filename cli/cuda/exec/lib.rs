@@ -35,7 +35,8 @@ pub const LIBRARY: &str = "libwarpsieve_cudart.so";
 pub const REFUSED: u8 = 3;
 /// Interval at which the program and the socket are polled while no process uses the device.
 const POLL: Duration = Duration::from_millis(5);
-/// Base of the exit status: shells give a process ended by signal `n` the status 128 + `n`.
+/// Base of the exit status after a signal: a process that signal `n` ended has the status 128 + `n`, as in
+/// shells.
 const SIGNAL_BASE: i32 = 128;
 
 /// Program to run.
@@ -58,9 +59,9 @@ pub struct Program {
 /// Result of a program.
 #[derive(Debug)]
 pub struct Ended {
-    /// Statistics of all launches.
+    /// Statistics of all launches of the program.
     pub report: RunReport,
-    /// Exit status, as a shell gives it.
+    /// Exit status of the program, encoded as shells do.
     pub status: u8,
 }
 
@@ -108,7 +109,8 @@ pub fn run(
     Ok(Ended { report, status })
 }
 
-/// Returns the library path of the program, with our folder first.
+/// Returns `LD_LIBRARY_PATH` for the program: the folder of the replacement library, followed by the current
+/// value.
 fn search_path(folder: &Path) -> OsString {
     let mut path = folder.as_os_str().to_owned();
     if let Some(further) = std::env::var_os("LD_LIBRARY_PATH") {
@@ -121,8 +123,8 @@ fn search_path(folder: &Path) -> OsString {
 /// Serves all processes that use the device, until the program has ended.
 fn serve(listener: &UnixListener, child: &mut Child, server: &mut Server<'_, '_>) -> io::Result<ExitStatus> {
     loop {
-        // The program's status is read before the socket: a process that the program started may still
-        // connect after the program has ended, and is then served.
+        // The status of the program is read before the socket is polled. A process that the program started
+        // may connect after the program has ended, and must still be served.
         let ended = child.try_wait()?;
         match listener.accept() {
             Ok((stream, _)) => serve_process(stream, server)?,
@@ -140,7 +142,7 @@ fn serve_process(stream: UnixStream, server: &mut Server<'_, '_>) -> io::Result<
     stream.set_nonblocking(false)?;
     let mut from = BufReader::new(stream.try_clone()?);
     let mut to = BufWriter::new(stream);
-    // A process that dies within a message ends like one that closes the connection.
+    // A process that dies within a message is treated like a process that closes the connection.
     while let Ok(Some((request, raw))) = wire::receive(&mut from) {
         let (reply, raw) = server.answer(request, &raw);
         if wire::send(&mut to, &reply, &raw).is_err() {

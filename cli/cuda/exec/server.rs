@@ -17,12 +17,12 @@ use crate::{Note, Program};
 
 /// Lanes per warp, as kernels see them.
 const WARP_LANES: u32 = 32;
-/// Threads per CTA, as CUDA limits them.
+/// Maximum number of threads per CTA, as in CUDA.
 const MAX_THREADS: u32 = 1024;
 
 /// Kernel that the program uses.
 struct UsedKernel {
-    /// Number of its module in the device.
+    /// Number of the kernel's module in the device.
     module: usize,
     kernel: Arc<DeviceKernel>,
 }
@@ -34,7 +34,7 @@ pub(crate) struct Server<'d, 'c> {
     emitter: Option<Emitter>,
     progress: &'c mut dyn FnMut(Progress),
     note: &'c mut dyn FnMut(Note<'_>),
-    /// Number of each module in the device, and its architecture.
+    /// Number of each loaded module in the device, and the architecture of its PTX text.
     modules: Vec<(usize, u32)>,
     kernels: Vec<UsedKernel>,
     allocations: u64,
@@ -67,12 +67,12 @@ impl<'d, 'c> Server<'d, 'c> {
         }
     }
 
-    /// True if the program needed something that the model lacks.
+    /// True if the program has ended because it needed something that the model lacks.
     pub fn is_refused(&self) -> bool {
         self.is_refused
     }
 
-    /// Frees everything after a process has ended.
+    /// Frees the memory and modules of a process that has ended.
     pub fn end_process(&mut self) {
         self.device.reset();
         self.modules.clear();
@@ -87,14 +87,15 @@ impl<'d, 'c> Server<'d, 'c> {
         self.device.finish()
     }
 
-    /// Ends the program, which needs something that the model lacks.
+    /// Reports to the user what the program needs and the model lacks. Returns the reply that ends the
+    /// program.
     fn refuse(&mut self, why: &dyn Display) -> Reply {
         (self.note)(Note::Message(&format!("error: {why}")));
         self.is_refused = true;
         Reply::Refused
     }
 
-    /// Fails a call with an error code.
+    /// Returns the reply for a call that fails with an error code, and reports the reason to the user.
     fn fail(&mut self, error: CudaError, why: &dyn Display) -> Reply {
         (self.note)(Note::Message(&format!("{}: {why}", error.name().to_string_lossy())));
         Reply::Failed(error)
@@ -130,7 +131,8 @@ impl<'d, 'c> Server<'d, 'c> {
             },
             Request::Find { address } => match self.device.allocation(address) {
                 Some(range) => Reply::Range { address: range.start, bytes: range.bytes },
-                // The library also asks about host addresses, so this is not an error and gets no message.
+                // The library also sends host addresses in this request, so a failure is not an error and
+                // gets no message.
                 None => Reply::Failed(CudaError::INVALID_VALUE),
             },
             Request::Memory => {
@@ -350,7 +352,7 @@ impl<'d, 'c> Server<'d, 'c> {
                     _ => return self.refuse(&error),
                 };
                 match error {
-                    // The other errors name the kernel themselves.
+                    // All other launch errors contain the name of the kernel.
                     LaunchError::Shape { .. } => self.fail(code, &format!("kernel `{name}`: {error}")),
                     error => self.fail(code, &error),
                 }
@@ -363,7 +365,7 @@ impl<'d, 'c> Server<'d, 'c> {
     }
 }
 
-/// Returns the line about a launch.
+/// Returns the line that is printed after a launch.
 fn line(number: u64, name: &str, grid: [u32; 3], block: [u32; 3], counts: &LaunchCounts) -> String {
     let shape = |[x, y, z]: [u32; 3]| match (y, z) {
         (1, 1) => x.to_string(),

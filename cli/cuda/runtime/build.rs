@@ -5,8 +5,8 @@ fn main() {
     println!("cargo:rerun-if-changed=versions.map");
     let target = std::env::var("TARGET").unwrap_or_default();
     let folder = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
-    // Rust links with LLD on this target, which accepts a version script next to that of the compiler.
-    // Without it, programs run as well, but the dynamic loader prints a warning.
+    // On this target, Rust links with LLD, which accepts a second version script in addition to that of the
+    // compiler. Without our script, programs also run, but the dynamic loader prints a warning.
     if target == "x86_64-unknown-linux-gnu" {
         println!("cargo:rustc-cdylib-link-arg=-Wl,--version-script={folder}/versions.map");
     }

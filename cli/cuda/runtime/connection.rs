@@ -6,12 +6,12 @@ use std::os::unix::net::UnixStream;
 use cuda::error::CudaError;
 use cuda::wire::{self, DeviceProperties, Reply, Request};
 
-/// Reason why a function does not succeed.
+/// Reason why a function of the runtime does not succeed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Failure {
-    /// The program gets this error code.
+    /// The function returns this error code to the program.
     Code(CudaError),
-    /// The process must end. The text, if any, has not been printed yet.
+    /// The process must end. The text, if any, still has to be printed.
     End(Option<String>),
 }
 
@@ -63,7 +63,7 @@ fn lost(error: &io::Error) -> Failure {
     Failure::End(Some(format!("the simulator does not answer: {error}")))
 }
 
-/// Returns the failure for a reply that does not belong to the request.
+/// Returns the failure for a reply whose kind does not match the request.
 pub fn fail_unexpected(reply: &Reply) -> Failure {
     Failure::End(Some(format!("the simulator gave an unexpected answer: {reply:?}")))
 }

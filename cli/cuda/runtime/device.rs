@@ -14,20 +14,20 @@ use crate::state::{State, call};
 
 /// Version of CUDA that the library implements: 13.0.
 const CUDA_VERSION: c_int = 13000;
-/// Constants of a module in bytes, as CUDA limits them.
+/// Maximum size of the constants of a module in bytes, as in CUDA.
 const CONST_BYTES: u64 = 64 << 10;
-/// Threads per CTA, as CUDA limits them.
+/// Maximum number of threads per CTA, as in CUDA.
 const MAX_THREADS: u64 = 1024;
-/// Largest distance between the rows of a copy, in bytes.
+/// Maximum distance between two rows of a copy, in bytes.
 const MAX_PITCH: u64 = 0x7fff_ffff;
-/// Bytes of `cudaDeviceProp.name`.
+/// Size of the field `cudaDeviceProp.name` in bytes.
 const NAME_BYTES: usize = 256;
 /// Size of `cudaDeviceProp` in bytes, in CUDA 13 and in CUDA 12.
 const PROPERTIES_BYTES: [usize; 2] = [1008, 1032];
 
-/// Property of the device: its number as a `cudaDeviceAttr`, its offsets in `cudaDeviceProp` of CUDA 13 and
-/// of CUDA 12 (0 if that version lacks it), its size in bytes, and its value. Properties that are not listed
-/// have the value 0.
+/// Property of the device. The fields are the number as a `cudaDeviceAttr`, the offsets in `cudaDeviceProp`,
+/// the size in bytes, and the value. The offsets are those of CUDA 13 and of CUDA 12, or 0 if that version
+/// lacks the property. Properties that are not listed have the value 0.
 struct Property(c_int, [usize; 2], usize, fn(&DeviceProperties) -> u64);
 
 static PROPERTIES: [Property; 38] = [
@@ -143,7 +143,7 @@ extern "C" fn cudaChooseDevice(device: *mut c_int, _properties: *const c_void) -
     call(|_| put(device, 0))
 }
 
-/// Flags select how the host waits, which it never does.
+/// Has no effect. The flags select how the host waits for the device, and the host never waits.
 #[unsafe(no_mangle)]
 extern "C" fn cudaSetDeviceFlags(_flags: c_uint) -> c_int {
     call(|_| Ok(()))
@@ -210,20 +210,21 @@ extern "C" fn cudaThreadExit() -> c_int {
     cudaDeviceReset()
 }
 
-/// Ignores the preference between L1 and shared memory: the machine decides by the needs of each launch.
+/// Has no effect. The program's preference between L1 and shared memory is ignored: the machine partitions
+/// them by the needs of each launch.
 #[unsafe(no_mangle)]
 extern "C" fn cudaDeviceSetCacheConfig(_preference: c_int) -> c_int {
     call(|_| Ok(()))
 }
 
-/// The machine has banks of one width.
+/// Has no effect, since the shared memory of the machine has banks of a single width.
 #[unsafe(no_mangle)]
 extern "C" fn cudaDeviceSetSharedMemConfig(_width: c_int) -> c_int {
     call(|_| Ok(()))
 }
 
-/// The stack and the output of `printf` are not limited. Other limits concern features that the model lacks,
-/// so they are refused.
+/// Accepts any limit on the stack and on the output of `printf`, which are unlimited. All other limits
+/// concern features that the model lacks, so they are refused.
 #[unsafe(no_mangle)]
 extern "C" fn cudaDeviceSetLimit(limit: c_int, value: usize) -> c_int {
     call(|state| match limit {

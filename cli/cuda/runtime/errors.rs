@@ -1,4 +1,4 @@
-//! Error codes: the last one of a thread, names and descriptions.
+//! Error codes: the last error of a thread, and the names and descriptions of errors.
 
 use std::ffi::{c_char, c_int};
 

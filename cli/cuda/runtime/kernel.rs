@@ -9,7 +9,7 @@ use crate::pointers::put;
 use crate::register;
 use crate::state::call;
 
-/// `cudaFuncAttributes` of CUDA, without the reserved rest.
+/// `cudaFuncAttributes` of CUDA, without the reserved fields at its end.
 #[repr(C)]
 #[derive(Default)]
 struct Attributes {
@@ -50,8 +50,8 @@ extern "C" fn cudaFuncGetAttributes(attributes: *mut c_void, function: *const c_
     })
 }
 
-/// Dynamic shared memory is limited only by the SM, and carve-outs follow from what a launch needs. The other
-/// attributes are about clusters.
+/// Ignores two attributes: only the SM limits dynamic shared memory, and the needs of a launch determine the
+/// carve-out of shared memory. All other attributes concern clusters and are refused.
 #[unsafe(no_mangle)]
 extern "C" fn cudaFuncSetAttribute(function: *const c_void, attribute: c_int, value: c_int) -> c_int {
     call(|state| {
@@ -65,7 +65,8 @@ extern "C" fn cudaFuncSetAttribute(function: *const c_void, attribute: c_int, va
     })
 }
 
-/// Ignores the preference between L1 and shared memory: the machine decides by the needs of each launch.
+/// Has no effect. The program's preference between L1 and shared memory is ignored: the machine partitions
+/// them by the needs of each launch.
 #[unsafe(no_mangle)]
 extern "C" fn cudaFuncSetCacheConfig(function: *const c_void, _preference: c_int) -> c_int {
     call(|state| register::kernel(state, function).map(|_| ()))

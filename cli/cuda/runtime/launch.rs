@@ -47,15 +47,15 @@ struct LaunchAttribute {
     value: [u32; 16],
 }
 
-/// Attributes without effect on a launch: none, synchronization policy, overlap with the previous kernel, and
-/// priority.
+/// Attributes that do not change a launch in this model: none, synchronization policy, overlap with the
+/// previous kernel, and priority.
 const HARMLESS_ATTRIBUTES: [c_int; 4] = [0, 3, 6, 8];
-/// Largest grid in x, y and z, as CUDA limits it.
+/// Maximum number of CTAs of a grid in x, y and z, as in CUDA.
 pub const MAX_GRID: [u32; 3] = [0x7fff_ffff, 0xffff, 0xffff];
-/// Largest CTA in x, y and z.
+/// Maximum number of threads of a CTA in x, y and z.
 pub const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 
-/// Runs a kernel whose arguments are at the addresses in `args`.
+/// Runs a kernel. `args` holds the address of each argument.
 fn launch(
     state: &mut State,
     function: *const c_void,
@@ -119,7 +119,8 @@ extern "C" fn cudaLaunchKernelExC(
         let LaunchConfig { grid, block, shared_bytes, attributes, num_attributes, .. } = get(config)?;
         for number in 0..num_attributes as usize {
             let LaunchAttribute { id, value, .. } = get(attributes.wrapping_add(number))?;
-            // A cluster of one CTA, and a launch that is not cooperative, are plain launches.
+            // An attribute that requests a cluster of one CTA, or a launch that is not cooperative, changes
+            // nothing.
             let is_plain = (id == 4 && value[..3] == [1; 3]) || (id == 2 && value[0] == 0);
             if !is_plain && !HARMLESS_ATTRIBUTES.contains(&id) {
                 let what = match id {
@@ -134,7 +135,7 @@ extern "C" fn cudaLaunchKernelExC(
     })
 }
 
-/// The handle of a kernel is the address of the function that launches it.
+/// A program identifies a kernel by the address of the host function that launches it.
 #[unsafe(no_mangle)]
 extern "C" fn __cudaGetKernel(kernel: *mut *const c_void, function: *const c_void) -> c_int {
     call(|state| {

@@ -1,7 +1,6 @@
 //! # The CUDA runtime of a simulated machine
 //! Replaces `libcudart.so` in a CUDA program. Each exported function has the name and the C interface of a
-//! function of the CUDA runtime, and implements it by requests to the command `warpsieve exec`
-//! ([`cuda::wire`]).
+//! function of the CUDA runtime. It sends requests to the command `warpsieve exec` ([`cuda::wire`]).
 //!
 //! All work is done when it is issued: a launch returns when the kernel has ended, and a copy when the data
 //! have arrived. That is one of the orders that the CUDA programming model permits, for any streams and

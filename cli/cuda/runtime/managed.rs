@@ -19,7 +19,7 @@ use crate::state::State;
 
 /// Granularity of mappings and of the search for changes, in bytes.
 pub const PAGE_BYTES: usize = 4096;
-/// Number of addresses that are tried for an allocation, since the program may use some of them.
+/// Maximum number of addresses that are tried for an allocation, since the program may use some of them.
 const TRIES: usize = 64;
 
 /// Managed memory of the process.
@@ -37,7 +37,8 @@ impl Managed {
         self.ranges.range(..=address).next_back().is_some_and(|(start, copy)| address < start + copy.len())
     }
 
-    /// Maps the pages of a new range, unless they are mapped; false if the program uses one of them.
+    /// Maps those pages of a new range that are not mapped yet. Returns false if the program uses one of
+    /// them.
     fn hold(&mut self, pages: Range<usize>) -> bool {
         let missing: Vec<usize> = pages.clone().filter(|page| !self.pages.contains_key(page)).collect();
         let runs: Vec<&[usize]> = missing.chunk_by(|a, b| a + 1 == *b).collect();
@@ -78,7 +79,7 @@ fn pages_of(address: usize, bytes: usize) -> Range<usize> {
     address / PAGE_BYTES..(address + bytes).div_ceil(PAGE_BYTES)
 }
 
-/// Maps memory of the program at an address; false if something else is there.
+/// Maps memory of the program at an address. Returns false if the program uses the address.
 fn map(address: usize, bytes: usize) -> bool {
     let at = ptr::without_provenance_mut::<c_void>(address);
     let protection = ProtFlags::READ | ProtFlags::WRITE;
@@ -87,7 +88,7 @@ fn map(address: usize, bytes: usize) -> bool {
     let mapped = unsafe { mmap_anonymous(at, bytes, protection, MapFlags::PRIVATE | MapFlags::FIXED_NOREPLACE) };
     match mapped {
         Ok(there) if there.addr() == address => true,
-        // Old systems treat the address as a hint.
+        // Old systems treat the address as a hint and may map other memory.
         Ok(elsewhere) => {
             unmap(elsewhere.addr(), bytes);
             false
@@ -97,8 +98,8 @@ fn map(address: usize, bytes: usize) -> bool {
 }
 
 fn unmap(address: usize, bytes: usize) {
-    // SAFETY: the range is one that this module has mapped, and nothing of this library refers to it anymore.
-    // The program has freed it.
+    // SAFETY: this module has mapped the range, and the program has freed it. Nothing in this library refers
+    // to the range anymore.
     let _ = unsafe { munmap(ptr::without_provenance_mut(address), bytes) };
 }
 
@@ -136,7 +137,7 @@ pub fn adopt(state: &mut State, address: usize, bytes: usize) -> Result<(), Fail
     fetch(state, address)
 }
 
-/// Frees managed memory; false if none starts at the address.
+/// Frees managed memory. Returns false if no managed memory starts at the address.
 pub fn free(state: &mut State, address: usize) -> Result<bool, Failure> {
     let Some(copy) = state.managed.ranges.remove(&address) else { return Ok(false) };
     state.managed.release(pages_of(address, copy.len()));
@@ -144,14 +145,14 @@ pub fn free(state: &mut State, address: usize) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// Frees all managed memory, after the device has forgotten it.
+/// Frees all managed memory, after the device has freed its copy.
 pub fn free_all(state: &mut State) {
     for (address, copy) in std::mem::take(&mut state.managed.ranges) {
         state.managed.release(pages_of(address, copy.len()));
     }
 }
 
-/// Writes all pages to the device that the program has changed.
+/// Writes all pages that the program has changed to the device.
 pub fn to_device(state: &mut State) -> Result<(), Failure> {
     let starts: Vec<usize> = state.managed.ranges.keys().copied().collect();
     for start in starts {

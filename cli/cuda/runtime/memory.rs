@@ -15,7 +15,7 @@ use crate::state::{State, call};
 
 /// Alignment of the rows of a pitched allocation, in bytes.
 const PITCH_BYTES: usize = 512;
-/// Direction of a copy: `cudaMemcpyKind`.
+/// Directions of a copy: the values of `cudaMemcpyKind`.
 const HOST_TO_HOST: c_int = 0;
 const HOST_TO_DEVICE: c_int = 1;
 const DEVICE_TO_HOST: c_int = 2;
@@ -39,7 +39,8 @@ fn find(state: &mut State, address: usize) -> Result<Option<(u64, u64)>, Failure
     }
 }
 
-/// Returns the kind of memory at an address. Managed memory counts as the program's, whose copy is valid.
+/// Returns the kind of memory at an address. Managed memory counts as host memory, since the program's copy
+/// is the valid one.
 fn side(state: &mut State, address: usize, claim: Option<Side>) -> Result<Side, Failure> {
     if state.managed.holds(address) {
         return Ok(Side::Host);
@@ -182,7 +183,7 @@ extern "C" fn cudaMallocManaged(memory: *mut *mut c_void, bytes: usize, _flags: 
     })
 }
 
-/// Page-locked memory is ordinary memory of the program: kernels cannot access it.
+/// Page-locked memory is ordinary memory of the program, which kernels cannot access.
 #[unsafe(no_mangle)]
 extern "C" fn cudaHostAlloc(memory: *mut *mut c_void, bytes: usize, _flags: c_uint) -> c_int {
     call(|state| {
@@ -405,20 +406,20 @@ extern "C" fn cudaMemGetInfo(free: *mut usize, total: *mut usize) -> c_int {
     })
 }
 
-/// A prefetch changes only when managed memory migrates, which is not modeled. The further arguments differ
-/// between versions of CUDA.
+/// Has no effect. A prefetch changes only the time at which managed memory migrates, and migration is not
+/// modeled. The remaining arguments differ between versions of CUDA.
 #[unsafe(no_mangle)]
 extern "C" fn cudaMemPrefetchAsync(_memory: *const c_void, _bytes: usize) -> c_int {
     call(|_| Ok(()))
 }
 
-/// Advice changes only when managed memory migrates, which is not modeled.
+/// Has no effect. Advice changes only where and when managed memory migrates, and migration is not modeled.
 #[unsafe(no_mangle)]
 extern "C" fn cudaMemAdvise(_memory: *const c_void, _bytes: usize, _advice: c_int) -> c_int {
     call(|_| Ok(()))
 }
 
-/// `cudaPointerAttributes` of CUDA, without the reserved rest.
+/// `cudaPointerAttributes` of CUDA, without the reserved fields at its end.
 #[repr(C)]
 struct PointerAttributes {
     kind: c_int,

@@ -12,7 +12,7 @@ use cuda::fatbin::{self, HEADER_BYTES};
 
 use crate::connection::Failure;
 
-/// Writes a result to the place that the program passed for it.
+/// Writes a result to the address that the program passed for it.
 pub fn put<T>(to: *mut T, value: T) -> Result<(), Failure> {
     if to.is_null() {
         return Err(CudaError::INVALID_VALUE.into());
@@ -22,7 +22,7 @@ pub fn put<T>(to: *mut T, value: T) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reads a value that the program passed by its address.
+/// Reads a value from the address that the program passed.
 pub fn get<T: Copy>(from: *const T) -> Result<T, Failure> {
     if from.is_null() {
         return Err(CudaError::INVALID_VALUE.into());

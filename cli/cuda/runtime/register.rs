@@ -11,7 +11,7 @@ use crate::managed;
 use crate::pointers::{fat_binary, get, put, string_at};
 use crate::state::{FatBinary, Kernel, State, call};
 
-/// Returns the index of the fat binary of a handle.
+/// Returns the index of the fat binary that the handle stands for.
 fn index_of(handle: *mut *mut c_void) -> Result<usize, Failure> {
     get(handle.cast::<usize>())
 }
@@ -25,7 +25,7 @@ extern "C" fn __cudaRegisterFatBinary(wrapper: *const c_void) -> *mut *mut c_voi
         state.binaries.push(FatBinary { bytes, module: None, managed: Vec::new() });
         Ok(())
     });
-    // The handle must be an address, and stays valid until the process ends.
+    // The handle must be a valid address until the process ends, so the allocation is never freed.
     Box::into_raw(Box::new(index)).cast()
 }
 
@@ -103,7 +103,7 @@ extern "C" fn __cudaInitModule(handle: *mut *mut c_void) -> c_char {
     c_char::from(done == 0)
 }
 
-/// Returns the simulator's number of the module of a fat binary, which is loaded at its first use.
+/// Returns the simulator's number of the module of a fat binary. The module is loaded at its first use.
 pub fn module_of(state: &mut State, binary: usize) -> Result<u32, Failure> {
     if let Some(module) = state.binaries[binary].module {
         return Ok(module);
@@ -124,7 +124,7 @@ pub fn module_of(state: &mut State, binary: usize) -> Result<u32, Failure> {
     Ok(module)
 }
 
-/// Loads all modules with managed variables, which the program may access before its first call.
+/// Loads all modules with managed variables. The program may access such variables before its first call.
 pub fn load_managed(state: &mut State) -> Result<(), Failure> {
     let waiting = state.binaries.iter().enumerate();
     let waiting: Vec<_> =

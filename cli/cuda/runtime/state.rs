@@ -19,7 +19,7 @@ const REFUSED: i32 = 3;
 pub struct FatBinary {
     /// Content of the file.
     pub bytes: Vec<u8>,
-    /// Number of the module in the simulator; `None` until the program uses it.
+    /// Number of the module in the simulator; `None` until the program uses the module.
     pub module: Option<u32>,
     /// Managed variables: location of the program's pointer, and name.
     pub managed: Vec<(usize, String)>,
@@ -31,7 +31,7 @@ pub struct Kernel {
     pub binary: usize,
     /// Name in the PTX text.
     pub name: String,
-    /// Properties; `None` until the program uses it.
+    /// Properties of the kernel; `None` until the program uses the kernel.
     pub properties: Option<KernelProperties>,
 }
 
@@ -47,26 +47,27 @@ pub struct State {
     pub binaries: Vec<FatBinary>,
     /// Kernels, by the address of the function that launches them.
     pub kernels: HashMap<usize, Kernel>,
-    /// Fat binary and name of each variable, by the address of its counterpart in the program.
+    /// Index of the fat binary and name of each device variable, by the address of its host counterpart in
+    /// the program.
     pub variables: HashMap<usize, (usize, String)>,
     pub managed: Managed,
-    /// Page-locked memory, by its address.
+    /// Page-locked allocations, by address.
     pub host: HashMap<usize, Layout>,
     /// Time at which each event was recorded, in nanoseconds.
     pub events: HashMap<usize, Option<f64>>,
-    /// Streams that the program has created, with their flags and priority.
+    /// Streams that the program has created, each with its flags and its priority.
     pub streams: HashMap<usize, (u32, i32)>,
     handles: usize,
 }
 
-/// True if the process is ending because of a refusal.
+/// True if the process is ending because the program needs something unsupported.
 static IS_ENDING: AtomicBool = AtomicBool::new(false);
 static STATE: Mutex<Option<State>> = Mutex::new(None);
 
 thread_local! {
-    /// Last error of the thread.
+    /// Error code of the last failed call of the thread.
     static LAST: Cell<CudaError> = const { Cell::new(CudaError::SUCCESS) };
-    /// Launch shapes that the thread has pushed.
+    /// Launch configurations that the thread has pushed, the last one on top.
     static CONFIGURATIONS: RefCell<Vec<Configuration>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -88,7 +89,7 @@ impl State {
         self.connection()?.request(request, raw)
     }
 
-    /// Sends a request that needs no answer beyond success.
+    /// Sends a request whose reply only says that it was carried out.
     pub fn tell(&mut self, request: &Request, raw: &[u8]) -> Result<(), Failure> {
         match self.request(request, raw)? {
             (Reply::Done, _) => Ok(()),
@@ -104,7 +105,7 @@ impl State {
         }
     }
 
-    /// Ends the process, because the program needs what the library lacks.
+    /// Ends the process, because the program needs something that the library lacks.
     pub fn refuse<T>(&mut self, message: String) -> Result<T, Failure> {
         self.request(&Request::Refuse { message: message.clone() }, &[])?;
         Err(Failure::End(Some(message)))
@@ -118,10 +119,11 @@ impl State {
     }
 }
 
-/// Executes a function of the runtime and returns its error code, which becomes the last error of the thread.
+/// Executes a function of the runtime. Returns its error code, and records it as the last error of the
+/// thread.
 ///
-/// While the process ends because of a refusal, all functions fail: destructors of the program may still call
-/// them.
+/// While the process ends because of something unsupported, all functions fail. Destructors of the program
+/// may still call them.
 pub fn call(function: impl FnOnce(&mut State) -> Result<(), Failure>) -> i32 {
     if IS_ENDING.load(Ordering::Relaxed) {
         return CudaError::UNLOADING.0;
@@ -132,7 +134,7 @@ pub fn call(function: impl FnOnce(&mut State) -> Result<(), Failure>) -> i32 {
         Some(error) => Err(error.into()),
         None => function(state),
     };
-    // The lock is released here, since `exit` below runs destructors that take it again.
+    // The lock is released before `exit` below, which runs destructors that acquire the lock.
     drop(lock);
     match result {
         Ok(()) => CudaError::SUCCESS.0,
@@ -159,11 +161,12 @@ pub fn with<T>(function: impl FnOnce(&mut State) -> T) -> T {
 }
 
 fn set_last(error: CudaError) {
-    // The thread may be ending.
+    // If the thread is ending, its thread-local storage is gone, and the error is not recorded.
     let _ = LAST.try_with(|last| last.set(error));
 }
 
-/// Returns the last error of the thread. `clear` forgets it, unless a kernel has failed.
+/// Returns the last error of the thread. If `clear` is set, resets the last error, unless a kernel has
+/// failed.
 pub fn last_error(clear: bool) -> CudaError {
     if let Some(sticky) = with(|state| state.sticky) {
         return sticky;

@@ -9,7 +9,8 @@ use crate::connection::Failure;
 use crate::pointers::put;
 use crate::state::{State, call};
 
-/// Handles of the default streams: the legacy one, as null pointer and by name, and that of a thread.
+/// Handles of the default streams: the legacy stream, as a null pointer and by its named handle, and the
+/// per-thread stream.
 const DEFAULT_STREAMS: [usize; 3] = [0, 1, 2];
 
 fn expect_stream(state: &State, stream: *const c_void) -> Result<(), Failure> {
@@ -85,7 +86,7 @@ extern "C" fn cudaStreamWaitEvent(stream: *mut c_void, event: *mut c_void, _flag
     })
 }
 
-/// Managed memory is accessible from all streams.
+/// Has no effect, since managed memory is accessible from all streams.
 #[unsafe(no_mangle)]
 extern "C" fn cudaStreamAttachMemAsync(
     stream: *mut c_void,

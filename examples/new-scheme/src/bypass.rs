@@ -1,6 +1,6 @@
 //! # One in N misses is cached
-//! Among global loads whose line is absent from the L1, one in `every` fills its line, and the others bypass.
-//! A counter of bypassed loads selects the load that fills.
+//! Among the global loads whose line is absent from the L1, one in `every` fills its line, and the rest
+//! bypass the L1. A counter of bypassed loads selects the load that fills.
 
 pub mod twin;
 

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewDram {
-    /// True to serve requests to open rows first, as FR-FCFS does.
+    /// True to serve requests to open rows first, as FR-FCFS does; false to serve requests to closed rows
+    /// first.
     pub hits_first: bool,
 }
 

@@ -1,5 +1,6 @@
 //! # Set index by folding
-//! The index bits are the low bits of the line address, exclusive or the next `folds` groups of as many bits.
+//! The index is the XOR of `folds + 1` groups of bits of the line address, from the low bits up. Each group
+//! is as wide as the index.
 
 pub mod twin;
 
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewIndex {
-    /// Number of groups of upper bits.
+    /// Number of groups of upper address bits that are XORed with the low bits.
     pub folds: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Schemes of one's own, with the designs that select them.
+//! User-defined schemes, with the designs that select them.
 
 pub mod bypass;
 pub mod dram;

@@ -1,6 +1,6 @@
 //! # A miss prefetches one line
-//! Each load that misses in the L1D prefetches the line that lies `ahead` lines behind its own. A miss while
-//! a line is left replaces that line.
+//! Each load that misses in the L1D prefetches the line whose number is higher by `ahead`. A later miss
+//! replaces a prefetch that has not been returned yet.
 
 pub mod twin;
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewPrefetch {
-    /// Number of lines from the line of the miss to the prefetched one.
+    /// Distance from the line of the miss to the prefetched line, in lines.
     pub ahead: u32,
 }
 
@@ -42,7 +42,7 @@ impl Scheme for NewPrefetch {
 #[derive(Debug, Serialize, Deserialize)]
 struct Ahead {
     ahead: u32,
-    /// Line of the last miss, until its prefetch is returned.
+    /// Line of the last miss; `None` once its prefetch has been returned.
     missed: Option<u64>,
     line_bits: u32,
 }

@@ -1,6 +1,6 @@
-//! # One in N lines enters as the most recently used one
+//! # One in N lines is inserted as the most recently used line
 //! Keeps the lines of a set in the order of their last use. An inserted line is the next victim unless a load
-//! hits it, but for one in `every`, which enters as the most recently used line.
+//! hits it first. One inserted line in `every` is an exception: it becomes the most recently used line.
 
 pub mod twin;
 
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewReplacement {
-    /// Number of inserted lines of which one is the most recently used one.
+    /// Number of inserted lines per line that is inserted as the most recently used line.
     pub every: u32,
 }
 
@@ -47,7 +47,7 @@ const BITS: u32 = 8;
 #[derive(Debug, Serialize, Deserialize)]
 struct Counter {
     every: u32,
-    /// Number of lines inserted since the last one that entered as the most recently used one.
+    /// Number of lines inserted since the last line that was inserted as the most recently used line.
     inserted: u32,
 }
 

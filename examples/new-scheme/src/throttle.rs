@@ -1,6 +1,6 @@
-//! # Warps issue in turns
-//! In one turn the warps with even numbers may issue, in the next one those with odd numbers. A throttle
-//! changes no result, so it has no golden twin.
+//! # Even and odd warps issue alternately
+//! In one turn only the warps with even numbers may issue, in the next turn only those with odd numbers. A
+//! throttle changes no result, so the scheme has no golden twin.
 
 use rtl::config::Rules;
 use rtl::kernel::{Describe, DescribeExt, FieldsExt, Logic};
@@ -36,7 +36,7 @@ impl Scheme for NewThrottle {
 #[derive(Debug, Serialize, Deserialize)]
 struct Turns {
     turn: u64,
-    /// Cycle for which the warps were admitted last.
+    /// Cycle for which the last call of `admit` selected the warps.
     next: u64,
 }
 
@@ -48,7 +48,7 @@ impl Hooks for Turns {
         IssueLimit::Issue(if (self.next / self.turn).is_multiple_of(2) { EVEN } else { !EVEN })
     }
 
-    /// The warps of a turn are admitted in the cycle before it.
+    /// Returns the last cycle before the next turn, in which `admit` selects the warps of that turn.
     fn due(&self) -> Option<u64> {
         Some((self.next / self.turn + 1) * self.turn - 1)
     }

@@ -1,4 +1,4 @@
-//! Runs a kernel with each scheme. The golden models must agree in every cycle.
+//! Runs a kernel with each scheme. Machine and golden models must agree in every cycle.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! # L1 bypass by load instruction
-//! A table has a two-bit counter for each load instruction, indexed by a hash of its program counter. A miss
-//! increments the counter, and a hit decrements it. Global loads of an instruction with a saturated counter
-//! bypass if their line is absent. Every 16th of them does not bypass, so that the scheme detects when
+//! A table has a two-bit counter for each load instruction, indexed by a hash of the program counter. A miss
+//! increments the counter, and a hit decrements it. A global load bypasses the L1 if its line is absent and
+//! its counter is saturated. Every 16th of these loads does not bypass, so that the scheme detects when
 //! caching becomes useful again.
 //!
 //! | port         | dir | payload | contract                                                    |
@@ -23,7 +23,7 @@ use crate::fold;
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ByPc {
-    /// Width of the hash in bits. The table has two to this power counters.
+    /// Width of the hash in bits. The table has 2 to the power of `bits` counters.
     pub bits: u32,
 }
 
@@ -77,8 +77,8 @@ impl Payload for Counter {
 struct Table {
     bits: u32,
     counters: Array<Counter>,
-    /// Number of loads that bypassed since a load of an instruction with a saturated counter missed, from 0
-    /// to 15.
+    /// Number of loads that bypassed since the last load with a saturated counter that missed and did not
+    /// bypass, from 0 to 15.
     passed: u8,
 }
 

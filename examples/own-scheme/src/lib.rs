@@ -20,13 +20,13 @@ pub static DESIGNS: [Builtin; 3] = [
     },
 ];
 
-/// Splits a value into pieces of `bits` bits and returns the exclusive or of all pieces.
+/// Splits a value into pieces of `bits` bits and returns the XOR of all pieces.
 fn fold(value: u32, bits: u32) -> u32 {
     let pieces = (0..u32::BITS).step_by(bits as usize);
     pieces.fold(0, |folded, shift| folded ^ value >> shift) & ((1 << bits) - 1)
 }
 
-/// Computes the same hash as `fold` for the golden twins, by division.
+/// Computes the same hash as `fold`, but by division; used by the golden twins.
 fn hash_by_division(value: u32, bits: u32) -> u32 {
     let (mut folded, mut rest) = (0, value);
     while rest > 0 {

@@ -1,6 +1,6 @@
 //! # Prefetching the neighbor of a line
-//! Two lines that form an aligned pair are neighbors. A table has the last line of each load instruction and
-//! a two-bit counter, indexed by a hash of the program counter. The counter rises if the instruction loads
+//! Two lines that form an aligned pair are neighbors. A table, indexed by a hash of the program counter, has
+//! for each load instruction its last line and a two-bit counter. The counter rises if the instruction loads
 //! the neighbor of its last line, and falls if it loads any other line. A load that misses prefetches the
 //! neighbor of its line if the counter is 2 or 3.
 //!
@@ -22,7 +22,7 @@ use crate::fold;
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Neighbor {
-    /// Width of the hash in bits. The table has two to this power entries.
+    /// Width of the hash in bits. The table has 2 to the power of `bits` entries.
     pub bits: u32,
 }
 
@@ -64,7 +64,7 @@ impl Scheme for Neighbor {
 const COUNTER_BITS: u32 = 2;
 const TOP: u8 = (1 << COUNTER_BITS) - 1;
 
-/// Entry of the table; the shape is the width of a line address.
+/// Entry of the table. Its shape is the width of a line address in bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Entry {
     line: u64,
@@ -84,7 +84,7 @@ impl Payload for Entry {
 struct Table {
     bits: u32,
     entries: Array<Entry>,
-    /// Line of the last load that missed, until its neighbor is returned.
+    /// Line of the last load that missed; `None` once its neighbor has been returned.
     missed: Option<u64>,
     line_bits: u32,
 }

@@ -1,13 +1,13 @@
 //! # Replacement by predicted reuse distances
 //! A reuse distance is counted in accesses to the set. A table has a predicted distance for each load
-//! instruction, indexed by a hash of its program counter. The rank of a line is the remaining part of its
-//! prediction, and the victim is the line with the farthest next use. A rank that expires without a use
-//! counts as the farthest, and so does a rank of 15.
+//! instruction, indexed by a hash of the program counter. The rank of a line is the number of accesses left
+//! until its predicted next use. The victim is the line whose next use is farthest. If a rank of 0 ages
+//! without a use, it becomes 15, which counts as farthest.
 //!
-//! | port   | dir | payload         | contract                                                                    |
-//! |--------|-----|-----------------|-----------------------------------------------------------------------------|
-//! | `on_hit` | in  | set, way, ranks | trains the instruction with the distance of this use; all lines age         |
-//! | `on_insert` | in  | newcomer, ranks | trains the victim's instruction if the victim was never used; all lines age |
+//! | port        | dir | payload         | contract                                                       |
+//! |-------------|-----|-----------------|----------------------------------------------------------------|
+//! | `on_hit`    | in  | set, way, ranks | trains the instruction with this reuse distance; all lines age |
+//! | `on_insert` | in  | line, ranks     | trains the instruction of an unused victim; all lines age      |
 
 pub mod twin;
 
@@ -23,7 +23,7 @@ use crate::fold;
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReuseDistance {
-    /// Width of the hash in bits. The table has two to this power predictions.
+    /// Width of the hash in bits. The table has 2 to the power of `bits` predictions.
     pub bits: u32,
 }
 
@@ -70,10 +70,10 @@ impl Scheme for ReuseDistance {
 }
 
 const DISTANCE_BITS: u32 = 4;
-/// Largest distance, which also stands for all larger distances.
+/// Maximum distance that is represented; it stands for all longer distances too.
 const FAR: u8 = (1 << DISTANCE_BITS) - 1;
 
-/// Predicted reuse distance of an instruction's lines [accesses to the set].
+/// Predicted reuse distance of the lines that an instruction fetches [accesses to the set].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Prediction(u8);
 
@@ -84,8 +84,8 @@ impl Payload for Prediction {
     }
 }
 
-/// State of a line: hash of the instruction that fetched it, accesses to the set since its last use, and true
-/// if it was used.
+/// State of a line: hash of the instruction that fetched the line, accesses to the set since the last use,
+/// and true if the line was used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Line {
     source: u32,
@@ -117,7 +117,8 @@ impl Predictor {
         self.predictions.update(at, source, 0, |prediction| prediction.0 = (prediction.0 + distance).div_ceil(2));
     }
 
-    /// Performs an access to a set that renews one line. All other lines of the set age by one access.
+    /// Performs an access to a set. The line in `way` gets the state `renewed`; all other lines of the set
+    /// age by one access.
     fn pass(&mut self, at: &Edge<'_>, (set, way): (u32, u32), renewed: Line, ranks: &mut [u8]) {
         self.lines.update_row(at, set, |row| {
             row.iter_mut().for_each(|line| line.age = (line.age + 1).min(FAR));

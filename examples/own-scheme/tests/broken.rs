@@ -1,6 +1,6 @@
-//! Tests that a scheme which panics or never returns is reported with its kind, slot, hook and cycle. This
-//! test is its own command-line tool: with the argument `run` it is `warpsieve` with the schemes below.
-//! Without it, the test calls itself and checks the messages.
+//! Tests that a scheme which panics or never returns is reported with its kind, slot, hook and cycle. The
+//! test binary is also the command under test: with the argument `run`, it is `warpsieve` with the schemes
+//! below. Without that argument, it runs the tests, which start the binary again and check its messages.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -13,7 +13,7 @@ use rtl::replacement::{self, InsertedLine, RankShape, Ways};
 use rtl::throttle::{self, CorePlace, CycleState, IssueLimit};
 use serde::{Deserialize, Serialize};
 
-/// Core cycle from which a scheme fails, late enough that the run is in progress.
+/// Core cycle from which on a scheme fails, late enough that the run is in progress.
 const BREAKS: u64 = 300;
 
 /// Panics, or never returns, from cycle `BREAKS` on.
@@ -152,7 +152,7 @@ fn main() -> ExitCode {
             is_blamed(slot, hook, false, threads);
         }
     }
-    // Hanging runs only wait and need no processor time, so they can run in parallel.
+    // Runs that hang only wait and need no processor time, so they can run in parallel.
     let waits: Vec<_> =
         hooks.map(|(slot, hook)| std::thread::spawn(move || is_blamed(slot, hook, true, "auto"))).into();
     waits.into_iter().for_each(|wait| wait.join().unwrap());

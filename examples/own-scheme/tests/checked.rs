@@ -1,5 +1,5 @@
-//! Runs kernels with the schemes, alone and together. The golden models must agree in every cycle, and the
-//! binary must provide the whole command line.
+//! Runs kernels with the schemes, alone and together. Machine and golden models must agree in every cycle,
+//! and the binary must provide the whole command line.
 
 use std::path::{Path, PathBuf};
 
@@ -43,7 +43,7 @@ fn loads_of_instructions_that_miss_go_past() {
 
 #[test]
 fn reuse_distances_choose_other_victims() {
-    // The L1 of the preset is too large for evictions in the small kernels.
+    // The L1 of the preset is too large for evictions in the small kernels, so the test shrinks it.
     let small = ["l1.sets=2"];
     assert_ne!(l1(&run_checked("bfs", &[], &small)), l1(&run_checked("bfs", &["reuse-distance"], &small)));
     run_checked("bfs", &["reuse-distance", "decoupled"], &small);

@@ -25,7 +25,8 @@ const SHIFTED: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64];
 const FIELDS: &[Type] = &[U32, S32, U64, S64];
 const COUNTED: &[Type] = &[B32, B64];
 
-/// Returns the function of an opcode and its legal types. For products, it is the low or floating-point one.
+/// Returns the function of an opcode and its legal types. For a product, it is the low or the floating-point
+/// product.
 fn function(opcode: &str) -> Option<(AluFn, &'static [Type])> {
     Some(match opcode {
         "add" => (AluFn::Add, SUMMED),
@@ -141,7 +142,7 @@ impl<'a> Lowering<'_, 'a> {
         let element = op.ty.element();
         let single = matches!(element, F16 | Bf16 | F32);
         let is_half = matches!(element, F16 | Bf16);
-        // The `.approx` and `.full` forms have a single rounding mode; the others have all four.
+        // The `.approx` and `.full` forms have a single rounding mode; all other forms have all four.
         let is_full = op.f == Div && op.ty == F32 && mods.take("full");
         let may_approximate = match op.f {
             Div | Sqrt => op.ty == F32 && !is_full && mods.take("approx"),
@@ -160,7 +161,7 @@ impl<'a> Lowering<'_, 'a> {
         }
         let mut is_unrounded = false;
         if !op.approx && !is_full && matches!(op.f, Add | Sub | Mul | Fma | Div | Sqrt | Rcp) {
-            // Half precision only rounds to nearest.
+            // Half-precision operations only round to nearest.
             let rounding = if is_half { mods.take("rn").then_some(Rounding::Nearest) } else { mods.rounding() };
             op.rounding = rounding.unwrap_or_default();
             is_unrounded = rounding.is_none();
@@ -176,7 +177,7 @@ impl<'a> Lowering<'_, 'a> {
                 (true, Some(_)) => SignHandling::Product,
                 (_, signs) => signs.unwrap_or_default(),
             };
-            // `.xorsign` without `.abs` remains, and is then rejected.
+            // `.xorsign` without `.abs` remains among the modifiers, and is rejected with them.
             if absolute.is_some() {
                 mods.take("abs");
                 mods.take("xorsign");
@@ -191,8 +192,7 @@ impl<'a> Lowering<'_, 'a> {
         op.sat = matches!(op.ty, F16 | F16x2 | F32) && matches!(op.f, Add | Sub | Mul | Fma) && mods.take("sat");
         // `.sat` and `.relu` are mutually exclusive.
         op.relu = is_half && op.f == Fma && !op.sat && mods.take("relu");
-        // `mad` of old targets has no rounding mode. Any other remaining modifier is rejected later, with its
-        // name.
+        // `mad` of old targets has no rounding mode. Any other remaining modifier is rejected later, by name.
         if is_unrounded && inst.opcode.text == "fma" && mods.is_empty() {
             let error = self.error(inst.span, "this instruction", "`fma` needs a rounding mode");
             return Err(error.with_help(if is_half { "`.rn`" } else { "one of `.rn .rz .rm .rp`" }));
@@ -271,19 +271,19 @@ fn is_extremum(f: AluFn) -> bool {
     matches!(f, AluFn::Min | AluFn::Max | AluFn::MinNan | AluFn::MaxNan)
 }
 
-/// Returns the type of operand `i`: shift counts and field bounds have 32 bits, and the addend of a wide
-/// product is wide.
+/// Returns the type of operand `i`. Shift counts and field bounds have 32 bits, and the addend of a wide
+/// product has twice the operand width.
 fn operand_type(op: &AluOp, i: usize) -> Type {
     match (op.f, i) {
         (AluFn::Shl | AluFn::Shr, 1) | (AluFn::Bfe, 1 | 2) => U32,
         (AluFn::MadWide, 2) => op.result(),
-        // Constants of these types are written as the bits of the register.
+        // Constants of packed and 16-bit float types are written as the bits of the register.
         _ if op.ty.is_packed() || matches!(op.ty, Bf16 | F16) => bits_of(op.ty),
         _ => op.ty,
     }
 }
 
-/// Returns the untyped type of the same width.
+/// Returns the untyped `.b` type of the same width.
 pub(super) fn bits_of(ty: Type) -> Type {
     match ty.bits() {
         16 => B16,

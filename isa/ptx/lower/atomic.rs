@@ -46,7 +46,7 @@ impl<'a> Lowering<'_, 'a> {
         let [before, after] = mods.take_one(&orders).unwrap_or_default();
         let scope = mods.scope().unwrap_or(Scope::Device);
         let space = mods.space();
-        // Sums of half-precision numbers keep subnormals, which PTX requires to be explicit.
+        // Half-precision sums keep subnormals, and PTX requires the modifier `.noftz` for them.
         if matches!(ty.element(), F16 | Bf16) && !mods.take("noftz") {
             let message = format!("`{}.add` of `{ty}` without `.noftz`", inst.opcode.text);
             return Err(self.error(inst.span, "this instruction", message));

@@ -12,7 +12,8 @@ use isa::types::{Cmp, Logic, Type};
 
 use Type::{B16, B32, B64, Bf16, F16, F32, F64, S16, S32, S64, U16, U32, U64};
 
-/// Comparison of a magnitude with a bound, and the logic that combines it with the preceding comparisons.
+/// Comparison of a magnitude with a bound, and the logic operation that combines it with the preceding
+/// comparisons.
 type Relation = (Option<Logic>, Cmp, u64);
 
 const SELECTED: &[Type] = &[B16, B32, B64, U16, U32, U64, S16, S32, S64, F32, F64];
@@ -63,7 +64,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Some(lowered))
     }
 
-    /// Lowers `bfi.b32 %r1, %r2, %r3, position, length;`, with position and length combined in one operand.
+    /// Lowers `bfi.b32 %r1, %r2, %r3, position, length;`. Position and length become one operand.
     fn insert(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let ty = mods.ty(self, &[B32, B64])?;
         self.operand_count(inst, 5..=5)?;
@@ -220,7 +221,8 @@ impl<'a> Lowering<'_, 'a> {
             F32 => (u64::from(f32::INFINITY.to_bits()), u64::from(f32::MIN_POSITIVE.to_bits())),
             _ => (f64::INFINITY.to_bits(), f64::MIN_POSITIVE.to_bits()),
         };
-        // Comparisons of the magnitude with bounds; each is combined with the result of the preceding one.
+        // Comparisons of the magnitude with bounds. Each is combined with the result of the preceding
+        // comparison.
         let tests: [(&str, &[Relation]); 6] = [
             ("finite", &[(None, Cmp::Lt, infinity)]),
             ("infinite", &[(None, Cmp::Eq, infinity)]),

@@ -22,9 +22,9 @@ const MAX_CALLS: usize = 64;
 pub(super) struct Frame<'a> {
     function: &'a Function<'a>,
     pub(super) instance: u32,
-    /// Branches that replace `ret`, by pc.
+    /// Pcs of the branches that replace `ret`.
     returns: Vec<usize>,
-    /// Lists of `.branchtargets`, by their labels.
+    /// Lists of `.branchtargets`, by the labels that name them.
     pub(super) tables: FxHashMap<&'a str, &'a [Name<'a>]>,
 }
 
@@ -199,7 +199,8 @@ impl<'a> Lowering<'_, 'a> {
             passed.map(|(formal, actual)| self.actual(formal, actual)).collect::<Result<_, _>>()?;
         let wanted = function.returns.iter().zip(returns);
         let results: Vec<_> = wanted.map(|(formal, actual)| self.result_place(formal, actual)).collect();
-        // The function must see the old value of a variable that is both an argument and a result.
+        // A variable may be both an argument and a result. The argument is then a copy, so that the function
+        // sees the old value.
         for actual in &mut passed {
             if let Argument::Pieces(pieces) = actual
                 && results.contains(pieces)
@@ -224,7 +225,7 @@ impl<'a> Lowering<'_, 'a> {
         self.body(function)?;
         (self.guard, self.position, self.span) = (guard, position, span);
         self.close_body();
-        // Registers that hold results must be read while their names in the function are visible.
+        // Registers that hold results are read here, while their names in the function are still visible.
         let mut truths = vec![None; function.returns.len()];
         for ((formal, place), truth) in function.returns.iter().zip(&results).zip(&mut truths) {
             if formal.storage == Storage::Reg && formal.ty == Some(Type::Pred) {
@@ -388,8 +389,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(())
     }
 
-    /// Returns the pieces that hold a result: those of the caller's variable, or new ones if the result is a
-    /// register.
+    /// Returns the index of the list of pieces that holds a result: the list of the caller's `.param`
+    /// variable, or a new list if the result is a register.
     fn result_place(&mut self, formal: &Variable<'a>, operand: &'a Operand<'a>) -> usize {
         match formal.storage {
             Storage::Param => self.result_pieces(operand),
@@ -408,7 +409,7 @@ impl<'a> Lowering<'_, 'a> {
         self.new_pieces()
     }
 
-    /// Copies a result to its destination in the caller, unless it is already there.
+    /// Copies a result to its destination in the caller, unless the function has already written it there.
     fn take_result(&mut self, formal: &Variable<'a>, operand: &'a Operand<'a>, place: usize) -> Result<(), PtxError> {
         let ty = formal.ty.unwrap_or(Type::B32);
         if formal.storage == Storage::Reg
@@ -446,7 +447,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
-/// True if the function uses a parameter other than to load from it and store to it.
+/// True if the function uses a parameter other than as the address of a load or store.
 fn takes_address(function: &Function<'_>, formal: &Variable<'_>) -> bool {
     let is_it = |operand: &Operand<'_>| match operand.kind {
         OperandKind::Name(name, _) | OperandKind::Sum(name, _) => name.text == formal.name.text,

@@ -61,7 +61,7 @@ impl<'a> Lowering<'_, 'a> {
             return Err(self.error(table.span, "here", message));
         };
         let skip = self.skip_unless_guarded()?;
-        // Ranges of targets that remain to be distinguished, each with the branch that leads to it.
+        // Ranges of targets that are not yet distinguished, each with the branch that leads to it.
         let mut open: Vec<(Option<usize>, usize, usize)> = vec![(None, 0, targets.len())];
         while let Some((from, mut first, end)) = open.pop() {
             self.land(from);
@@ -73,7 +73,7 @@ impl<'a> Lowering<'_, 'a> {
                 compare.dsts[0] = Dst::Pred(high);
                 compare.srcs[..2].copy_from_slice(&[index, Src::Imm(middle as u64)]);
                 self.push(compare)?;
-                // The lower half is deferred; the upper half continues here.
+                // The lower half of the range is deferred; the upper half continues here.
                 open.push((Some(self.insts.len()), first, middle));
                 self.guard = Some(Guard { pred: high, negated: true });
                 self.push(open_branch(uniform))?;
@@ -88,8 +88,8 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// Prepares the lowering of an instruction to several branches. If the instruction has a guard, appends a
-    /// branch around it and returns the pc of that branch, whose target [`Self::land`] must set after the
-    /// last of these branches. Clears the guard.
+    /// branch around them and returns the pc of that branch, whose target [`Self::land`] must set afterwards.
+    /// Clears the guard.
     pub(super) fn skip_unless_guarded(&mut self) -> Result<Option<usize>, PtxError> {
         let Some(guard) = self.guard else { return Ok(None) };
         self.guard = Some(Guard { negated: !guard.negated, ..guard });
@@ -99,7 +99,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Some(at))
     }
 
-    /// Makes the branch at `from` lead to the next instruction.
+    /// Makes the branch at pc `from` lead to the next instruction; does nothing if `from` is `None`.
     pub(super) fn land(&mut self, from: Option<usize>) {
         let here = self.insts.len() as u32;
         if let Some(from) = from
@@ -175,8 +175,8 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// Lowers the number of threads that a barrier expects. A constant must be legal for the largest CTA; a
-    /// register is checked at run time.
+    /// Lowers the operand that gives the number of threads expected by a barrier. A constant must be legal
+    /// for the largest CTA; a register is checked at run time.
     fn barrier_count(&mut self, operand: &Operand<'a>, kind: BarrierKind) -> Result<Src, PtxError> {
         let count = self.src(operand, Type::U32, Width::Exact)?;
         match count {
@@ -205,7 +205,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 }
 
-/// Creates a branch without a target.
+/// Creates a branch whose target is set later.
 pub(super) fn open_branch(uniform: bool) -> Inst {
     Inst::new(Op::Branch { target: 0, reconverge: NO_PC, uniform })
 }

@@ -1,6 +1,6 @@
 //! Lowering of `cp.async`: copies from global to shared memory without a register of the program. A copy
-//! becomes a load and a store. It is complete before any instruction that waits for it, which is all that PTX
-//! guarantees.
+//! becomes a load and a store, which complete before any instruction that waits for the copy. That is all
+//! that PTX guarantees.
 
 use super::super::PtxError;
 use super::super::ast::{Instruction, Operand, OperandKind};
@@ -23,7 +23,7 @@ impl<'a> Lowering<'_, 'a> {
         if !mods.take("async") {
             return Err(self.refuse_unsupported(inst));
         }
-        // A copy is complete when its instructions are, so no wait is needed.
+        // A copy is complete when its load and store are, so no wait is needed.
         if mods.take("commit_group") || mods.take("wait_all") {
             self.operand_count(inst, 0..=0)?;
             return Ok(Some(Inst::new(Op::Nop)));
@@ -91,8 +91,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Some(store))
     }
 
-    /// Loads word by word the number of bytes given by `limit`, or none if `limit` is a predicate that is
-    /// true. The remaining bytes become zero.
+    /// Loads, word by word, the number of bytes given by `limit`. If `limit` is a predicate and true, loads
+    /// nothing. The remaining bytes of the registers become zero.
     fn limited_load(
         &mut self,
         inst: &'a Instruction<'a>,
@@ -113,7 +113,7 @@ impl<'a> Lowering<'_, 'a> {
             zero.dsts[0] = Dst::Reg(reg);
             zero.srcs[0] = Src::Imm(0);
             self.push(zero)?;
-            // True if any byte of the word is to be loaded.
+            // Predicate that is true if any byte of the word is to be loaded.
             let wanted = self.new_pred()?;
             let mut test = match limit {
                 Src::Pred(ignore) => {
@@ -158,7 +158,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(())
     }
 
-    /// Clears the bytes of a word at and above byte `limit`; the word starts at byte `start`.
+    /// Clears the bytes of a register that lie at or beyond byte `limit` of the copy. The register holds the
+    /// word at byte `start` of the copy.
     fn cut(&mut self, reg: Reg, limit: Src, start: u64) -> Result<(), PtxError> {
         let bits = self.temporary(false)?;
         let mut count = Inst::new(Op::Alu(AluOp::new(AluFn::Mad, U32)));

@@ -9,7 +9,7 @@ use isa::map::LOCAL_BYTES;
 use isa::program::Param;
 use isa::types::Type;
 
-/// Maximum size of the shared memory that a kernel may declare, in bytes: it fits in a 32-bit window, with
+/// Maximum size of the shared memory that a kernel may declare, in bytes. It fits in a 32-bit window, with
 /// space for the largest alignment.
 const MAX_SHARED_BYTES: u64 = 1 << 30;
 /// Maximum size of the parameters in bytes (PTX ISA, kernel function parameters).
@@ -78,7 +78,7 @@ pub(super) fn lay_out<'a>(prepared: &PreparedModule<'a>, function: &'a Function<
         }
         offsets.insert(variable.name.span.start, start as u32);
     }
-    // All dynamic arrays begin at the same offset, which satisfies the strictest alignment.
+    // All dynamic arrays begin at the same offset, a multiple of their largest alignment.
     for variable in &dynamic {
         let (_, align) = extent(source, variable)?;
         widest = widest.max(align);
@@ -116,7 +116,8 @@ pub(super) fn parameters(source: &Source, function: &Function<'_>) -> Result<(Ve
     Ok((params, end as u32))
 }
 
-/// Returns the functions that `function` can reach, itself first, and all names in their operands.
+/// Returns the functions that `function` can reach, starting with `function`, and all names in their
+/// operands.
 fn find_reachable<'a>(
     prepared: &PreparedModule<'a>,
     function: &'a Function<'a>,
@@ -145,7 +146,7 @@ fn find_reachable<'a>(
     (functions, used)
 }
 
-/// True if a call names its function directly.
+/// True if a call names its function directly, instead of calling through a pointer.
 fn calls_by_name(module: &Module<'_>, call: &Instruction<'_>) -> bool {
     let target = call.operands.iter().find_map(|operand| match operand.kind {
         OperandKind::Name(name, None) => Some(name.text),
@@ -154,8 +155,8 @@ fn calls_by_name(module: &Module<'_>, call: &Instruction<'_>) -> bool {
     target.is_some_and(|name| module.function(name).is_some())
 }
 
-/// Returns the `.local` variables of a body with their offsets from `start` up, and the end of the last one,
-/// in bytes.
+/// Returns the `.local` variables of a body with their offsets, which begin at `start`, and the end of the
+/// last variable, in bytes.
 pub(super) fn locals<'a>(
     source: &Source,
     variables: impl Iterator<Item = &'a Variable<'a>>,

@@ -115,8 +115,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(lowered)
     }
 
-    /// Returns the common properties of loads and stores: the access without its address, its order and its
-    /// scope.
+    /// Returns the properties that loads and stores share: the access without its address, its memory order
+    /// and its scope.
     fn access(
         &self,
         inst: &Instruction<'a>,

@@ -1,5 +1,5 @@
-//! Modifiers of an instruction. Each handler takes the modifiers that it supports; any that remain are
-//! rejected by name.
+//! Modifiers of an instruction. Each handler removes the modifiers that it supports; the first one that
+//! remains is rejected by name.
 
 use super::super::PtxError;
 use super::super::ast::{Instruction, Name, Span};
@@ -22,12 +22,12 @@ impl<'a> Modifiers<'a> {
         found.map(|at| self.left.remove(at)).is_some()
     }
 
-    /// True if `word` is present and not yet taken.
+    /// True if `word` is among the remaining modifiers.
     pub(super) fn has(&self, word: &str) -> bool {
         self.left.iter().any(|m| m.text == word)
     }
 
-    /// True if all modifiers have been taken.
+    /// True if no modifier remains.
     pub(super) fn is_empty(&self) -> bool {
         self.left.is_empty()
     }
@@ -37,7 +37,7 @@ impl<'a> Modifiers<'a> {
         self.left.clear();
     }
 
-    /// Removes all modifiers that are among `words`, and returns them in their order.
+    /// Removes all modifiers that are among `words`, and returns them in the order of the instruction.
     pub(super) fn take_all(&mut self, words: &[&str]) -> Vec<&'a str> {
         self.left.extract_if(.., |m| words.contains(&m.text)).map(|m| m.text).collect()
     }
@@ -54,7 +54,7 @@ impl<'a> Modifiers<'a> {
         packed
     }
 
-    /// Takes a state space; returns the generic space if there is none.
+    /// Removes and returns the state space; returns the generic space if no modifier names one.
     pub(super) fn space(&mut self) -> Space {
         let space = self.take_one(&[
             ("param", Space::Param),
@@ -69,7 +69,7 @@ impl<'a> Modifiers<'a> {
         space.unwrap_or(Space::Generic)
     }
 
-    /// Takes the scope of a memory order.
+    /// Removes and returns the scope of a memory order.
     pub(super) fn scope(&mut self) -> Option<Scope> {
         self.take_one(&[
             ("cta", Scope::Cta),
@@ -79,20 +79,20 @@ impl<'a> Modifiers<'a> {
         ])
     }
 
-    /// Takes the first modifier that is in the list, and returns its associated value.
+    /// Removes the first modifier that is in the list `words`, and returns its associated value.
     pub(super) fn take_one<T: Copy>(&mut self, words: &[(&str, T)]) -> Option<T> {
         let meaning = |m: &Name<'_>| words.iter().find(|(w, _)| *w == m.text).map(|(_, t)| *t);
         let at = self.left.iter().position(|m| meaning(m).is_some())?;
         meaning(&self.left.remove(at))
     }
 
-    /// Takes the last type among the modifiers, and checks that it is legal for the instruction.
+    /// Removes the last type among the modifiers, and checks that it is legal for the instruction.
     pub(super) fn ty(&mut self, lowering: &Lowering<'_, 'a>, legal: &[Type]) -> Result<Type, PtxError> {
         self.ty_of(lowering, self.opcode.text, legal)
     }
 
-    /// Takes and checks a type for an instruction whose legal types depend on more than the opcode; errors
-    /// call it `name`.
+    /// Removes and checks a type for an instruction whose legal types depend on more than the opcode. Error
+    /// messages call the instruction `name`.
     pub(super) fn ty_of(&mut self, lowering: &Lowering<'_, 'a>, name: &str, legal: &[Type]) -> Result<Type, PtxError> {
         let at = self.left.iter().rposition(|m| Type::from_name(m.text).is_some());
         let last = at.or(self.left.len().checked_sub(1)).map(|at| self.left.remove(at));
@@ -109,7 +109,7 @@ impl<'a> Modifiers<'a> {
         Err(lowering.error(span, "here", message).with_help(format!("`{name}` takes {}", names.join(" "))))
     }
 
-    /// Takes a floating-point rounding mode.
+    /// Removes and returns a floating-point rounding mode.
     pub(super) fn rounding(&mut self) -> Option<Rounding> {
         self.take_one(&[
             ("rn", Rounding::Nearest),
@@ -119,7 +119,7 @@ impl<'a> Modifiers<'a> {
         ])
     }
 
-    /// Rejects the first modifier that has not been taken.
+    /// Rejects the first remaining modifier.
     pub(super) fn finish(&self, lowering: &Lowering<'_, 'a>) -> Result<(), PtxError> {
         match self.left.first() {
             None => Ok(()),

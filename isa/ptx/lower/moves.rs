@@ -64,7 +64,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// Lowers `mov.v2.b32 {%r1, %r2}, {%r3, %r4};` to one move per element. All elements are read before the
-    /// first is written.
+    /// first one is written.
     fn mov_vector(&mut self, to: &Operand<'a>, from: &Operand<'a>, ty: Type, lanes: usize) -> Result<Inst, PtxError> {
         let [to, from] = [to, from].map(|operand| match &operand.kind {
             OperandKind::Vector(elements) if elements.len() == lanes => Ok(elements),
@@ -99,7 +99,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(copy(dst, src))
     }
 
-    /// Returns the type of each of `count` pieces of a `ty`.
+    /// Returns the type of each of the `count` pieces of a value of type `ty`.
     fn part_type(&self, operand: &Operand<'a>, ty: Type, count: usize) -> Result<Type, PtxError> {
         match (ty.bits() as usize, count) {
             (64, 2) => Ok(B32),
@@ -113,7 +113,7 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// Lowers a value, or the address of a variable, as source `at` of the next instruction.
+    /// Lowers a value, or the address of a variable, as source operand `at` of the next instruction.
     pub(super) fn value_or_symbol(&mut self, operand: &Operand<'a>, ty: Type, at: u8) -> Result<Src, PtxError> {
         let (name, offset) = match operand.kind {
             OperandKind::Name(name, None) => (name, 0),
@@ -137,7 +137,8 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// Lowers `cvta.shared.u64` and `cvta.to.local.u64`: the window of the space is added or removed.
+    /// Lowers `cvta.shared.u64` and `cvta.to.local.u64`, which add or remove the generic base address of the
+    /// space.
     pub(super) fn cvta(&mut self, inst: &Instruction<'a>, mods: &mut Modifiers<'a>) -> Result<Inst, PtxError> {
         let ty = mods.ty(self, &[U64])?;
         let to = mods.take("to");
@@ -195,7 +196,7 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// Compares the top byte of a generic address with that of a space, and combines the result with a
-    /// predicate, if given.
+    /// predicate, if one is given.
     fn compare_tag(
         &mut self,
         address: Src,
@@ -214,7 +215,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(compare)
     }
 
-    /// Computes a function of an address and a constant, and returns its result.
+    /// Appends the operation `f` of an address and a constant, and returns its result.
     fn part_of(&mut self, f: AluFn, address: Src, second: u64) -> Result<Src, PtxError> {
         let part = self.temporary(true)?;
         let mut first = Inst::new(Op::Alu(AluOp::new(f, U64)));
@@ -224,8 +225,8 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Src::Reg(part))
     }
 
-    /// Returns the space of addresses of a parameter: in functions, parameters with an address are in local
-    /// memory.
+    /// Returns the space in which the address of a parameter lies: local memory for a parameter of a
+    /// function.
     pub(super) fn space_of_address(&self, space: Space) -> Space {
         match space {
             Space::Param if self.frames.len() > 1 => Space::Local,
@@ -270,7 +271,7 @@ impl<'a> Lowering<'_, 'a> {
             (true, true) if from.bits() > to.bits() && floating.is_none() => {
                 return refuse("needs one of `.rn .rz .rm .rp`");
             }
-            // From and to `.bf16`, a rounding mode is legal even where it has no effect.
+            // A conversion from or to `.bf16` may have a rounding mode even where it has no effect.
             (true, true) if from.bits() <= to.bits() && floating.is_some() && ![from, to].contains(&Bf16) => {
                 return refuse("is exact and takes no rounding");
             }
@@ -287,7 +288,7 @@ impl<'a> Lowering<'_, 'a> {
         let op = ConvertOp { to, from, rounding, integral: integral.is_some(), ftz, sat, relu, finite };
         self.operand_count(inst, 2..=2)?;
         let mut lowered = Inst::new(Op::Convert(op));
-        // The register of an integer result may be wider than the type; the result is extended to its width.
+        // The register of an integer result may be wider than the type; the result is then extended.
         let held = if to.bits() < 32 || !to.is_float() { Width::AtLeast } else { Width::Exact };
         lowered.dsts[0] = self.dst(&inst.operands[0], to, held)?;
         lowered.srcs[0] = self.src(&inst.operands[1], from, Width::AtLeast)?;

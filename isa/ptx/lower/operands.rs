@@ -116,7 +116,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(index)
     }
 
-    /// Lowers the destination for a `ty`: a register or `_`.
+    /// Lowers a destination operand of type `ty`: a register or `_`.
     pub(super) fn dst(&mut self, operand: &Operand<'a>, ty: Type, width: Width) -> Result<Dst, PtxError> {
         match operand.kind {
             OperandKind::Name(name, component) => Ok(Dst::Reg(self.register_element(name, component, ty, width)?)),
@@ -153,7 +153,8 @@ impl<'a> Lowering<'_, 'a> {
     /// Rejects a special register that is wider than an operand of type `ty`, or narrower.
     fn check_width(&self, operand: &Operand<'a>, special: Special, ty: Type, width: Width) -> Result<(), PtxError> {
         let bits = if special == Special::Clock64 { 64 } else { 32 };
-        // In old versions `%gridid` had 32 bits, and the other registers could be read as 16-bit words.
+        // In old PTX versions `%gridid` had 32 bits, and other special registers could be read as 16-bit
+        // words.
         let fits = match special {
             Special::GridId => true,
             _ if ty.bits() > bits => false,
@@ -167,7 +168,7 @@ impl<'a> Lowering<'_, 'a> {
         Err(self.error(operand.span, "here", message))
     }
 
-    /// Returns the bits of a constant operand as a `ty`, or `None` if it is not a constant.
+    /// Returns the bits of a constant operand of type `ty`, or `None` if the operand is not a constant.
     fn constant(&self, operand: &Operand<'a>, ty: Type) -> Result<Option<u64>, PtxError> {
         let is_number =
             matches!(operand.kind, OperandKind::Integer(_) | OperandKind::Single(_) | OperandKind::Double(_));

@@ -98,9 +98,8 @@ impl<'a> Lowering<'_, 'a> {
             one.srcs[..3].copy_from_slice(&[inputs[0][half], inputs[1][half], third]);
             one
         };
-        // A result may also be an input of the other comparison, or the guard. One result is therefore held
-        // in a temporary predicate and written last. It is the result that overwrites the guard, if there is
-        // one.
+        // A result may overwrite an input of the other comparison, or the guard. One result is therefore held
+        // in a temporary predicate and written last: the result that overwrites the guard, if one does.
         let guard = self.guard.map(|guard| Dst::Pred(guard.pred));
         let last = usize::from(Some(dsts[1]) == guard);
         let kept = self.new_pred()?;
@@ -171,7 +170,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(whole)
     }
 
-    /// Appends an instruction with a narrow result, and returns the new register of that result.
+    /// Appends an instruction with a narrow result, and returns the new register that holds the result.
     fn keep(&mut self, mut inst: Inst) -> Result<Src, PtxError> {
         let reg = self.temporary(false)?;
         inst.dsts[0] = Dst::Reg(reg);

@@ -1,5 +1,5 @@
-//! Lowering of function parameters. A parameter is kept in registers, one for each piece that is stored. It
-//! is reassembled if it is loaded in different pieces.
+//! Lowering of function parameters. A parameter is kept in registers, one register for each piece that is
+//! stored. A load that does not match the pieces assembles its value from them.
 
 use super::super::PtxError;
 use super::super::ast::{Instruction, Operand, Storage, Variable};
@@ -29,7 +29,8 @@ pub(super) struct Piece {
 }
 
 impl<'a> Lowering<'_, 'a> {
-    /// Returns the location of a `.param` variable; a new variable of a body gets an empty list of pieces.
+    /// Returns the location of a `.param` variable. A variable that a body declares starts with an empty list
+    /// of pieces.
     pub(super) fn param_place(&mut self, variable: &Variable<'a>) -> ParamPlace {
         let key = (self.instance(), variable.name.span.start);
         if let Some(place) = self.params.get(&key) {
@@ -140,7 +141,7 @@ impl<'a> Lowering<'_, 'a> {
     pub(super) fn piece(&mut self, pieces: usize, offset: u32, bytes: u32) -> Result<Reg, PtxError> {
         let parts: Vec<Piece> = self.pieces[pieces].iter().filter(|p| overlap(p, offset, bytes)).copied().collect();
         match parts.as_slice() {
-            // No store precedes, so the value is undefined.
+            // No store precedes the load, so the value is undefined.
             [] => self.temporary(bytes == 8),
             [piece] if piece.offset == offset && piece.bytes == bytes => Ok(piece.reg),
             _ => {
@@ -165,7 +166,7 @@ impl<'a> Lowering<'_, 'a> {
         }
     }
 
-    /// Appends an operation with a 64-bit result, and returns its new register.
+    /// Appends an operation with a 64-bit result, and returns the new register that holds the result.
     fn compute(&mut self, op: Op, srcs: &[Src]) -> Result<Src, PtxError> {
         let reg = self.temporary(true)?;
         let mut inst = Inst::new(op);

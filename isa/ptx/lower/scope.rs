@@ -70,7 +70,7 @@ impl<'a> Scopes<'a> {
         self.current = 0;
     }
 
-    /// Makes an earlier block current again.
+    /// Makes the block `scope`, which was current before, current again.
     pub(super) fn leave(&mut self, scope: usize) {
         self.current = scope;
     }
@@ -95,7 +95,8 @@ impl<'a> Scopes<'a> {
         })
     }
 
-    /// Returns all names that are visible from the current block; families by their stems.
+    /// Returns all names that are visible from the current block. A family of registers appears as its stem,
+    /// such as `%r`.
     pub(super) fn visible(&self) -> impl Iterator<Item = &'a str> {
         let scopes = self.outward(self.current);
         scopes.flat_map(|s| s.names.keys().chain(s.families.keys()).copied())

@@ -14,7 +14,7 @@ use isa::types::{CacheOp, Space, Type};
 
 use Type::B32;
 
-/// Modifiers for the order of a matrix.
+/// Modifiers that give the order of a matrix in memory.
 pub(super) const MAJORS: [(&str, MatrixOrder); 2] = [("row", MatrixOrder::Row), ("col", MatrixOrder::Column)];
 
 /// Names of the types of A and B.
@@ -36,7 +36,7 @@ const MMA_HELP: &str = "supported are mma.sync.aligned .m8n8k4 with any .row and
 const LDMATRIX_HELP: &str = "supported is ldmatrix.sync.aligned.m8n8 with .x1, .x2 or .x4, with or without .trans, .b16, \
      of .shared or of a generic address";
 
-/// Returns the type of C and D.
+/// Returns the element type of C and D.
 fn sum_of(name: &str, mods: &mut Modifiers<'_>) -> Option<Sum> {
     match name {
         "f16" => Some(Sum::F16),
@@ -46,7 +46,7 @@ fn sum_of(name: &str, mods: &mut Modifiers<'_>) -> Option<Sum> {
     }
 }
 
-/// True if some form of `mma` has these types.
+/// True if some form of `mma` has these element types.
 fn can_multiply([a, b]: [Factor; 2], sum: Sum) -> bool {
     match (a, b) {
         (Factor::S8 | Factor::U8, Factor::S8 | Factor::U8) => matches!(sum, Sum::S32 { .. }),
@@ -58,7 +58,7 @@ fn can_multiply([a, b]: [Factor; 2], sum: Sum) -> bool {
     }
 }
 
-/// True if a form takes factors of a type that has as many bits as those of the form.
+/// True if a form accepts elements of type `factor`, provided that they have the element width of the form.
 fn has_factors(form: &Form, factor: Factor) -> bool {
     match factor {
         Factor::Bf16 => form.products == 1,

@@ -11,8 +11,8 @@ use isa::types::{Cmp, Type};
 
 use Type::{B32, S32, U32};
 
-/// Returns the function of an opcode and the width of its elements in bits; the comparison operator is set
-/// later.
+/// Returns the function of an opcode and the width of its elements in bits. The caller sets the comparison
+/// operator.
 fn function(opcode: &str) -> Option<(SimdFn, u8)> {
     let (stem, bits) = match opcode.as_bytes().last() {
         Some(b'2') => (&opcode[..opcode.len() - 1], 16),

@@ -20,7 +20,7 @@ const HELP: &str = "supported are wmma.load.a .load.b .load.c .mma .store.d, .sy
 /// Element types of an accumulator.
 const SUMS: [(&str, Sum); 2] = [("f16", Sum::F16), ("f32", Sum::F32)];
 
-/// Matrix in memory, from the view of one lane.
+/// Matrix in memory, as one lane accesses it.
 struct Memory {
     /// Access at the address of the lane's first element.
     mem: MemOp,
@@ -28,7 +28,7 @@ struct Memory {
     stride: Src,
     major: MatrixOrder,
     layout: Layout,
-    /// Size of an element: 2 or 4 in bytes.
+    /// Size of an element in bytes: 2 or 4.
     bytes: u32,
 }
 
@@ -189,7 +189,7 @@ impl<'a> Lowering<'_, 'a> {
         Ok(Src::Reg(to))
     }
 
-    /// Returns an access `elements` elements of `bytes` bytes after another one.
+    /// Returns the access `mem` with its address advanced by `elements` elements of `bytes` bytes.
     fn move_by(&mut self, mem: &MemOp, elements: Src, bytes: u32) -> Result<MemOp, PtxError> {
         let wide = mem.base.is_none_or(|base| base.wide);
         let to = self.temporary(wide)?;
@@ -203,7 +203,8 @@ impl<'a> Lowering<'_, 'a> {
     }
 
     /// Returns the accesses for the elements of a lane, in the order of the registers. An access covers all
-    /// registers that are consecutive in memory, or one half of a register if its halves are not.
+    /// registers that are consecutive in memory. If the two halves of a register are not consecutive, it
+    /// covers one half.
     fn accesses(&mut self, memory: &Memory) -> Result<Vec<MemOp>, PtxError> {
         let Memory { mem, stride, major, layout, bytes } = memory;
         let at = |element: u32| {
@@ -213,7 +214,7 @@ impl<'a> Lowering<'_, 'a> {
         let runs = [16, 8, 4, 2].map(|wide| wide / bytes).into_iter().filter(|&run| run > 0);
         let is_run = |&run: &u32| run <= layout.elements() && (0..run).all(|ahead| at(ahead) == (0, ahead as u8));
         let run = runs.into_iter().find(is_run).unwrap_or(1);
-        // Element type of an access: a half of a register, or whole registers.
+        // Element type of an access: one half of a register, or whole registers.
         let (ty, lanes) = if run * bytes < 4 { (B16, 1) } else { (B32, (run * bytes / 4) as u8) };
         let mut lines = vec![(0, *mem)];
         let mut accesses = Vec::new();

@@ -138,8 +138,8 @@ impl<'a> Parser<'a> {
         Ok(variable)
     }
 
-    /// Checks that a variable may have an initializer: it is defined in this file and in memory before the
-    /// launch.
+    /// Checks that a variable may have an initializer: this file must define it, and it must exist in memory
+    /// before the launch.
     fn check_initialised(&self, variable: &Variable<'a>) -> Result<(), PtxError> {
         let space = match variable.storage {
             Storage::Global | Storage::Const | Storage::Tex if !variable.is_extern => return Ok(()),

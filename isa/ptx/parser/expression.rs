@@ -7,8 +7,7 @@ use super::Parser;
 
 /// Maximum nesting of operators and parentheses.
 const MAX_NESTING: u32 = 64;
-/// Precedence of `*`, `/` and `%`, above that of sums: the precedence of the term after the sign of an
-/// offset.
+/// Precedence of `*`, `/` and `%`, above that of sums. An offset after a sign is parsed at this precedence.
 pub(super) const TERM: u8 = 10;
 /// Precedence of unary operators, above that of all binary operators.
 const UNARY: u8 = 11;
@@ -43,8 +42,8 @@ fn precedence(operator: Token) -> Option<u8> {
 }
 
 impl<'a> Parser<'a> {
-    /// Parses a constant expression and returns its low 64 bits. Its operators have at least the precedence
-    /// `least`; 0 allows all operators.
+    /// Parses a constant expression and returns its low 64 bits. Operators of lower precedence than `least`
+    /// end the expression; 0 allows all operators.
     pub(super) fn expression(&mut self, least: u8, wanted: &str) -> Result<u64, PtxError> {
         Ok(self.constant_expression(least, 0, wanted)?.bits)
     }
@@ -56,7 +55,7 @@ impl<'a> Parser<'a> {
         }
         let mut left = self.primary(depth, wanted)?;
         loop {
-            // In `10%3` the lexer takes `%3` for a name.
+            // The lexer reads the `%3` of `10%3` as a name.
             let is_remainder = self.peek() == Some(Token::Word) && self.text(self.span()).starts_with('%');
             let operator = if is_remainder { Some(Token::Percent) } else { self.peek() };
             if operator == Some(Token::Question) && least == 0 {

@@ -30,7 +30,7 @@ impl<'a> Parser<'a> {
         }
         let span = opcode.span.to(self.last_span());
         if !self.eat(Token::Semicolon) {
-            // The error points behind the instruction, not at a token on a later line.
+            // The error marks the end of the instruction, not a token on a later line.
             let at = super::super::ast::Span { start: span.end, end: span.end };
             let found = match self.peek() {
                 Some(_) => format!("found `{}`", self.text(self.span())),
@@ -117,7 +117,7 @@ impl<'a> Parser<'a> {
         Ok(Operand { kind, span: start.to(self.last_span()) })
     }
 
-    /// True if the word `ahead` tokens after the next one is the name of a number.
+    /// True if the word `ahead` tokens after the next one names a constant: `WARP_SZ`.
     fn is_constant(&self, ahead: usize) -> bool {
         self.tokens.get(self.at + ahead).is_some_and(|(_, span)| self.text(*span) == "WARP_SZ")
     }

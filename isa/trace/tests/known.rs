@@ -76,7 +76,7 @@ proptest! {
         }
         let second = String::from_utf8(second).unwrap();
         let warmed = last(&[first.clone(), second.clone()]);
-        // The highest address covers all lines; a first line without lanes does not contribute to it.
+        // The highest address includes all lines read. A first line without active lanes accesses no address.
         let lane = line(kind, 0, mode, (0, 0));
         let alone = last(&[lane, second.clone()]);
         let without_highest = |read: Result<String, String>| read.map(|text| text.rsplit_once(' ').unwrap().0.to_owned());

@@ -226,7 +226,7 @@ fn the_recorded_width_is_that_of_the_access() {
     assert_eq!(access("ATOMG.E.ADD.F64.RN", 4), (8, None));
     assert_eq!(access("RED.E.ADD.F32", 8), (8, record_counts()));
     assert_eq!(access("ATOMG.E.CAS.128", 16), (16, split()));
-    // An instruction that accesses no memory has no width, whatever the field contains.
+    // An instruction that accesses no memory has no access width, whatever the width field contains.
     assert_eq!(access("MUFU.RCP", 8), (4, None));
 }
 
@@ -260,7 +260,8 @@ fn an_address_that_is_too_wide_is_refused_at_its_line() {
     for near in ["LDS 1 R4 4 1 0x100000000 0", "LDG.E 1 R4 4 1 0xfffffffc 0"] {
         assert!(read(&format!("0010 00000001 1 R2 {near} 0"), 32).is_ok(), "{near}");
     }
-    // Inactive lanes have no address, so their mask hides the address that is too wide.
+    // Inactive lanes have no address, so the line is legal if the mask excludes the lane whose address is too
+    // wide.
     assert!(read("0010 00000000 1 R2 LDG.E 1 R4 4 1 0x100000000 0 0", 32).is_ok());
 }
 

@@ -11,7 +11,7 @@ use crate::page::Page;
 use crate::runs::Point;
 use warpsieve::run::{Counters, ratio};
 
-/// Bounds of [`BENCHMARKS`] in the table; for Histo, the bound that all of its kernels have.
+/// Published bound of each of [`BENCHMARKS`]; for Histo, the bound that all of its kernels have.
 const PUBLISHED: [Bound; BENCHMARKS.len()] = [
     Bound::Bandwidth,
     Bound::Balanced,
@@ -25,14 +25,14 @@ const PUBLISHED: [Bound; BENCHMARKS.len()] = [
     Bound::Bandwidth,
 ];
 
-/// Fraction of the schedulers' classified cycles from which compute or memory alone is the bound.
+/// Minimum fraction of the classified scheduler cycles with which compute or memory is the only bound.
 const MIN_BOUND_SHARE: f64 = 2.0 / 3.0;
-/// A bus or network counts as busy from this fraction of the time on.
+/// Minimum fraction of the time in which a busy bus or network transfers data.
 const BUSY: f64 = 0.5;
 
-/// Scheduler states that count as compute.
+/// Scheduler states whose cycles count as compute.
 const AT_WORK: [StallReason; 3] = [StallReason::Issued, StallReason::ScoreboardAlu, StallReason::PipeBusy];
-/// Scheduler states that count as memory.
+/// Scheduler states whose cycles count as memory.
 const AT_MEMORY: [StallReason; 3] = [StallReason::ScoreboardMemory, StallReason::LsuFull, StallReason::StoreDrain];
 
 /// Performance bound of a benchmark.
@@ -41,7 +41,8 @@ enum Bound {
     Compute,
     Balanced,
     Bandwidth,
-    /// Memory, but without a busy bus or network; the thesis does not distinguish this case.
+    /// Memory latency: bound by memory, but no bus or network is busy. The thesis does not distinguish this
+    /// case.
     Latency,
 }
 

@@ -10,7 +10,7 @@ use super::{BenchmarkRuns, SystemRun, dram_bytes, forwards};
 use crate::judge::{Class, ComparisonRow, Effect};
 use warpsieve::run::{Counters, ratio};
 
-/// Largest relative increase in cycles that counts as completely hidden latency.
+/// Maximum relative increase in cycles for which latency counts as completely hidden.
 const HIDDEN: f64 = 0.02;
 
 /// Index of the system with tracker and policy and an L2 of 1 MB.
@@ -77,7 +77,7 @@ impl L2Traffic {
     }
 }
 
-/// Describes the outcome of tracker lookups on a system, with and without time.
+/// Describes the outcome of tracker lookups on a system: on the clocked machine, and untimed.
 fn who(done: &SystemRun) -> String {
     let [found, supplied, gone, early] = forwards(&done.timed);
     let without = 100.0 * ratio(done.untimed.remote_hits, done.untimed.loads - done.untimed.l1_hits);
@@ -89,7 +89,7 @@ fn who(done: &SystemRun) -> String {
 }
 
 /// Returns all rows. Statements about the figures are judged on the untimed page, because the thesis has no
-/// timing.
+/// timing; here they are no evidence.
 pub(super) fn claims(costs: &Table43, all: &[BenchmarkRuns]) -> Vec<ComparisonRow> {
     let mut claims = Claims { all, rows: Vec::new() };
     with_time(&mut claims);
@@ -121,13 +121,13 @@ fn with_time(claims: &mut Claims<'_, BenchmarkRuns>) {
     claims.each(what, fewer, MEMORY_BOUND, |one| one.cycles(0), is_fewer, why(0));
 }
 
-/// Checks the thesis's explanation that a part of the traffic added by L2 bypass comes from a simulator
+/// Checks the thesis's explanation of the traffic that L2 bypass adds: a part of it is due to a simulator
 /// without byte masks.
 fn byte_masks(claims: &mut Claims<'_, BenchmarkRuns>) {
     let counts =
         |one: &BenchmarkRuns| Some(one.masked.as_ref()?.each_ref().map(|counters| dram_bytes(counters) as f64));
-    // Byte masks save fetches on both systems, so their ratio means little. Compare the added traffic
-    // relative to the same total instead.
+    // Byte masks save fetches on both systems, so the ratio of the two traffics means little. The added
+    // traffic is therefore compared relative to the same total.
     let added = |one: &BenchmarkRuns| {
         let [proposed, passing] = counts(one)?;
         let whole = one.dram(PROPOSED);

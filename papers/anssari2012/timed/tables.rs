@@ -37,7 +37,7 @@ fn table(page: &mut Page, first: &str, names: &[impl AsRef<str>], rows: Vec<Vec<
     page.table(&heads, rows, 1);
 }
 
-/// Formats a number with time, followed by the number without time in parentheses.
+/// Formats a number of the clocked machine, followed by the untimed number in parentheses.
 fn both([timed, untimed]: [f64; 2]) -> String {
     format!("{timed:.3} ({untimed:.3})")
 }

@@ -1,6 +1,6 @@
 //! # Golden twin of the scheme, for `--check`
-//! Written from the idea of the scheme and independent of the hardware: it keeps a list of all misses and
-//! searches it from the end.
+//! Derived from the idea of the scheme and independent of the hardware: the twin keeps a list of all misses
+//! and searches it from the end.
 
 use golden::l1::bypass::{Bypass, CacheInfo, Contents, Path, Scheme};
 use golden::l1::event::{Load, Space};
@@ -23,7 +23,7 @@ impl Scheme for Keys {
 #[derive(Debug)]
 struct Misses {
     every: usize,
-    /// True for each miss that was cached, false for each that bypassed, oldest first.
+    /// For each miss, oldest first: true if it filled its line, false if it bypassed the L1.
     came_in: Vec<bool>,
 }
 

@@ -1,6 +1,6 @@
 //! # Golden twin of the scheme, for `dram --check`
-//! Written from the idea of the scheme and independent of the hardware: the priority of a request is a list
-//! of what matters, the most important first.
+//! Derived from the idea of the scheme and independent of the hardware: the priority of a request is a list
+//! of criteria, the most important first.
 
 use golden::dram::policy::{ChannelInfo, Policy, Scheme, Waiting};
 use serde::Deserialize;

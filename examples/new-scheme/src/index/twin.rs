@@ -1,6 +1,6 @@
 //! # Golden twin of the scheme, for `--check`
-//! Written from the idea of the scheme and independent of the hardware: it divides the line number into
-//! digits to the base of the number of sets, and adds them without carry.
+//! Derived from the idea of the scheme and independent of the hardware: the twin divides the line number into
+//! digits to the base of the number of sets, and adds the digits without carry.
 
 use golden::index::{By, Function, IndexScheme};
 use serde::Deserialize;
@@ -18,7 +18,7 @@ impl IndexScheme for Keys {
     }
 }
 
-/// Returns the set of a line.
+/// Returns the set of a line with `bits` index bits.
 fn set(line: u64, bits: u32, folds: u64) -> usize {
     let sets = 1 << bits;
     let (mut set, mut rest) = (0, line);

@@ -1,6 +1,6 @@
 //! # Golden twin of the scheme, for `--check`
-//! Written from the idea of the scheme and independent of the hardware: it returns the line that each load
-//! triggers, without a clock.
+//! Derived from the idea of the scheme and independent of the hardware: the twin returns, without a clock,
+//! the line that each load prefetches.
 
 use golden::l1::prefetch::{CacheInfo, Prefetcher, Scheme, Seen};
 use serde::Deserialize;

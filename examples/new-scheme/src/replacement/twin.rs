@@ -1,6 +1,6 @@
 //! # Golden twin of the scheme, for `--check`
-//! Written from the idea of the scheme and independent of the hardware: each line has the time of its last
-//! use. A line that enters as the least recently used one has a time before all others.
+//! Derived from the idea of the scheme and independent of the hardware: each line has the time of its last
+//! use. A line that is inserted as the least recently used line has a time before all others.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ struct Uses {
     every: u64,
     /// Number of lines inserted.
     inserted: u64,
-    /// Number of uses and insertions of all lines.
+    /// Number of uses and insertions of all lines so far, which is the current time.
     now: i64,
     last: BTreeMap<u64, i64>,
 }

@@ -26,9 +26,10 @@ impl Scheme for Keys {
 #[derive(Debug)]
 struct Instructions {
     bits: u32,
-    /// Misses minus hits for each hash, limited to the range 0 to 3.
+    /// Misses minus hits of the instructions with each hash, limited to the range from 0 to 3.
     surplus: BTreeMap<u32, u32>,
-    /// Number of loads that bypassed since a load of an instruction with the maximum surplus missed.
+    /// Number of loads that bypassed since the last load with the maximum surplus that missed and did not
+    /// bypass.
     since_sample: u32,
 }
 

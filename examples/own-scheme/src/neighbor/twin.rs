@@ -1,5 +1,6 @@
 //! # Golden twin of the prefetching of neighbors
-//! Keeps a map from the hash of each instruction to its last line and its surplus of neighbors.
+//! Keeps a map from the hash of each instruction to its last line, and to its loads of neighbors minus its
+//! loads of other lines.
 
 use std::collections::BTreeMap;
 
@@ -25,12 +26,12 @@ impl Scheme for Keys {
 #[derive(Debug)]
 struct Instructions {
     bits: u32,
-    /// Last line of each hash, and loads of neighbors minus loads of other lines, limited to the range 0 to
-    /// 3.
+    /// For each hash: the last line, and the loads of neighbors minus the loads of other lines, limited to
+    /// the range from 0 to 3.
     known: BTreeMap<u32, (i64, i64)>,
 }
 
-/// Returns the other line of an aligned pair.
+/// Returns the neighbor of a line: the other line of its aligned pair.
 fn neighbor(line: i64) -> i64 {
     if line % 2 == 0 { line + 1 } else { line - 1 }
 }

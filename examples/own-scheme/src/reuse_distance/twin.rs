@@ -1,6 +1,6 @@
 //! # Golden twin of the replacement by reuse distances
-//! Numbers the accesses of each set. Each line records the number of its last access, and the number of its
-//! next expected one, if any. Unlike the hardware, the twin has no counters that count down.
+//! Numbers the accesses of each set. Each line records the number of its last access and, if one is expected,
+//! of its next access. Unlike the hardware, the twin has no counters that count down.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::hash_by_division;
 
-/// Largest distance that is distinguished.
+/// Maximum distance that is distinguished from longer distances.
 const FAR: u64 = 15;
 
 /// Configuration keys of the scheme, the same as those of the hardware.
@@ -70,8 +70,8 @@ impl Due {
         (distance < FAR).then_some(now + distance)
     }
 
-    /// Returns the accesses until a line is due. Overdue lines and lines without an expected use count as
-    /// `FAR`.
+    /// Returns the number of accesses until a line is due. Overdue lines, and lines without an expected use,
+    /// count as `FAR`.
     fn left(&self, known: &LineRecord) -> u64 {
         known.due.and_then(|due| due.checked_sub(self.now(known.set))).unwrap_or(FAR)
     }
