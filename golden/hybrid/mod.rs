@@ -287,8 +287,8 @@ impl Hybrid {
         }
     }
 
-    /// Removes a line from the tracker of the compute unit that writes it. Other compute units may keep
-    /// reading stale data, but the writer must not, and it queries no other tracker.
+    /// Removes a line from the tracker of the compute unit that writes it. Compute units of other trackers
+    /// may keep reading stale data, but the writer must not, and the writer queries no other tracker.
     fn untrack(&mut self, cu: usize, line: u64) {
         let Some((number, first)) = self.tracker_of(cu) else { return };
         self.counts.tracker_writes += 1;

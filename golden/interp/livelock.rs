@@ -15,8 +15,8 @@ use super::{Cta, InterpError};
 
 /// Number of warp instructions without a change after which the warps are first watched.
 const PATIENCE: u64 = 1 << 18;
-/// Number of warp instructions for which they are watched. This number and [`PATIENCE`] double after each
-/// unsuccessful watch.
+/// Number of warp instructions for which the warps are watched. This number and [`PATIENCE`] double after
+/// each watch that proves no livelock.
 const STEPS: u64 = 1 << 17;
 /// Maximum number of warps that the message lists.
 const LISTED: usize = 16;

@@ -79,7 +79,7 @@ pub struct WarpStep<'a> {
     pub mask: u32,
     /// Kind, width and space of a load, store or atomic; `None` for other instructions.
     pub access: Option<(Access, &'a MemOp)>,
-    /// Address of every lane of the mask in that space; 0 for the others.
+    /// Address of each lane of the mask in the space of the access; 0 for other lanes.
     pub addresses: &'a [u64; LANES],
     /// Number of warps on the SM that have not ended, including this one.
     pub resident: usize,

@@ -4,7 +4,8 @@ use super::bounded_sum::BoundedSum;
 use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
 /// Orthonormal Haar transform of `n` samples with `levels` levels. The differences of level l (1 is the
-/// first) are at `n / 2^l` to `2 n / 2^l`. The remaining sums precede those of the last level.
+/// first) are at indices `n / 2^l` to `2 n / 2^l`. The remaining sums precede the differences of the last
+/// level.
 pub(super) static DWTHAAR: Reference = Reference {
     name: "dwthaar",
     summary: "Haar wavelet transform of n samples over the given number of levels",

@@ -92,11 +92,11 @@ pub struct Reference {
     pub name: &'static str,
     /// One-line description of the result.
     pub summary: &'static str,
-    /// Buffers that it reads in their state before the first launch.
+    /// Buffers that the reference reads, in their state before the first launch.
     pub inputs: &'static [Input],
-    /// Parameters that it needs.
+    /// Parameters that the reference needs.
     pub parameters: &'static [Parameter],
-    /// Element type of the buffer that it judges.
+    /// Element type of the buffer that the reference checks.
     pub output: ElementType,
     compute: fn(&Arguments<'_>) -> Result<ExpectedOutput, ReferenceError>,
 }
@@ -274,7 +274,7 @@ impl Reference {
     }
 }
 
-/// Inputs and parameters of a reference. After `check`, every declared one is present.
+/// Inputs and parameters of a reference. After `check`, every declared input and parameter is present.
 struct Arguments<'a> {
     reference: &'a Reference,
     inputs: &'a BTreeMap<&'a str, &'a Array>,

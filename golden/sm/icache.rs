@@ -19,7 +19,7 @@ pub struct Config {
     pub entries: usize,
     /// Size of a line in bytes.
     pub line_bytes: u64,
-    /// Width of a line number; larger line numbers wrap around in bits.
+    /// Width of a line number in bits; larger line numbers wrap around.
     pub line_bits: u32,
 }
 

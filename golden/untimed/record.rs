@@ -91,7 +91,7 @@ impl Recording {
         self.sms
     }
 
-    /// Returns the SM and the line of every request, loads and others, in order.
+    /// Returns the SM and the line of every request of loads, stores and atomics, in order.
     pub(super) fn requests(&self) -> impl Iterator<Item = (u32, u64)> {
         self.events.iter().map(|event| (event.sm, event.line))
     }

@@ -15,7 +15,7 @@ use super::{CacheInfo, Prefetcher, Scheme, Seen};
 pub struct Config {
     /// Number of slots of the table.
     pub entries: u64,
-    /// Number of repeats of a stride ahead of the first prefetch.
+    /// Number of times that a stride must repeat before the first prefetch.
     pub confidence: usize,
     /// Number of lines per prefetch.
     pub degree: i64,
@@ -66,7 +66,7 @@ impl Prefetcher for Histories {
             return None;
         }
         lines.push(seen.line());
-        // A stride and its repeats are the distances between one line more than there are distances.
+        // A history of n lines has n - 1 distances: the stride and its repeats.
         let needed = self.config.confidence + 2;
         lines.drain(..lines.len().saturating_sub(needed));
         let strides: Vec<i64> = lines.windows(2).map(|pair| pair[1] - pair[0]).collect();

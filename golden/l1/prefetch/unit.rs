@@ -1,6 +1,7 @@
 //! # Prefetch queue by lists
-//! Holds the lines that the last trigger still has to deliver, and those that wait for their lookup. Each
-//! cycle delivers one line to the queue. The cache looks the oldest one up.
+//! Holds the lines that the last trigger has not delivered yet, and the prefetch queue of lines that wait for
+//! their lookup. One line is delivered to the queue per cycle. The cache looks up the oldest line in the
+//! queue.
 
 use std::collections::VecDeque;
 
@@ -9,11 +10,11 @@ use super::{CacheInfo, Prefetcher, Seen};
 /// Limits of prefetches.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Number of lines in the queue.
+    /// Maximum number of lines in the prefetch queue.
     pub queue: usize,
-    /// Number of MSHR entries without a waiting load.
+    /// Maximum number of MSHR entries that only a prefetch occupies, without a waiting load.
     pub mshr: usize,
-    /// Number of prefetches in the miss queue.
+    /// Maximum number of prefetches in the miss queue.
     pub miss_queue: usize,
 }
 
@@ -31,22 +32,22 @@ pub enum Delivery {
 /// Counts of prefetched lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Lines requested.
+    /// Number of lines that prefetches requested from memory.
     pub issued: u64,
-    /// Lines that a load found present.
+    /// Number of prefetched lines that a load found present.
     pub useful: u64,
-    /// Lines that a load found in flight.
+    /// Number of prefetched lines that a load found still in flight.
     pub late: u64,
 }
 
-/// Prefetcher of a cache with the lines that it has yet to look up.
+/// Prefetcher of a cache, with the lines that wait for their lookup.
 #[derive(Debug)]
 pub struct Unit {
     prefetcher: Box<dyn Prefetcher>,
     place: CacheInfo,
     /// Limits of the prefetches.
     pub limits: Limits,
-    /// Line of the last trigger, and the lines that it has to deliver.
+    /// Line of the last trigger, and the lines that it has yet to deliver.
     upcoming: (i64, VecDeque<i64>),
     queue: VecDeque<u64>,
     /// Counts since the start.
@@ -101,7 +102,7 @@ impl Unit {
         self.upcoming.1.pop_front();
     }
 
-    /// Returns the line whose turn it is to be looked up.
+    /// Returns the line to look up next.
     #[must_use]
     pub fn head(&self) -> Option<u64> {
         self.queue.front().copied()
