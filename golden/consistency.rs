@@ -1,9 +1,10 @@
 //! # Memory consistency checker
 //! Checks every value that a load returned against the memory model that anssari2012 (sections 2.1 and 3.2)
 //! derives from CUDA:
-//! A compute unit sees its own stores. A load returns the last store that its compute unit issued before it,
-//! or a value that reached memory after that store. A load never returns a store that its compute unit issues
-//! later.
+//!
+//! * A compute unit sees its own stores. A load returns the last store that its compute unit issued before
+//!   it, or a value that reached memory after that store. A load never returns a store that its compute unit
+//!   issues later.
 //! * A coherent operation sees memory as it is at the operation's position in memory order. The value that a
 //!   compute unit observes stays visible to that unit, if it invalidates its own copies for the operation.
 //! * An atomic reads the value that the previous atomic in memory order left, and returns it.
