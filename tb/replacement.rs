@@ -54,7 +54,7 @@ pub fn draw(random: &mut Random, sets: u32, has_pc: bool) -> ReplacementConfig {
 /// Returns the twin of a policy.
 ///
 /// # Panics
-/// If it has none.
+/// If the policy has no twin.
 #[cfg(test)]
 pub fn twin(config: &ReplacementConfig, sets: u32, ways: u32) -> Box<dyn Replacement> {
     policy(config, sets, ways).unwrap_or_else(|reason| panic!("{reason}"))

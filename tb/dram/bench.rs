@@ -99,8 +99,8 @@ impl Bench {
         }
     }
 
-    /// True if every request is served. A run must end here, since a channel with refresh always schedules
-    /// its next one.
+    /// True if every request is served. The run must end then, since a channel with refresh always schedules
+    /// the next refresh.
     fn is_done(&self) -> bool {
         self.source.left() == 0 && self.req.is_empty() && self.dut.is_idle() && self.rsp.is_empty()
     }

@@ -1,7 +1,8 @@
 //! # Testbench of the LSU with its caches
 //! Runs random programs of loads, stores and atomics on small caches, with stalls on both sides. The memory
-//! runs on the core clock or another one, and answers lines in any order. Every event runs in lockstep with
-//! the golden twin, and every byte is checked against the order at the tags.
+//! runs on the core clock or another one, and replies to different lines in any order. Every event runs in
+//! lockstep with the golden twin. Every byte is checked against the data that follow from the order of
+//! accesses at the tags.
 //!
 //! | testpoint                                                                              | test |
 //! |----------------------------------------------------------------------------------------|-----|

@@ -79,8 +79,8 @@ pub(super) fn load(warp: u8, pc: u32, line: u64) -> WarpAccess {
     WarpAccess { warp, pc, size_log2: 2, mask: u32::MAX, address, ..WarpAccess::default() }
 }
 
-/// Returns loads of four warps, each with a stride of three lines or, every second one, of one line
-/// backwards.
+/// Returns loads of four warps. The even warps have a stride of three lines, and the odd warps a stride of
+/// one line backward.
 fn strides() -> Vec<WarpAccess> {
     let steps = 0..40;
     steps
@@ -113,7 +113,8 @@ pub(super) fn manners(seed: u64, pause: u64) -> RigBehavior {
     }
 }
 
-/// Plays a program with the twin of `twin`. Returns the counters of the L1D and of its prefetches.
+/// Plays a program in lockstep with the golden twin of configuration `twin`. Returns the counters of the L1D
+/// and of its prefetches.
 pub(super) fn play(
     l1: &L1Config,
     twin: &L1Config,

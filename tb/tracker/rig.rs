@@ -247,7 +247,7 @@ pub struct Rig {
     answers: Xbar<Answer>,
     core_req: Vec<Chan<WarpAccess>>,
     core_rsp: Vec<Chan<WarpReply>>,
-    /// Links of the request crossbar. The other `around_` fields are those of the other crossbars.
+    /// Links of the request crossbar. The other `around_` fields hold the links of the other crossbars.
     around_requests: DeviceLinks<Request>,
     to_memory: Vec<Chan<Request>>,
     from_memory: Vec<Chan<Reply>>,

@@ -156,7 +156,7 @@ impl Unit {
         self.dut.data.row(row)[column as usize].clone()
     }
 
-    /// Performs the next step of an old line's eviction, once the last one is complete.
+    /// Performs the next step of an old line's eviction, once the previous step is complete.
     fn step_out(&mut self, at: &Edge<'_>, entry: u32) {
         let &FrcEntry { set, tag, leaving, .. } = self.dut.entry(entry);
         if leaving.is_shared() {

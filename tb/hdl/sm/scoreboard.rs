@@ -80,8 +80,8 @@ impl Unit {
         mask
     }
 
-    /// True if the head of a warp uses a register with a pending write, and true if one with a pending write
-    /// from device memory.
+    /// Returns two flags: true if the head of a warp uses a register with a pending write, and true if it
+    /// uses a register with a pending write from device memory.
     fn compute_expected(&self, warp: u8) -> (bool, bool) {
         let Some((uses, _)) = &self.heads[usize::from(warp)] else { return (false, false) };
         let meets = |(of, set, _): &&(u8, RegMask, bool)| *of == warp && set.intersects(uses);

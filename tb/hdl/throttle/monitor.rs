@@ -81,7 +81,7 @@ impl Bench for Unit {
     fn cycle(&mut self, at: &Edge<'_>, ports: &mut Ports) {
         let Self { dut, moods, random, .. } = self;
         let [misses, issues, orders] = moods.next(random);
-        // A kernel is loaded in a cycle without one, and begins in a later cycle.
+        // A kernel is loaded in a cycle in which no kernel runs, and begins in a later cycle.
         let loads = !self.runs && random.percent(30);
         let key = random.below(2) as u16;
         if loads {
