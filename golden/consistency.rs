@@ -8,7 +8,7 @@
 //! * A coherent operation sees memory as it is at the operation's position in memory order. The value that a
 //!   compute unit observes stays visible to that unit, if it invalidates its own copies for the operation.
 //! * An atomic reads the value that the previous atomic in memory order left, and returns it.
-//! * After the end of a kernel, all compute units see the memory that it left.
+//! * After the end of a kernel, all compute units see the contents of memory at the end of that kernel.
 //!
 //! Otherwise a load may return any value that was in memory since the kernel began, however old. It may see
 //! stores of other compute units in any order, because L1s are not coherent. It may even return a store of

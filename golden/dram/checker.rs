@@ -18,7 +18,8 @@ pub struct Violation {
     pub rule: u8,
     /// Offending command; `None` if a command is missing.
     pub command: Option<Command>,
-    /// Earlier command that it conflicts with; `None` if the rule concerns a single command.
+    /// Earlier command with which the offending command conflicts; `None` if the rule concerns a single
+    /// command.
     pub earlier: Option<Command>,
     /// Explanation for the user, with cycles and banks.
     pub text: String,

@@ -130,7 +130,8 @@ impl Cta<'_> {
         Err((first + fault.lane() as usize, FaultKind::Convergence(fault)))
     }
 
-    /// Returns a fault unless a warp arrives at a barrier with all lanes that it must wait for.
+    /// Returns a fault unless all live lanes of a warp, except those about to exit, arrive at a barrier
+    /// together.
     fn check_whole(&self, warp: usize, kind: BarrierKind, lanes: u32) -> Outcome {
         let Warp { first, alive, .. } = self.warps[warp];
         let live = if lanes == alive { alive } else { self.awaited_lanes(warp) };

@@ -71,7 +71,8 @@ impl fmt::Display for UndefinedRead {
     }
 }
 
-/// True if some path reads a register or predicate before writing it, or if a shuffle may have no source.
+/// True if some path reads a register or predicate before writing it, or if a shuffle may have no source
+/// lane.
 pub(super) fn reads_undefined(program: &Program) -> bool {
     if program.insts.iter().any(|inst| matches!(inst.op, Op::Warp(WarpOp::Shuffle { .. }))) {
         return true;
@@ -136,7 +137,7 @@ fn places(program: &Program, Reg { index, wide }: Reg) -> std::ops::RangeInclusi
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Origin {
     pc: u32,
-    /// Slot that it read unwritten; `None` for a shuffle without source.
+    /// Slot that the instruction read unwritten; `None` for a shuffle without a source lane.
     place: Option<u32>,
 }
 
@@ -455,7 +456,8 @@ fn bitwise(op: &AluOp, values: [[u64; LANES]; 3], undefined: [[u64; LANES]; 3]) 
     (1..8).map(with).fold([0; LANES], |all, other| each(|lane| all[lane] | (other[lane] ^ first[lane])))
 }
 
-/// Returns 1 if the combination of two conditions is undefined. A defined operand may decide it alone.
+/// Returns 1 if the combination of two conditions is undefined. A single defined condition may decide the
+/// result.
 fn combine_undefined(logic: Logic, undefined: [bool; 2], holds: [bool; 2]) -> u64 {
     let [a, b] = [0, 1].map(|at| {
         let other = 1 - at;

@@ -68,7 +68,7 @@ impl Warp {
         if self.barrier.is_some() { None } else { self.stack.len().checked_sub(1) }
     }
 
-    /// Returns the program counter at which a running or waiting warp stands.
+    /// Returns the program counter of a running or waiting warp.
     pub(super) fn pc(&self) -> u32 {
         match &self.barrier {
             Some(arrival) => arrival.pc,
@@ -94,8 +94,8 @@ impl Warp {
         self.settle(self.stack.len() - 1);
     }
 
-    /// Removes an entry that has reached its reconvergence point, and then all top entries that have reached
-    /// theirs or have no lanes left.
+    /// Removes a stack entry that has reached its reconvergence point. Then removes all top entries that have
+    /// reached their reconvergence points or have no lanes left.
     #[inline]
     fn settle(&mut self, at: usize) {
         if self.stack[at].pc == self.stack[at].until {

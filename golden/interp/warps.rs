@@ -2,8 +2,8 @@
 //! Runs a launch distributed over the SMs of a machine, but without time. Notifies an observer of every warp
 //! instruction, or of every global memory access of a warp, in an order close to that of the hardware.
 //!
-//! * CTAs are assigned to SMs round robin in grid order, up to the capacity of each SM. The next CTA goes to
-//!   the first SM that ends one.
+//! * CTAs are assigned to SMs round robin in grid order, up to the capacity of each SM. The next CTA is
+//!   assigned to the first SM on which a CTA ends.
 //! * SMs run round robin, one instruction of one warp per turn. Within an SM, warps run round robin, without
 //!   those that wait at a barrier.
 //! * The lanes of a warp run in lockstep until a branch diverges. The taken path runs first, and both paths

@@ -306,8 +306,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     /// Applies `event` if the cache under test had the predicted outcome.
     ///
     /// # Errors
-    /// Returns a mismatch if the outcomes differ or no correct cache allows the event. The text names the
-    /// event, both outcomes and the state that decided. The model is left unchanged.
+    /// Returns a mismatch if the outcomes differ or no correct cache allows the event. The text contains the
+    /// event, both outcomes and the state that determines the outcome. The model is left unchanged.
     pub fn check(&mut self, event: Event<W>, seen: &Outcome<W>) -> Result<(), Mismatch> {
         let differs = match self.predict(&event) {
             Ok(expected) if expected == *seen => match self.apply(&event, seen) {
@@ -385,7 +385,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         (coming, load.parts.without(coming).without(held.here(load.parts)))
     }
 
-    /// Returns the sectors of a line in the victim cache; `None` if it is not there.
+    /// Returns the sectors of a line in the victim cache; `None` if the victim cache does not hold the line.
     fn kept_parts(&self, line: u64) -> Option<Sectors> {
         self.victims.as_ref()?.parts(line)
     }
@@ -756,8 +756,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Adds a waiter for the sectors of a load: merges with those in flight, and allocates an entry for the
-    /// absent ones.
+    /// Adds a waiter for the sectors of a load. The load merges with the sectors in flight, and allocates an
+    /// MSHR entry for the absent sectors.
     fn wait(&mut self, load: &Load, waiter: W) {
         let (coming, absent) = self.missing_sectors(load);
         for parts in [coming, absent].into_iter().filter(|parts| !parts.is_empty()) {
@@ -774,7 +774,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Invalidates those of the given sectors that are present.
+    /// Invalidates the given sectors of a line, if they are present.
     fn drop_parts(&mut self, line: u64, parts: Sectors) {
         let here = self.find_line(line).map_or(Sectors(0), |held| held.here(parts));
         self.set_parts(line, here, None);

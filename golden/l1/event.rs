@@ -102,9 +102,9 @@ pub struct Victim {
 /// Address space of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
-    /// Shared with other SMs; stores are write-evict.
+    /// Global memory, which the SMs share. Stores are write-evict.
     Global,
-    /// Private to a thread; stores are write-back.
+    /// Local memory, private to a thread. Stores are write-back.
     Local,
 }
 
@@ -280,7 +280,7 @@ pub enum Event<W> {
     Flush,
     /// Advances the schemes that work in periods to the core cycle of the next event.
     Reach {
-        /// Core cycle of the next event in this cycle.
+        /// Core cycle of the next event.
         cycle: u64,
     },
     /// Period end of the streaming monitor, signaled from outside the cache.

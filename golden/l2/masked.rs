@@ -15,11 +15,11 @@ pub type Bytes = BTreeSet<u32>;
 /// Type of an access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Read of these bytes.
+    /// Read of a set of bytes.
     Read(Bytes),
-    /// Write to these bytes.
+    /// Write to a set of bytes.
     Write(Bytes),
-    /// Atomic operation: reads the whole line and updates these bytes.
+    /// Atomic operation: reads the whole line and updates a set of bytes.
     Atomic(Bytes),
 }
 

@@ -44,7 +44,7 @@ pub enum Mismatch {
         compared: usize,
         /// First differing elements, in index order.
         first: Vec<Difference>,
-        /// Element that exceeds its allowed deviation most; `None` under an exact rule.
+        /// Element that exceeds its allowed deviation by the largest amount; `None` under an exact rule.
         worst: Option<Difference>,
     },
     /// The arrays differ as multisets.

@@ -1,7 +1,7 @@
 //! # CPU references: expected results of the kernels in `kernels/`
-//! Expected results in plain loops over the initial buffers, written from the purpose of each kernel, not
-//! from its PTX. A launch file names one of them for a result buffer (`expect.reference`); [`lookup`] finds
-//! it.
+//! A reference computes an expected result in plain loops over the initial buffers. It is written from the
+//! purpose of the kernel, not from the kernel's PTX. A launch file selects the reference of a result buffer
+//! by name (`expect.reference`); [`lookup`] finds it.
 //!
 //! Allowed deviation of a kernel from its reference:
 //! - No deviation, since results are integers, copies, or rounded once as in the kernel: `bfs`, `btree`,

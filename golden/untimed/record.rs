@@ -32,7 +32,7 @@ pub struct LoadRequests {
     pub transactions: u64,
     /// Number of sectors touched by the line requests.
     pub sectors: u64,
-    /// True if the load goes through the L1 as written in the program.
+    /// True if the load uses the L1 according to its cache operator in the program.
     pub is_cached: bool,
 }
 

@@ -21,11 +21,11 @@ pub struct Limits {
 /// Delivery of a line in one cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// The line has entered the queue.
+    /// The line was added to the queue.
     Queued(u64),
-    /// The queue was full.
+    /// The line was dropped because the queue was full.
     QueueFull(u64),
-    /// The line lies on another page than its trigger.
+    /// The line was dropped because it lies on another page than its trigger.
     OtherPage,
 }
 
@@ -76,7 +76,7 @@ impl Unit {
         }
     }
 
-    /// Returns the delivery of the next cycle, if a line is left.
+    /// Returns the delivery of the next cycle; `None` if no triggered line remains to be delivered.
     #[must_use]
     pub fn delivery(&self) -> Option<Delivery> {
         let (trigger, lines) = &self.upcoming;
@@ -94,7 +94,7 @@ impl Unit {
         })
     }
 
-    /// Delivers the next line.
+    /// Adds the next line to the queue, or drops it.
     pub fn deliver(&mut self) {
         if let Some(Delivery::Queued(line)) = self.delivery() {
             self.queue.push_back(line);
