@@ -2,7 +2,7 @@
 //!
 //! | testpoint                                                                   | test                       |
 //! |-----------------------------------------------------------------------------|----------------------------|
-//! | victims equal those of the twin, also where lines in flight are no victims   | `every_policy_*`           |
+//! | victims equal those of the twin, even if lines in flight are not eligible    | `every_policy_*`           |
 
 #[cfg(test)]
 use golden::replacement::Replacement;

@@ -34,8 +34,8 @@ fn draw(random: &mut Random) -> PolicyConfig {
     }
 }
 
-/// Returns a channel whose choices the twin can judge: it always has room for read data, and neither
-/// refreshes nor gathers writes.
+/// Returns a channel whose choices the twin can check. The channel always has room for read data, never
+/// refreshes, and has no write drain.
 fn channel(random: &mut Random, policy: PolicyConfig) -> DramConfig {
     DramConfig {
         policy,

@@ -7,7 +7,7 @@
 //! | testpoint                                                                              | test |
 //! |----------------------------------------------------------------------------------------|-----|
 //! | every load and atomic returns the bytes that were current when it passed the tags      | `random_programs_*` |
-//! | every instruction is answered once, and nothing stays behind                           | `random_programs_*` |
+//! | every instruction gets one reply, and nothing stays in flight                          | `random_programs_*` |
 //! | hits, misses, victims, refusals, fills and waiters equal the twin's                    | `random_programs_*` |
 //! | counters agree with the events, and every access is counted in one status              | `random_programs_*` |
 //! | sleeping, evaluating all, shuffling and the lint give the same beats                   | `random_programs_*` |

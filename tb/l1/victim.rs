@@ -5,9 +5,9 @@
 //! | testpoint                                                                        | test                      |
 //! |----------------------------------------------------------------------------------|---------------------------|
 //! | a load that hits takes one cycle more than a hit of the L1D, and less than a miss | `an_evicted_line_*`       |
-//! | conflicts within the lines of both cost no miss, and beyond them they do          | `lines_that_conflict_*`   |
+//! | conflicts that fit into L1D and victim cache cost no miss, larger ones do         | `lines_that_conflict_*`   |
 //! | outcomes equal the twin's with stores, stalls, recalls and sectors                | `victim_caches_agree_*`   |
-//! | lines change places, stay, and are dropped by stores and recalls                  | `victim_caches_agree_*`   |
+//! | lines are swapped, kept, and dropped by stores and recalls                        | `victim_caches_agree_*`   |
 //! | a victim cache of another size than its twin's is caught                          | `a_victim_cache_with_*`   |
 
 use rtl::l1::access::{AccessKind, MemorySpace, WarpAccess};

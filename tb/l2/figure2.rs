@@ -2,7 +2,8 @@
 //! recall and eviction of a line 80, a fetch 110, and swaps have no latency. The figure shows the cycles in
 //! which B, C and D are served; their replies leave the bank one cycle later.
 //!
-//! In the figure, C's fetch starts at 90, without a lookup. Here it starts at 100, after C has missed.
+//! In the figure, C's fetch starts at 90, without a lookup. In this test it starts at 100, after the lookup
+//! of C has missed.
 
 use super::l1s::L1s;
 use super::memory::Memory;

@@ -30,7 +30,8 @@ use warpsieve::run::{Counters, Outcome, RunOptions, Threads, Verdict, run};
 pub(super) const ABOUT: &str = "random machine configurations x small kernels: interpreter, golden L1, DRAM rules, \
                                 shuffled order, lint, modes agree";
 
-/// Limit far beyond what the slowest of these machines needs for the longest of these kernels [core cycles].
+/// Cycle limit of a run, far above what the slowest machine drawn needs for the longest small kernel [core
+/// cycles].
 const MAX_CYCLES: u64 = 200_000_000;
 /// Largest machine that runs under lint, which compares the whole state of every block at every edge.
 const LINT_SMS: u64 = 3;
@@ -719,7 +720,7 @@ mod tests {
     /// Feature of a machine: name, and a function that detects it.
     type Part = (&'static str, fn(&MachineConfig) -> bool);
 
-    /// Features of current machines.
+    /// Features that current machines have.
     const TODAY: [Part; 11] = [
         ("sectors in the L2", has_sectors),
         ("an instruction cache", |config| matches!(config.sm.icache, InstructionStore::Cache(_))),

@@ -54,7 +54,8 @@ pub struct Op {
     pub line: u64,
     /// Index of the word in the line.
     pub word: u64,
-    /// Number of resident warps reported with the access. A large number makes it contend for its L1.
+    /// Number of resident warps reported with the access. With a large number, the access contends for the
+    /// L1.
     pub resident: u8,
 }
 
