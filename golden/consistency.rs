@@ -12,8 +12,7 @@
 //!
 //! Otherwise a load may return any value that was in memory since the kernel began, however old. It may see
 //! stores of other compute units in any order, because L1s are not coherent. It may even return a store of
-//! another compute unit that has not reached memory, because an L1 can supply newly written data to other
-//! L1s.
+//! another compute unit that has not reached memory: an L1 can supply newly written data to other L1s.
 //!
 //! A cell is a byte or a word that is written as a whole. A cell is split if a store turns out to write only
 //! some of its bits ([`Checker::split`]). The checker is notified of:
@@ -77,7 +76,8 @@ impl PendingLoad {
 enum Since {
     /// Version in memory order, and the rule that excludes older versions.
     Version(usize, Rule),
-    /// Own store with this number, which had not reached memory when the load was issued.
+    /// Store of the loading compute unit, with this number, which had not reached memory when the load was
+    /// issued.
     Store(u64),
 }
 

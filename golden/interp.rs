@@ -129,9 +129,9 @@ pub enum FaultKind {
     /// A thread waits at this barrier while another waits at a different one, so that neither can be
     /// released.
     Barrier(u8),
-    /// A barrier was given a thread count that it cannot expect.
+    /// A barrier was given this illegal thread count.
     BarrierCount(u32),
-    /// A barrier number is out of range.
+    /// This barrier number is out of range.
     BarrierNumber(u32),
     /// A thread waits at a barrier for threads that never arrive.
     Waits,

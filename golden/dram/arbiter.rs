@@ -3,8 +3,8 @@
 //! - In each bank, the waiting request of the highest priority determines the command. If that request hits
 //!   the open row, all requests that hit the row may be served. Otherwise the bank may get an ACT or a PRE. A
 //!   row that has not served a request yet stays open while waiting requests hit it.
-//! - Of these commands, the one of the highest priority among those that break no rule of
-//!   [`rules`](super::rules) must be issued in the cycle, one per bus. Among equals, the oldest request wins.
+//! - Of these commands, those that break a rule of [`rules`](super::rules) are excluded. In each cycle, each
+//!   bus must carry the remaining command of the highest priority. Among equals, the oldest request wins.
 //!
 //! The [`policy`](super::policy) defines the priorities. A request waits for older requests to the same
 //! burst. The check assumes that the channel has room for all read data, never refreshes, and has no write

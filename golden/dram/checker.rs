@@ -181,9 +181,8 @@ struct History<'a> {
 
 impl<'a> History<'a> {
     /// Yields the commands of the same cycle and those less than `window` cycles earlier, latest first. A
-    /// command that is listed earlier but has a later cycle counts as simultaneous.
-    /// If the rule applies to the two kinds of command in both orders, a simultaneous pair is compared only
-    /// once, when the second command is checked.
+    /// command that is listed earlier but has a later cycle counts as simultaneous. If the rule applies to
+    /// the two kinds of command in both orders, a simultaneous pair is compared once, for its second command.
     fn recent_commands(self, rule: &Rule, command: &Command, window: u64) -> impl Iterator<Item = &'a Command> {
         let now = command.cycle;
         let either_way = |other: &Command| rule.from.contains(&command.kind) && rule.to.contains(&other.kind);

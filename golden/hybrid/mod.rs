@@ -66,8 +66,8 @@ pub struct Protections {
     pub store_untracks: bool,
     /// True if a coherent operation removes its line from the tracker and from its own L1.
     pub coherent_untracks: bool,
-    /// True if the tracker does not list the receiver of a fill as a sharer when the line was removed from
-    /// the tracker during the fill.
+    /// True if the receiver of a fill is not listed as a sharer when the tracker removed the line during the
+    /// fill.
     pub poisons_fills: bool,
     /// True if a fill is dropped on arrival when the receiving compute unit has stored to the line meanwhile.
     pub drops_overtaken: bool,

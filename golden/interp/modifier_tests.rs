@@ -587,8 +587,8 @@ fn approximate_quotients_by_the_largest_numbers_are_zero() {
     assert_eq!(full[0], u64::from((1f32 / f32::from_bits(large as u32)).to_bits()));
 }
 
-/// Instructions that expand into several. `D`, `A`, `B`, `C` are words, `P`, `Q`, `R` predicates; the first
-/// string lists what is written.
+/// PTX instructions that expand into several instructions. The first string lists the operands that are
+/// written. `D`, `A`, `B`, `C` are words, `P`, `Q`, `R` predicates.
 const SEVERAL: &[(&str, &str)] = &[
     ("PQ", "setp.lt.f16x2 P|Q, A, B;"),
     ("PQ", "setp.geu.xor.f16x2 P|Q, A, B, R;"),

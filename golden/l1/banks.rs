@@ -27,7 +27,7 @@ impl Banks {
         self.tag_bank_bits.iter().rev().fold(0, |number, bits| 2 * number + digit(bits))
     }
 
-    /// Returns the cycles of a load.
+    /// Returns the number of cycles that a load takes.
     #[must_use]
     pub fn cycles(&self, load: &WarpAccess, line_bytes: u64) -> usize {
         let of_lane = |lane: usize| load.addresses[lane]..load.addresses[lane] + load.width as u64;

@@ -131,7 +131,7 @@ pub struct Cache<W> {
     replacement: Box<dyn Replacement>,
     filter: Option<Filter>,
     mshr: Mshr<W>,
-    /// Bypass schemes, each of which may send loads around the cache.
+    /// Bypass schemes, each of which may make a load bypass the cache.
     schemes: Vec<Box<dyn Bypass>>,
     prefetch: Option<Unit>,
     /// Victim cache: holds lines that the cache has evicted.

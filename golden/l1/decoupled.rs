@@ -61,7 +61,7 @@ impl Filter {
             || if self.config.above { count > self.config.threshold } else { count >= self.config.threshold }
     }
 
-    /// True if every tag of the set belongs to a line with data, so that a new line can get a tag only if
+    /// True if every tag of the set belongs to a line with data. A new line can then get a tag only if
     /// another line loses its data.
     pub fn is_short(&self, set: usize, line: u64, standing: impl Fn(u64) -> Standing) -> bool {
         let known = &self.sets[set];

@@ -59,8 +59,8 @@ pub enum Mismatch {
 }
 
 impl Rule {
-    /// Returns the allowed deviation at the largest expected value, and that value, if a result of all zeros
-    /// would pass although not all expected values are zero. Such a rule checks nothing. Returns `None` if an
+    /// Detects a rule that accepts zeros although not all expected values are zero, and so checks nothing.
+    /// Returns its allowed deviation at the largest expected value, and that value. Returns `None` if an
     /// expected value is NaN or infinite, since these are compared as such.
     #[must_use]
     pub fn lets_zeros_pass(&self, expected: &Array) -> Option<(f64, f64)> {

@@ -23,8 +23,8 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
             "parameter `n` is {n}, expected a multiple of 2^{levels}: each of the {levels} levels halves it"
         )));
     }
-    // Sum of 2^level samples; a difference negates those of the second half. Per level, a sample is rounded
-    // in an addition, a constant and a product.
+    // Sum of 2^level samples; a difference negates those of the second half. Per level, a sample passes
+    // through three roundings: of an addition, of a constant, and of a product.
     let element = |level: usize, i: usize, second_half: f64| {
         let length = 1 << level;
         let scale = (length as f64).sqrt().recip();

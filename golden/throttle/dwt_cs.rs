@@ -14,7 +14,7 @@ use super::{Answer, Counts, Scheme, Search};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trigger {
-    /// Sum over all cores.
+    /// Sum of the counts of all cores.
     Sum,
     /// Counts of any single core.
     AnyCore,

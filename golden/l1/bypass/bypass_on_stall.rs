@@ -14,8 +14,8 @@ pub struct BypassOnStall {
 }
 
 impl Bypass for BypassOnStall {
-    /// The model does not know the occupancy of the miss queue when the load is at the head of the queue, so
-    /// both paths are legal.
+    /// Both paths are legal, because the model does not know the occupancy of the miss queue when the load is
+    /// at the head of the access queue.
     fn way(&self, load: &Load, contents: &dyn Contents) -> Path {
         let Fails { line_alloc, mshr_entry, mshr_merge, miss_queue } = contents.refusals(load);
         let covered = self.covered;

@@ -12,7 +12,7 @@ use super::event::Load;
 /// Configuration of a prefetcher, from which the reference model is created.
 #[typetag::deserialize(tag = "kind")]
 pub trait Scheme: Debug + Send {
-    /// Creates the reference model; `None` if nothing is prefetched.
+    /// Creates the reference model; `None` if the configuration has no prefetcher.
     fn twin(&self, place: &CacheInfo) -> Option<Box<dyn Prefetcher>>;
 }
 

@@ -1,8 +1,9 @@
 //! # Stride prefetching by instruction and warp
 //! Keeps the history of the lines of each instruction and warp, and derives strides from it (Chen and Baer,
 //! IEEE Transactions on Computers 44(5), 1995; warps as in Lee et al., MICRO 2010). A slot of the table holds
-//! the history of one instruction and warp at a time. Only repeated strides prefetch: the states in which the
-//! paper predicts without a repeat, and its lookahead program counter, are left out.
+//! the history of one instruction and warp at a time. Only a repeated stride triggers prefetches. The states
+//! in which the paper predicts without a repeat are left out, and so is the paper's lookahead program
+//! counter.
 
 use std::collections::BTreeMap;
 

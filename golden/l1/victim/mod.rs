@@ -14,7 +14,7 @@ use super::event::Sectors;
 /// Configuration of a victim cache, from which the reference model is created.
 #[typetag::deserialize(tag = "kind")]
 pub trait Scheme: Debug + Send {
-    /// Creates the reference model; `None` if nothing is kept.
+    /// Creates the reference model; `None` if the configuration keeps no victims.
     fn twin(&self) -> Option<Box<dyn Policy>>;
 }
 
@@ -54,7 +54,7 @@ impl Victims {
         Self { policy, lines: BTreeMap::new() }
     }
 
-    /// Returns the sectors of a line; `None` if it is not kept.
+    /// Returns the sectors of a line; `None` if the victim cache does not hold the line.
     #[must_use]
     pub fn parts(&self, line: u64) -> Option<Sectors> {
         self.lines.get(&line).copied()
