@@ -9,8 +9,8 @@
 //! - A fence orders the operations before it ahead of those after it.
 //! - Stores and atomics take effect for all threads at once.
 //! - A coherent load returns the current value in memory.
-//! - A weak load may return any value that the location has held since the thread's own last store to it,
-//!   because L1s are not coherent.
+//! - A weak load may return any value of the location since the thread's own last store to it, because L1s
+//!   are not coherent.
 //! - The thread's next loads may overtake a weak load, because they may bypass the L1.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};

@@ -91,7 +91,7 @@ fn banks(first: &Command, then: &Command) -> usize {
 /// Least distances in cycles, by relation of the banks, first kind and second kind.
 type Cycles = [[[u64; KINDS.len()]; KINDS.len()]; BANKS.len()];
 
-/// Least distances of a device, with the longest of them.
+/// Least distances between commands of a device, and the longest of these distances.
 struct MinDistances {
     cycles: Cycles,
     longest: u64,

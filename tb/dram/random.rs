@@ -84,8 +84,8 @@ fn config(random: &mut Random) -> DramConfig {
         write_drain: write_drain(random, queue_entries),
         ..device
     };
-    // Draws one of three: activate windows that delay ACTs, bank groups with longer distances, or distances
-    // that no real device has.
+    // Draws one of three kinds of timing: activate windows that delay ACTs, bank groups with longer
+    // distances, or distances that no real device has.
     let t = &mut config.timing;
     match random.below(4) {
         0 => {}

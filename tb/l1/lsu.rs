@@ -587,8 +587,8 @@ fn random_programs_reach_every_outcome_and_every_combination_of_failing_conditio
         (Fail::MshrEntry, entry | full),
         (Fail::MissQueue, entry | full),
         (Fail::MissQueue, full),
-        // A load that finds some of its sectors in flight and must request others fails for these
-        // combinations. A test in `sectors` has all three.
+        // These combinations occur if a load finds some of its sectors in flight and must request other
+        // sectors. A test in `sectors` covers all three.
         (Fail::MshrMerge, merge | entry),
         (Fail::MshrMerge, merge | full),
         (Fail::MissQueue, merge | full),

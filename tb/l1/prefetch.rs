@@ -200,8 +200,8 @@ fn prefetchers_agree_with_their_twins_on_random_loads_with_stalls_and_recalls() 
     assert!(issued.len() == 4 && issued.values().all(|used| *used > 10), "{issued:?}");
 }
 
-/// Draws the loads of a program. In each phase, warps take turns with one of two instructions, and their
-/// lines lie at distances around the size of a page, in both directions.
+/// Draws the loads of a program. In each phase, warps in turn execute one of two instructions. Their lines
+/// lie at distances around the size of a page, in both directions.
 fn phases(pick: &mut impl FnMut(u32, u32) -> u32, page_lines: i64) -> Vec<DemandLoad> {
     let distances = [0, 1, -1, 3, page_lines - 1, page_lines, page_lines + 1, 1 - page_lines, -page_lines];
     let mut loads = Vec::new();

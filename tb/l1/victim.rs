@@ -35,7 +35,8 @@ fn loads(lines: impl IntoIterator<Item = u64>) -> Vec<WarpAccess> {
     lines.into_iter().map(|line| load(0, 0, line)).collect()
 }
 
-/// Plays a program with long pauses. Returns the counters, and the cycles between sending and answer.
+/// Plays a program with long pauses. Returns the counters, and the cycles from sending each access to its
+/// reply.
 fn slowly(l1: &L1Config, program: Vec<WarpAccess>) -> (L1Stats, Vec<u64>) {
     let behavior = RigBehavior { latency: (50, 0), ..manners(5, 200) };
     let (stats, _, answers) = play(l1, l1, program, behavior).unwrap_or_else(|mismatch| panic!("{mismatch}\n{l1:?}"));

@@ -152,8 +152,8 @@ const PORTS: [(usize, usize, &str); 5] = [
 const FLITS: [&str; 5] = ["1 flit", "2 flits", "3 flits", "4 flits", "5 flits"];
 const BEFORE: [&str; 2] = ["the same input", "another input"];
 
-/// Declares the coverage: packet lengths on each crossbar, after a packet of the same input or of another
-/// input.
+/// Declares the coverage: packets of each length on each crossbar, after a packet of the same input or of
+/// another input.
 pub(crate) fn cross() -> Cross {
     let axes = vec![
         Axis::new("crossbar", PORTS.map(|(.., name)| name)),

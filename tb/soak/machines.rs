@@ -334,7 +334,7 @@ impl Draw {
         }
     }
 
-    /// True if a field was set to a value with the given beginning.
+    /// True if a field was set by an assignment that begins with `field`.
     fn has(&self, field: &str) -> bool {
         self.sets.iter().any(|set| set.starts_with(field))
     }
