@@ -2,19 +2,20 @@
 //! Checks every value that a load returned against the memory model that anssari2012 (sections 2.1 and 3.2)
 //! derives from CUDA:
 //!
-//! * A compute unit sees its own stores. A load returns the unit's last store before it, or a value that
-//!   reached memory later. It never returns one of its own later stores.
-//! * Coherent operations see memory as it is at their position in memory order. A value that a compute unit
-//!   observed through one stays visible to it, if it invalidates its copies for the operation.
+//! * A compute unit sees its own stores. A load returns the last store that its compute unit issued before
+//!   it, or a value that reached memory after that store. A load never returns a store that its compute unit
+//!   issues later.
+//! * A coherent operation sees memory as it is at the operation's position in memory order. The value that a
+//!   compute unit observes stays visible to that unit, if it invalidates its own copies for the operation.
 //! * An atomic reads the value that the previous atomic in memory order left, and returns it.
-//! * After the end of a kernel, all compute units see the memory that it left.
+//! * After the end of a kernel, all compute units see the contents of memory at the end of that kernel.
 //!
-//! Otherwise a load may return any value that was in memory since the kernel began, however old, and stores
-//! of other compute units in any order: L1s are not coherent. It may even return a store of another compute
-//! unit that has not reached memory, because an L1 supplies others with data just written.
+//! Otherwise a load may return any value that was in memory since the kernel began, however old. It may see
+//! stores of other compute units in any order, because L1s are not coherent. It may even return a store of
+//! another compute unit that has not reached memory: an L1 can supply newly written data to other L1s.
 //!
-//! A cell is a unit that is written as a whole, a byte or a word. A cell that turns out to be written in
-//! parts is split ([`Checker::split`]). The checker is notified of:
+//! A cell is a byte or a word that is written as a whole. A cell is split if a store turns out to write only
+//! some of its bits ([`Checker::split`]). The checker is notified of:
 //! * stores, on issue ([`Checker::store`]) and when they reach memory ([`Checker::perform`]);
 //! * loads, on issue ([`Checker::begin`], coherent ones [`Checker::begin_coherent`]) and on return
 //!   ([`Checker::end`]);
@@ -75,7 +76,8 @@ impl PendingLoad {
 enum Since {
     /// Version in memory order, and the rule that excludes older versions.
     Version(usize, Rule),
-    /// Own store with this number, which had not reached memory when the load was issued.
+    /// Store of the loading compute unit, with this number, which had not reached memory when the load was
+    /// issued.
     Store(u64),
 }
 
@@ -86,11 +88,11 @@ pub enum Rule {
     OwnStore,
     /// A compute unit does not see stores that it has yet to issue.
     OwnFuture,
-    /// Coherent operations see memory as it is, and what they observed stays visible.
+    /// A coherent operation sees memory as it is, and the value that it observed stays visible.
     Coherent,
     /// An atomic returns the value that the previous atomic left.
     Atomic,
-    /// The next kernel sees what a kernel left in memory.
+    /// A kernel sees the values that the previous kernel left in memory.
     KernelEnd,
     /// A returned value must have been written.
     NeverWritten,
@@ -237,7 +239,7 @@ impl Checker {
     }
 
     /// Records that a compute unit issues a coherent load. Set `stays` if the compute unit invalidates its
-    /// copy of the cell for the load, so that what the load returns stays visible.
+    /// copy of the cell for the load, so that the returned value stays visible.
     pub fn begin_coherent(&self, cu: usize, cell: u64, stays: bool) -> PendingLoad {
         let version = self.cells.get(&cell).map_or(0, |cell| cell.versions.len() - 1);
         PendingLoad { coherent: Some(Floor { version, stays }), ..self.begin(cu, cell) }
@@ -286,7 +288,7 @@ impl Checker {
                 return Ok(());
             }
         } else if versions[first..].iter().rev().any(can_be) {
-            // Searches from the newest version, which is the usual one.
+            // Searches from the newest version backward, because most loads return the newest one.
             return Ok(());
         }
         let mut explains = versions.iter().filter(|version| is_it(version.value)).peekable();
@@ -344,8 +346,8 @@ impl Checker {
         Err(Violation { cu, cell, value, expected, rule: Rule::Atomic })
     }
 
-    /// Splits a cell into `parts` cells of `bits` bits each, numbered from its own number. Needed when one of
-    /// `cus` compute units is about to write only some of the bits.
+    /// Splits a cell into `parts` cells of `bits` bits each, numbered consecutively from the number of the
+    /// split cell. A split is needed before one of `cus` compute units writes only some of the bits.
     pub fn split(&mut self, cell: u64, cus: usize, parts: u64, bits: u32) {
         let value_of = |whole: u64, part: u64| whole >> (part as u32 * bits) & ((1 << bits) - 1);
         self.cell(cell);

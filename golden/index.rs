@@ -138,7 +138,7 @@ pub enum Function {
         /// Number of index bits: 5 for 32 sets, 6 for 64 sets.
         bits: u32,
     },
-    /// Index function supplied by a scheme, other than the three above.
+    /// Any other index function, which a scheme supplies as a function pointer.
     By(By),
 }
 
@@ -165,7 +165,8 @@ impl Eq for By {}
 /// the hardware.
 #[typetag::deserialize(tag = "kind")]
 pub trait IndexScheme: fmt::Debug {
-    /// Returns the function for an index of `bits` bits, and the number of byte-address bits that take part.
+    /// Returns the function for an index of `bits` bits, and the number of low byte-address bits that it
+    /// depends on.
     fn function(&self, bits: u32) -> (Function, u32);
 }
 
@@ -196,7 +197,7 @@ impl SetIndex {
     /// Returns an error in any of these cases:
     /// - `line_bits` or the number of index bits is above 12;
     /// - the modulus is reducible or `x`;
-    /// - the hash does not fit the geometry;
+    /// - the Fermi hash is used with other than 5 or 6 index bits, or other than 128-byte lines;
     /// - `address_bits` is not in `line_bits..=64`.
     pub fn new(function: Function, line_bits: u32, address_bits: u32) -> Result<SetIndex, IndexError> {
         let fault = |text: String| Err(IndexError(text));
@@ -271,8 +272,8 @@ impl SetIndex {
         self.set_of(line << self.line_bits)
     }
 
-    /// Returns the address bits whose XOR is index bit `index_bit`. Every function here is linear, so probing
-    /// each address bit alone suffices.
+    /// Returns the address bits whose XOR is index bit `index_bit`. Every index function is linear over
+    /// GF(2), so it suffices to probe each address bit alone.
     pub fn terms(&self, index_bit: u32) -> BTreeSet<u32> {
         (0..self.address_bits).filter(|&bit| self.set_of(1 << bit) >> index_bit & 1 == 1).collect()
     }

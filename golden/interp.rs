@@ -7,18 +7,18 @@
 //! - [`run_in`] runs them in any [`Order`], which exposes results that depend on the order;
 //! - [`run_steps`] interleaves them as the SMs of a machine do, to observe the memory accesses of warps.
 //!
-//! Values that the machine leaves open are fixed here: new registers and shared memory are zero, the clock
-//! reads zero, and there is one SM. Lane and warp of a thread follow from its number in the CTA, with 32
-//! lanes per warp.
+//! Values that the machine leaves undefined are fixed here: new registers and shared memory are zero, the
+//! clock reads zero, and there is one SM. Lane and warp of a thread follow from the number of the thread in
+//! its CTA, with 32 lanes per warp.
 //!
-//! Warp-level exchanges take place among the lanes that execute them together. If the instruction names its
-//! members, all members that have not exited must take part (`gather.rs`). Paths of a divergent branch do not
-//! wait for each other, as on the machine.
+//! Warp-level exchanges take place among the lanes that execute them together. If the instruction has a
+//! member mask, all members that have not exited must execute it together (`gather.rs`). The two paths of a
+//! divergent branch do not wait for each other, as on the machine.
 //!
 //! A launch whose warps loop forever without progress is ended (`livelock.rs`).
 //!
-//! Both forms of a program run. Kernels are checked with the virtual form; a test compares it with the
-//! physical form.
+//! The interpreter runs programs in virtual form and in physical form (after register allocation). Kernels
+//! are checked in virtual form; a test compares both forms.
 
 mod code;
 mod gather;
@@ -50,8 +50,8 @@ pub use self::warps::{Access, LANES, Sms, WarpMemory, WarpStep, run_steps, run_w
 /// Maximum number of threads per CTA (PTX ISA, limits of the target).
 pub const MAX_THREADS: u64 = 1024;
 
-/// Maximum number of registers and constants over all threads of a CTA: 512 MiB. The machine's own limit of
-/// 255 words per thread is far lower.
+/// Maximum number of registers and constants over all threads of a CTA; they take 512 MiB. The machine's own
+/// limit of 255 words per thread is far lower.
 const MAX_VALUES: usize = 1 << 26;
 
 /// Kernel with its launch parameters.
@@ -113,7 +113,7 @@ pub struct Fault {
 pub enum FaultKind {
     /// Illegal access to global memory.
     Global(AccessError),
-    /// Illegal access to another window of memory, such as shared memory or parameters.
+    /// Illegal access to a memory window other than global memory, such as shared memory or parameters.
     Window {
         /// Name of the window for messages: `shared memory`, `the parameters` ...
         what: &'static str,
@@ -129,9 +129,9 @@ pub enum FaultKind {
     /// A thread waits at this barrier while another waits at a different one, so that neither can be
     /// released.
     Barrier(u8),
-    /// A barrier was given a thread count that it cannot expect.
+    /// A barrier was given this illegal thread count.
     BarrierCount(u32),
-    /// A barrier number is out of range.
+    /// This barrier number is out of range.
     BarrierNumber(u32),
     /// A thread waits at a barrier for threads that never arrive.
     Waits,
@@ -143,7 +143,7 @@ pub enum FaultKind {
     Texture(u64),
     /// An atomic operation on memory that does not support atomics.
     Atomic(&'static str),
-    /// A warp-wide instruction that only the lanes of this mask execute.
+    /// A warp-wide instruction that only some lanes execute, given by this mask.
     Lanes(u32),
     /// A warp-level exchange whose required lanes are not all present.
     Convergence(ConvergenceFault),
@@ -152,7 +152,7 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    /// True if threads wait for others that cannot arrive.
+    /// True if the fault is that threads wait for other threads that cannot arrive.
     #[must_use]
     pub fn is_wait(&self) -> bool {
         matches!(self, FaultKind::Barrier(_) | FaultKind::Waits | FaultKind::Lanes(_) | FaultKind::Convergence(_))

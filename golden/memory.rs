@@ -29,7 +29,8 @@ impl Buffer {
     fn offset(&self, address: u64, bytes: u32) -> Option<usize> {
         let start = address.checked_sub(self.base)?;
         let fits = start.checked_add(bytes.into())? <= self.bytes.len() as u64;
-        // Accesses have a power of two of bytes, except those of the host, which are not aligned.
+        // The size of a kernel's access is a power of two. Other sizes occur only in accesses of the host,
+        // which need not be aligned.
         (fits && address & (u64::from(bytes.max(1)) - 1) == 0).then_some(start as usize)
     }
 }

@@ -18,7 +18,8 @@ pub type MixSet<K> = HashSet<K, BuildHasherDefault<Mix>>;
 
 impl Hasher for Mix {
     fn finish(&self) -> u64 {
-        // The table index comes from the low bits, which a multiplication mixes least: fold the high half in.
+        // The hash table takes its index from the low bits, which a multiplication mixes least, so the high
+        // half is XORed into them.
         self.0 ^ self.0 >> 32
     }
 

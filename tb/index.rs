@@ -35,8 +35,8 @@ fn polynomials() -> impl Iterator<Item = (IndexConfig, u32)> {
     all.zip(0u32..).map(|(Poly(p), i)| {
         let polynomial = p as u32;
         let degree = polynomial.ilog2();
-        // The configurations take turns through all address widths up to 32 bits, and both orders of the
-        // index bits.
+        // Successive configurations cycle through all address widths up to 32 bits, and through both orders
+        // of the index bits.
         let addr_bits = 32 - i % (LINE_BITS - degree + 1);
         (IPoly { polynomial, addr_bits, reversed: i % 3 == 0 }.into(), 1 << degree)
     })

@@ -9,8 +9,8 @@
 //! - A fence orders the operations before it ahead of those after it.
 //! - Stores and atomics take effect for all threads at once.
 //! - A coherent load returns the current value in memory.
-//! - A weak load may return any value since the thread's own last store to the location, because L1s are not
-//!   coherent.
+//! - A weak load may return any value of the location since the thread's own last store to it, because L1s
+//!   are not coherent.
 //! - The thread's next loads may overtake a weak load, because they may bypass the L1.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -229,10 +229,10 @@ impl State {
 
 /// Generates the PTX kernel of a program. Thread 0 of each CTA runs one thread of the program.
 ///
-/// In each round it first loads some of the round's locations into its L1. Then all threads synchronize by
-/// the clock and execute their operations on these locations. The preloaded locations and the delays of the
-/// threads differ from round to round. The other warps of each CTA keep storing to lines of one partition.
-/// Their stores wait in the L1's miss queue, where bypassing loads can overtake them.
+/// In each round, thread 0 first loads some of the round's locations into its L1. Then all threads
+/// synchronize by the clock and execute their operations on these locations. The preloaded locations and the
+/// delays of the threads differ from round to round. The other warps of each CTA keep storing to lines of one
+/// partition. Their stores wait in the L1's miss queue, where bypassing loads can overtake them.
 fn ptx(program: &Program) -> String {
     let threads = program.0.len();
     let mut text = format!(

@@ -2,7 +2,7 @@
 //!
 //! | testpoint                                                                   | test                       |
 //! |-----------------------------------------------------------------------------|----------------------------|
-//! | victims equal those of the twin, also where lines in flight are no victims   | `every_policy_*`           |
+//! | victims equal those of the twin, even if lines in flight are not eligible    | `every_policy_*`           |
 
 #[cfg(test)]
 use golden::replacement::Replacement;
@@ -54,7 +54,7 @@ pub fn draw(random: &mut Random, sets: u32, has_pc: bool) -> ReplacementConfig {
 /// Returns the twin of a policy.
 ///
 /// # Panics
-/// If it has none.
+/// If the policy has no twin.
 #[cfg(test)]
 pub fn twin(config: &ReplacementConfig, sets: u32, ways: u32) -> Box<dyn Replacement> {
     policy(config, sets, ways).unwrap_or_else(|reason| panic!("{reason}"))

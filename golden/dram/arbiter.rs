@@ -1,13 +1,14 @@
 //! # Checker of the choices of a command arbiter
-//! Says in each cycle which command a channel must issue, and compares that with its commands:
-//! - In each bank, the waiting request of the highest priority determines the command. If it hits the open
-//!   row, all requests that hit the row may be served; otherwise the bank may get ACT or PRE. A row that has
-//!   served no request yet is not closed while requests hit it.
-//! - Of these commands, the one of the highest priority among those that break no rule of
-//!   [`rules`](super::rules) must be issued in the cycle, one per bus. Among equals, the oldest request wins.
+//! Determines the command that a channel must issue in each cycle, and compares it with the actual commands:
+//! - In each bank, the waiting request of the highest priority determines the command. If that request hits
+//!   the open row, all requests that hit the row may be served. Otherwise the bank may get an ACT or a PRE. A
+//!   row that has not served a request yet stays open while waiting requests hit it.
+//! - Of these commands, those that break a rule of [`rules`](super::rules) are excluded. In each cycle, each
+//!   bus must carry the remaining command of the highest priority. Among equals, the oldest request wins.
 //!
-//! The [`policy`](super::policy) defines the priorities. A request to a burst waits for older ones to the
-//! same burst. The channel must have room for all read data, and must neither refresh nor use a write drain.
+//! The [`policy`](super::policy) defines the priorities. A request waits for older requests to the same
+//! burst. The check assumes that the channel has room for all read data, never refreshes, and has no write
+//! drain.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,8 +43,8 @@ struct Channel<'a> {
 
 impl Checker {
     /// Returns the first cycle in which a channel issued another command than `policy` requires, with an
-    /// explanation. `requests` are in the order of their acceptance; `sms` has the SM of each, `None` for the
-    /// L2. `choices` are sorted by cycle.
+    /// explanation. `requests` are in the order of their acceptance. `sms` holds the SM of each request,
+    /// `None` for a request of the L2 itself. `choices` are sorted by cycle.
     pub fn check_choices(
         &self,
         mapping: &Mapping,
@@ -83,7 +84,8 @@ impl Checker {
         None
     }
 
-    /// True if a command after those of earlier cycles, sorted by cycle, breaks no rule about distances.
+    /// True if `command` breaks no distance rule, given the commands of earlier cycles (`before`, sorted by
+    /// cycle).
     fn allows(&self, before: &[Command], command: &Command) -> bool {
         self.distance_violations(before, command).next().is_none()
     }
@@ -101,7 +103,7 @@ impl Channel<'_> {
         self.waiting.insert(number, Waiting { number, sm, write: op == Op::Write, bank, row, accept });
     }
 
-    /// True if a request hits a row that may stay open.
+    /// True if a request hits an open row that the policy does not force to close.
     fn is_hit(&self, request: &Waiting) -> bool {
         self.rows.get(&request.bank) == Some(&request.row) && !self.policy.must_close(request.bank)
     }
@@ -111,12 +113,12 @@ impl Channel<'_> {
         (self.policy.priority(cycle, request, self.is_hit(request)), u64::MAX - request.number)
     }
 
-    /// True if an older request to the same burst waits.
+    /// True if an older request to the same burst is still waiting.
     fn is_blocked(&self, number: u64) -> bool {
         self.waiting.range(..number).any(|(other, _)| self.places[other] == self.places[&number])
     }
 
-    /// Returns the commands that the banks could have next.
+    /// Returns the candidate commands of all banks, which may still break a timing rule.
     fn candidates(&self, cycle: u64) -> Vec<Choice> {
         let mut banks: BTreeMap<BankId, Vec<&Waiting>> = BTreeMap::new();
         let only = self.policy.serves_only_the_oldest();

@@ -18,7 +18,8 @@ pub struct Violation {
     pub rule: u8,
     /// Offending command; `None` if a command is missing.
     pub command: Option<Command>,
-    /// Earlier command that it conflicts with; `None` if the rule concerns a single command.
+    /// Earlier command with which the offending command conflicts; `None` if the rule concerns a single
+    /// command.
     pub earlier: Option<Command>,
     /// Explanation for the user, with cycles and banks.
     pub text: String,
@@ -80,13 +81,13 @@ impl Checker {
         found
     }
 
-    /// Yields the violations of all rules about earlier commands.
+    /// Yields the violations of all rules that relate `command` to earlier commands.
     fn check_rules(&self, history: History, command: &Command) -> impl Iterator<Item = Violation> {
         let rules = RULES.iter().zip(&self.bounds).filter(|(rule, _)| rule.to.contains(&command.kind));
         rules.filter_map(move |(rule, &bound)| self.check_rule(rule, bound, history, command))
     }
 
-    /// Yields the violations of all rules about distances by a command after those of earlier cycles.
+    /// Yields the violations of all distance rules by `command`, given the commands of earlier cycles.
     pub(super) fn distance_violations(&self, before: &[Command], command: &Command) -> impl Iterator<Item = Violation> {
         self.check_rules(History { before, beside: &[] }, command)
     }
@@ -172,17 +173,16 @@ impl Checker {
 /// Commands that a command can conflict with.
 #[derive(Clone, Copy)]
 struct History<'a> {
-    /// Commands listed before it in the trace.
+    /// Commands listed before the checked command in the trace.
     before: &'a [Command],
-    /// Commands of the same cycle listed after it in the trace.
+    /// Commands of the same cycle that the trace lists after the checked command.
     beside: &'a [Command],
 }
 
 impl<'a> History<'a> {
     /// Yields the commands of the same cycle and those less than `window` cycles earlier, latest first. A
-    /// command listed earlier with a later cycle counts as simultaneous.
-    /// If the rule separates the two kinds in either order, a simultaneous pair is compared only once, when
-    /// the second of the two is checked.
+    /// command that is listed earlier but has a later cycle counts as simultaneous. If the rule applies to
+    /// the two kinds of command in both orders, a simultaneous pair is compared once, for its second command.
     fn recent_commands(self, rule: &Rule, command: &Command, window: u64) -> impl Iterator<Item = &'a Command> {
         let now = command.cycle;
         let either_way = |other: &Command| rule.from.contains(&command.kind) && rule.to.contains(&other.kind);

@@ -104,7 +104,7 @@ pub enum Op {
 /// Way in which the controller served a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Service {
-    /// By a column command of its own.
+    /// Served by a column command of its own.
     Column,
     /// Served without a command: forwarded from a queued write, or merged with another request to the same
     /// burst.

@@ -2,7 +2,7 @@
 //! Checks rule 23 of the table:
 //! - Every request has exactly one column command, at its own bank, row and column, after its acceptance.
 //! - Requests to one burst are served in order, so that no read or write passes a write.
-//! - Data are complete when the column command implies it.
+//! - A reported completion is in the cycle that follows from the column command.
 //!
 //! The checker sorts requests and commands into one list per burst of the channel, and matches them in order.
 

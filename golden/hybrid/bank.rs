@@ -15,7 +15,7 @@ pub enum TrackedRequest {
     Takes,
     /// Store, which is written through to memory.
     Stores,
-    /// Coherent load, store or atomic, which goes to memory.
+    /// Coherent load, store or atomic, which is sent to memory.
     Coherent,
     /// Eviction notice rather than a request: the L1 no longer holds the line.
     Drops,
@@ -35,7 +35,7 @@ pub enum Destination {
 /// Response of an L1 that was to supply a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SupplierResponse {
-    /// The L1 had the line and supplies it.
+    /// The L1 has the line and supplies it.
     Here,
     /// The line is still in flight to that L1.
     Coming,

@@ -12,7 +12,7 @@ pub struct L2Config {
     pub banks: usize,
     /// Geometry of each bank, in L2 lines.
     pub bank: Geometry,
-    /// True if a write miss fetches its line even when it writes the whole line (section 4.3, of Figure 4.3).
+    /// True if a write miss fetches its line even when it writes the whole line (section 4.3, on Figure 4.3).
     pub fetches_written: bool,
 }
 

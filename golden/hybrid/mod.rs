@@ -61,16 +61,17 @@ pub struct Config {
 /// that it prevents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Protections {
-    /// A store removes its line from the tracker. Disabled, the tracker has the flaw that section 3.2
+    /// True if a store removes its line from the tracker. If false, the tracker has the flaw that section 3.2
     /// describes.
     pub store_untracks: bool,
-    /// A coherent operation removes its line from the tracker and from its own L1.
+    /// True if a coherent operation removes its line from the tracker and from its own L1.
     pub coherent_untracks: bool,
-    /// A fill in flight while its line is removed from the tracker is not listed as a sharer on arrival.
+    /// True if the receiver of a fill is not listed as a sharer when the tracker removed the line during the
+    /// fill.
     pub poisons_fills: bool,
-    /// A fill in flight to a compute unit that stores to the line is dropped on arrival.
+    /// True if a fill is dropped on arrival when the receiving compute unit has stored to the line meanwhile.
     pub drops_overtaken: bool,
-    /// L1s and trackers are flushed at the end of a kernel.
+    /// True if L1s and trackers are flushed at the end of a kernel.
     pub flushes: bool,
 }
 
@@ -287,8 +288,8 @@ impl Hybrid {
         }
     }
 
-    /// Removes a line from the tracker of the compute unit that writes it. Other compute units may keep
-    /// reading stale data, but the writer must not, and it queries no other tracker.
+    /// Removes a line from the tracker of the compute unit that writes it. Compute units of other trackers
+    /// may keep reading stale data, but the writer must not, and the writer queries no other tracker.
     fn untrack(&mut self, cu: usize, line: u64) {
         let Some((number, first)) = self.tracker_of(cu) else { return };
         self.counts.tracker_writes += 1;

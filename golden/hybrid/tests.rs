@@ -11,7 +11,7 @@ fn geometry(bits: u32, ways: usize) -> Geometry {
     Geometry { index: SetIndex::new(Function::Linear { bits }, 7, 40).unwrap(), ways }
 }
 
-/// Caches of anssari2012 Table 4.1 with sixteen sharers; smaller caches through other parameters.
+/// Returns the caches of anssari2012 Table 4.1 with sixteen sharers; the parameters set the size of the L1s.
 fn config(sets_bits: u32, ways: usize) -> Config {
     let tracker = TrackerConfig { count: 1, geometry: geometry(sets_bits + 3, 2 * ways), list: SharerList::All };
     Config {

@@ -21,9 +21,9 @@ pub struct TrackerConfig {
 /// Sharers that a tracker entry lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SharerList {
-    /// All of them, one bit per L1.
+    /// All sharers, one bit per L1.
     All,
-    /// Only the L1 that received the line last.
+    /// Only the L1 that received the line most recently.
     Last,
 }
 
@@ -38,7 +38,7 @@ pub struct Tracker {
 struct Entry {
     /// L1s that hold the line, at least one.
     sharers: BTreeSet<usize>,
-    /// Round-robin position where the search for a supplier starts.
+    /// Round-robin position at which the search for a supplier starts.
     turn: usize,
 }
 

@@ -9,9 +9,9 @@ use super::{Function, IndexScheme, Poly};
 pub struct IPoly {
     /// Modulus; bit `k` is the coefficient of `x^k`.
     polynomial: u32,
-    /// Number of low byte-address bits that take part.
+    /// Number of low byte-address bits that the index depends on.
     addr_bits: u32,
-    /// True if index bit 0 is the coefficient of the highest power.
+    /// True if index bit 0 is the coefficient of the highest power; false if it is the constant term.
     reversed: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Decoded program of the interpreter. Every operand is a slot, which names a row of the registers of a warp.
-//! Registers, predicates, constants and special registers have rows alike, so that every operand is read in
-//! the same way.
+//! Registers, predicates, constants and special registers all have rows, so that every operand is read in the
+//! same way.
 
 use isa::lanes::{alu, alu32, carry_add, compare, compare32, convert, tensor};
 use isa::program::{Dst, Form, Guard, Inst, Op, Program, Reg, Src};
@@ -19,7 +19,7 @@ pub(super) struct Code {
     pub(super) register_rows: [usize; 2],
     /// Special registers in use, with their slots.
     pub(super) specials: Vec<(Special, Slot)>,
-    /// Number of places of slots.
+    /// Number of different operands that slots can name.
     pub(super) places: usize,
     /// True if undefined registers are tracked.
     pub(super) follows_undefined: bool,
@@ -164,8 +164,8 @@ pub(super) fn decode(program: &Program) -> Code {
     }
 }
 
-/// Assigns a row to every register, and returns the number of rows of 32 and of 64 bits. A register is wide
-/// if any instruction uses it so, except in physical form, where it then takes two rows.
+/// Assigns a row to every register, and returns the number of rows of 32 and of 64 bits. A register that any
+/// instruction uses as 64 bits wide has a 64-bit row. In physical form, it has two 32-bit rows instead.
 fn register_rows(program: &Program) -> (Vec<Row>, [usize; 2]) {
     let count = usize::from(program.regs);
     if program.form == Form::Physical {
@@ -256,7 +256,7 @@ impl Layout<'_> {
     }
 }
 
-/// Returns the values of `a` in the chosen lanes, and those of `b` in the others.
+/// Returns the values of `a` in the lanes of the mask `chosen`, and those of `b` in the other lanes.
 #[inline]
 fn select<T: Copy>(chosen: u32, a: &[T; LANES], b: &[T; LANES]) -> [T; LANES] {
     std::array::from_fn(|lane| if chosen & 1 << lane != 0 { a[lane] } else { b[lane] })

@@ -12,13 +12,13 @@ fn words(thread: u32) -> [u32; 2] {
     [word(0x9e37_79b9, 0x80ff_7f01), word(0x85eb_ca6b, 0x7f80_ff02)]
 }
 
-/// Runs one instruction on [`WORDS`] and compares with `expected` of the two words.
+/// Runs one instruction on the two words of [`WORDS`], and compares the results with `expected`.
 fn video(instruction: &str, expected: impl Fn(u32, u32) -> u32) {
     let wanted: Vec<u32> = (0..THREADS).map(words).map(|[a, b]| expected(a, b)).collect();
     assert_eq!(results("", THREADS, &format!("{WORDS}{instruction}")), wanted, "{instruction}");
 }
 
-/// Returns the word whose bytes are `f` of the bytes of two words.
+/// Applies `f` to each pair of corresponding bytes of two words, and returns the word of the results.
 fn bytewise(a: u32, b: u32, f: impl Fn(u8, u8) -> u8) -> u32 {
     let (a, b) = (a.to_le_bytes(), b.to_le_bytes());
     u32::from_le_bytes([0, 1, 2, 3].map(|i| f(a[i], b[i])))

@@ -1,7 +1,8 @@
 //! Synchronization between threads: barriers of a CTA, and exchanges between the lanes of a warp.
 //!
 //! A warp arrives at a barrier with all lanes that have not exited, and counts as 32 threads. An exchange
-//! that names its members takes place among those that have not exited, and they must execute it together.
+//! with a member mask takes place among the members that have not exited. These members must execute it
+//! together.
 
 use isa::lanes::{ConvergenceFault, VoteMode, WarpInputs, WarpOp, warp};
 use isa::program::{BarrierKind, Op};
@@ -17,7 +18,7 @@ type Fault = (usize, FaultKind);
 /// Result of executing an instruction.
 type Outcome = Result<(), Fault>;
 
-/// Returns the lanes of a mask that name the same members as the given lane.
+/// Returns the lanes of a mask whose member masks equal that of the given lane.
 fn agreeing(members: &Words, mask: u32, lane: usize) -> u32 {
     lanes(mask).filter(|other| members[*other] == members[lane]).fold(0, |all, other| all | 1 << other)
 }
@@ -36,7 +37,7 @@ impl Cta<'_> {
         let a: Longs = std::array::from_fn(|lane| if acts(lane) { values[lane] } else { 0 });
         let (b, c, pred) = (words(y), words(z), registers.truth(x) & mask);
         let members = op.members().map_or([mask; LANES], |source| words(inst.srcs[source]));
-        // Lanes that name the same members form a group. Checks that each group is complete.
+        // Lanes with the same member mask form a group. Checks that each group is complete.
         let mut rest = mask;
         while rest != 0 {
             let lane = rest.trailing_zeros() as usize;
@@ -129,7 +130,8 @@ impl Cta<'_> {
         Err((first + fault.lane() as usize, FaultKind::Convergence(fault)))
     }
 
-    /// Returns a fault unless a warp arrives at a barrier with all lanes that it must wait for.
+    /// Returns a fault unless all live lanes of a warp, except those about to exit, arrive at a barrier
+    /// together.
     fn check_whole(&self, warp: usize, kind: BarrierKind, lanes: u32) -> Outcome {
         let Warp { first, alive, .. } = self.warps[warp];
         let live = if lanes == alive { alive } else { self.awaited_lanes(warp) };

@@ -36,7 +36,7 @@ fn an_exchange_among_named_members_does_not_wait_for_others() {
     let body =
         "mov.u32 %r1, 0; setp.ge.u32 %p1, %r0, 2; @%p1 bra L; shfl.sync.idx.b32 %r1, %r0, 1, 31, 3; L: bar.sync 0;";
     assert_eq!(results("", 4, body), [1, 1, 0, 0]);
-    // Lanes that exit are not waited for, whichever path runs first.
+    // An exchange does not wait for lanes that exit, whichever path runs first.
     let left = "setp.ge.u32 %p1, %r0, 2; @!%p1 bra L; exit; L: vote.sync.ballot.b32 %r1, 1, -1;";
     assert_eq!(results("", 4, left)[..2], [3, 3]);
     let right = "setp.ge.u32 %p1, %r0, 2; @%p1 bra END; vote.sync.ballot.b32 %r1, 1, -1; bar.sync 0; st.global.u32 [%rd11], %r1; END: ret;";
@@ -81,7 +81,8 @@ fn lanes_that_need_others_which_are_elsewhere_stop_the_launch() {
         (parted("bar.sync 0;"), "`barrier.sync` in the lanes 0x00000007 of a warp in which 0x000000ff".to_owned()),
         (parted("bar.arrive 1, 32;"), "`barrier.arrive` in the lanes 0x00000007 of a warp".to_owned()),
         (parted("barrier.red.popc.u32 %r1, 0, 1;"), "`barrier.red` in the lanes 0x00000007 of a warp".to_owned()),
-        // Every lane names itself and its neighbor, but the neighbor names other members.
+        // The member mask of every lane names the lane and its neighbor, but the neighbor's mask names other
+        // lanes.
         (
             "mov.u32 %r2, 3; shl.b32 %r2, %r2, %r0; redux.sync.add.u32 %r1, %r0, %r2;".to_owned(),
             "names the members 0x00000003, but the lanes 0x00000002 of these".to_owned(),

@@ -15,8 +15,8 @@ use super::{Cta, InterpError};
 
 /// Number of warp instructions without a change after which the warps are first watched.
 const PATIENCE: u64 = 1 << 18;
-/// Number of warp instructions for which they are watched. This number and [`PATIENCE`] double after each
-/// unsuccessful watch.
+/// Number of warp instructions for which the warps are watched. This number and [`PATIENCE`] double after
+/// each watch that proves no livelock.
 const STEPS: u64 = 1 << 17;
 /// Maximum number of warps that the message lists.
 const LISTED: usize = 16;
@@ -43,11 +43,11 @@ pub struct LoopingWarp {
     pub cta: [u32; 3],
     /// Number of the warp in its CTA.
     pub warp: usize,
-    /// Program counter of its next instruction.
+    /// Program counter of the warp's next instruction.
     pub pc: u32,
-    /// Source line of its next instruction.
+    /// Source line of the warp's next instruction.
     pub line: u32,
-    /// Name of the construct that the warp waits at; `None` if it is looping.
+    /// Name of the construct at which the warp waits; `None` if the warp is looping.
     pub waits: Option<&'static str>,
 }
 
@@ -137,7 +137,7 @@ impl Livelock {
         known.back
     }
 
-    /// True if none of these CTAs will ever end.
+    /// True if it is proven that none of the given CTAs will ever end.
     pub(super) fn is_proven(&self, ctas: &[Cta<'_>]) -> bool {
         let is_back = |name: Name| self.watched.as_ref().is_some_and(|all| all.get(&name).is_some_and(|one| one.back));
         let running = |cta: &Cta<'_>| (0..cta.warps.len()).filter(|warp| cta.can_run(*warp)).collect::<Vec<_>>();

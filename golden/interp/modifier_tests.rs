@@ -1,8 +1,8 @@
 //! Tests every PTX modifier on every type: the result must be exact, or the instruction refused with the name
 //! of the unsupported modifier. The references are a software implementation of IEEE 754 and 128-bit
 //! integers.
-//! Also tests instructions that expand into several: a register or guard that they read may be one that they
-//! write.
+//! Also tests PTX instructions that expand into several instructions and write a register or guard that they
+//! also read.
 
 use rustc_apfloat::ieee::{Double, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
@@ -433,7 +433,7 @@ fn every_modifier_of_conversions_is_honoured_or_refused() {
     for (from, to) in formats.iter().flat_map(|from| formats.iter().map(move |to| (*from, *to))) {
         let mut values = from.integers();
         if from.fraction > 0 {
-            // Adds halves of integers, and the limits of the integer types.
+            // Adds all values from -3 to 3 in steps of 1/2, and the limits of the integer types.
             let integers = INTEGERS.iter().flat_map(Format::integers).map(|x| x as i64 as f64);
             let halves = (-6..7).map(|x| f64::from(x) / 2.0);
             values = from.floats();
@@ -516,8 +516,8 @@ fn every_modifier_of_integer_arithmetic_is_honoured_or_refused() {
     }
 }
 
-/// Tests the special cases that the PTX ISA lists for these approximations, and elsewhere the nearest value
-/// of the upper word.
+/// Tests the special cases that the PTX ISA lists for these approximations. For all other inputs, the result
+/// must be the nearest value of the upper word.
 #[test]
 fn approximations_in_double_precision_read_and_write_the_upper_word_alone() {
     let nan = 0x7fff_ffff_0000_0000;
@@ -587,8 +587,8 @@ fn approximate_quotients_by_the_largest_numbers_are_zero() {
     assert_eq!(full[0], u64::from((1f32 / f32::from_bits(large as u32)).to_bits()));
 }
 
-/// Instructions that expand into several. `D`, `A`, `B`, `C` are words, `P`, `Q`, `R` predicates; the first
-/// string lists what is written.
+/// PTX instructions that expand into several instructions. The first string lists the operands that are
+/// written. `D`, `A`, `B`, `C` are words, `P`, `Q`, `R` predicates.
 const SEVERAL: &[(&str, &str)] = &[
     ("PQ", "setp.lt.f16x2 P|Q, A, B;"),
     ("PQ", "setp.geu.xor.f16x2 P|Q, A, B, R;"),

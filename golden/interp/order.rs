@@ -18,8 +18,8 @@ const RANDOM_BURSTS: u64 = 11;
 /// Order in which warps and CTAs run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// One CTA after the other, the first warp of each first. A CTA that does not end within its turn is
-    /// joined by further CTAs.
+    /// CTAs run one after the other, beginning with the first warp of each CTA. If a CTA does not end within
+    /// its turn, further CTAs start while it continues.
     Forward,
     /// All CTAs that fit are resident; the last warp of the last CTA runs first.
     Backward,

@@ -46,12 +46,12 @@ pub(super) enum Row {
 }
 
 impl Slot {
-    /// True if both are the same operand.
+    /// True if both slots name the same operand.
     pub(super) fn is_same(self, other: Slot) -> bool {
         self.place == other.place
     }
 
-    /// Returns the mask of the bits that the register has.
+    /// Returns a mask of all bits of the operand: 32 or 64 ones.
     pub(super) fn width(self) -> u64 {
         if self.wide { u64::MAX } else { u32::MAX.into() }
     }
@@ -92,7 +92,8 @@ impl Registers {
         }
     }
 
-    /// Returns the mask of lanes in which a predicate holds. Any other value holds unless it is 0.
+    /// Returns the mask of lanes in which a predicate is true. An operand of another type counts as true
+    /// unless it is 0.
     #[inline(always)]
     pub(super) fn truth(&self, slot: Slot) -> u32 {
         match slot.row {
@@ -160,7 +161,7 @@ impl Registers {
         }
     }
 
-    /// Writes the bits of a mask as 0 or 1 in the lanes of another.
+    /// Writes 0 or 1, the lane's bit of `bits`, in each lane of `mask`.
     #[inline]
     pub(super) fn write_bits(&mut self, slot: Slot, bits: u32, mask: u32) {
         match slot.row {
@@ -174,7 +175,7 @@ impl Registers {
     }
 }
 
-/// Replaces the values of the lanes of a mask.
+/// Replaces the values in the lanes of a mask.
 #[inline(always)]
 fn merge<T: Copy>(row: &mut [T; LANES], values: &[T; LANES], mask: u32) {
     if mask == u32::MAX {

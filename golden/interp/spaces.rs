@@ -1,7 +1,7 @@
 //! Memory accesses of a warp: all state spaces with their bounds.
 //!
-//! The lanes of most accesses lie in one window of memory and name the same or adjacent elements. Such an
-//! access is checked once for all lanes; any other goes lane by lane, in ascending order.
+//! The lanes of most accesses lie in one window of memory and access the same or adjacent elements. Such an
+//! access is checked once for all lanes. Any other access is performed lane by lane, in ascending order.
 
 use std::ops::Range;
 
@@ -56,7 +56,7 @@ enum Pattern {
     Same,
     /// Each lane accesses the element that follows that of the lane before.
     Adjacent,
-    /// Anything else.
+    /// The lanes access elements in any other arrangement.
     Scattered,
 }
 
@@ -314,7 +314,7 @@ impl Cta<'_> {
     }
 }
 
-/// Returns the bytes of an access for writing. `near` is the buffer to look in first.
+/// Returns the bytes of an access for writing. `near` is the index of the buffer that is searched first.
 #[inline(always)]
 fn writable<'b>(
     place: Bytes,

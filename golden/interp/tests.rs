@@ -67,7 +67,8 @@ fn threads_that_have_exited_hold_no_barrier_up() {
     assert_eq!(results(4, body), [5, 5, 0, 5]);
 }
 
-/// A full warp with equal or adjacent addresses is served at once, and lanes under a guard one by one.
+/// A full warp with equal or adjacent addresses is served at once; a warp under a guard is served lane by
+/// lane.
 #[test]
 fn a_full_warp_accesses_the_same_memory_as_its_lanes_one_by_one() {
     for (space, base) in [("global", "mov.u64 %rd1, %rd0;"), ("shared", "mov.u64 %rd1, more;")] {

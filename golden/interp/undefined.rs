@@ -1,6 +1,6 @@
-//! Finds registers that a kernel uses before it has written them, and results of shuffles from lanes that do not
-//! take part. Both are undefined on a GPU. The interpreter sets registers to zero, and a shuffle without source
-//! brings the own value, so the error would otherwise go unnoticed.
+//! Finds registers that a kernel uses before it has written them, and results of shuffles from lanes that do
+//! not take part. Both are undefined on a GPU. The interpreter sets registers to zero, and a shuffle without
+//! a source lane returns the lane's own value, so the error would otherwise go unnoticed.
 //!
 //! Every undefined bit is tracked per thread through the computations that depend on it. A read alone is
 //! harmless, and compilers emit such reads: half of a packed register, an operand that is not selected, or a
@@ -12,8 +12,8 @@
 //!
 //! A store to local memory is not a use, and loaded values are defined.
 //!
-//! A kernel that writes each register before reading it on all paths, and has no shuffle, has no undefined bits,
-//! so tracking is skipped.
+//! Tracking is skipped for a kernel without undefined bits: one that writes each register before reading it
+//! on all paths, and has no shuffle.
 
 use std::fmt;
 
@@ -71,7 +71,8 @@ impl fmt::Display for UndefinedRead {
     }
 }
 
-/// True if some path reads a register or predicate before writing it, or if a shuffle may have no source.
+/// True if some path reads a register or predicate before writing it, or if a shuffle may have no source
+/// lane.
 pub(super) fn reads_undefined(program: &Program) -> bool {
     if program.insts.iter().any(|inst| matches!(inst.op, Op::Warp(WarpOp::Shuffle { .. }))) {
         return true;
@@ -136,7 +137,7 @@ fn places(program: &Program, Reg { index, wide }: Reg) -> std::ops::RangeInclusi
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Origin {
     pc: u32,
-    /// Slot that it read unwritten; `None` for a shuffle without source.
+    /// Slot that the instruction read unwritten; `None` for a shuffle without a source lane.
     place: Option<u32>,
 }
 
@@ -162,11 +163,11 @@ pub(super) struct Step {
 
 /// Undefined bits of all threads of a CTA.
 pub(super) struct UndefinedBits {
-    /// Mask of undefined bits in place of every value, for each warp.
+    /// Rows of each warp, which hold a mask of undefined bits instead of each value.
     bits: Vec<Registers>,
-    /// Read that made each operand undefined, by warp, place and lane; `None` for operands never written.
+    /// Read that made each operand undefined, by warp, operand and lane; `None` for operands never written.
     origins: Vec<Option<Origin>>,
-    /// Number of places of each warp.
+    /// Number of operands of each warp.
     places: usize,
     uses: Vec<Use>,
 }
@@ -245,7 +246,7 @@ impl UndefinedBits {
                 self.uses(&inst.srcs[2..3], 1, step, step.acting);
                 self.define(inst, step);
             }
-            // Data exchanged between lanes are tracked in [`Undefined::exchange`].
+            // Data exchanged between lanes are tracked in [`UndefinedBits::exchange`].
             Op::Warp(op) => {
                 let controls = if let WarpOp::Shuffle { .. } = op { &inst.srcs[1..4] } else { &inst.srcs[..0] };
                 self.uses(controls, ones(32), step, step.acting);
@@ -455,7 +456,8 @@ fn bitwise(op: &AluOp, values: [[u64; LANES]; 3], undefined: [[u64; LANES]; 3]) 
     (1..8).map(with).fold([0; LANES], |all, other| each(|lane| all[lane] | (other[lane] ^ first[lane])))
 }
 
-/// Returns 1 if the combination of two conditions is undefined. A defined operand may decide it alone.
+/// Returns 1 if the combination of two conditions is undefined. A single defined condition may decide the
+/// result.
 fn combine_undefined(logic: Logic, undefined: [bool; 2], holds: [bool; 2]) -> u64 {
     let [a, b] = [0, 1].map(|at| {
         let other = 1 - at;

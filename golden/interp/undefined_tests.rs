@@ -77,7 +77,8 @@ fn a_used_result_of_a_shuffle_from_a_lane_that_does_not_take_part_is_found() {
     assert_eq!((read.thread, &*read.register), ([16, 0, 0], ""));
     let said = "the source lane of its shuffle does not take part: the result is undefined, and line 8 depends on it";
     assert!(read.to_string().ends_with(said), "{read}");
-    // A sum of eight lanes: lanes 1 to 7 receive what lanes 8 to 10 would have, but only lane 0 stores its sum.
+    // A sum over eight lanes. The sums of lanes 1 to 7 depend on absent lanes above 7, but only lane 0 stores
+    // its sum.
     let of_eight = "setp.gt.u32 %p1, %r0, 7; @%p1 bra over; mov.u32 %r1, %r0;\n\
                     shfl.sync.down.b32 %r2, %r1, 4, 31, 0xff; add.u32 %r1, %r1, %r2;\n\
                     shfl.sync.down.b32 %r2, %r1, 2, 31, 0xff; add.u32 %r1, %r1, %r2;\n\

@@ -46,8 +46,8 @@ impl Warp {
         Self { first, threads, alive: 0, barrier: None, stack: Vec::new(), registers }
     }
 
-    /// Restarts the warp with all lanes at the first instruction, and clears the given numbers of rows, which
-    /// hold registers.
+    /// Restarts the warp with all lanes at the first instruction. Clears the first `words` rows of 32 bits
+    /// and the first `longs` rows of 64 bits, which hold registers.
     pub(super) fn begin(&mut self, [words, longs]: [usize; 2]) {
         let mask = self.threads;
         (self.alive, self.barrier) = (mask, None);
@@ -68,7 +68,7 @@ impl Warp {
         if self.barrier.is_some() { None } else { self.stack.len().checked_sub(1) }
     }
 
-    /// Returns the program counter at which a running or waiting warp stands.
+    /// Returns the program counter of a running or waiting warp.
     pub(super) fn pc(&self) -> u32 {
         match &self.barrier {
             Some(arrival) => arrival.pc,
@@ -76,8 +76,8 @@ impl Warp {
         }
     }
 
-    /// Executes a branch for the stack entry at `at`: `jumped` lanes take it, the others fall through. If all
-    /// lanes agree, the reconvergence point of the entry stays the same.
+    /// Executes a branch for the stack entry at `at`: the lanes in `jumped` take the branch, the others fall
+    /// through. If all lanes agree, the reconvergence point of the entry stays the same.
     fn part(&mut self, at: usize, jumped: u32, target: u32, reconverge: u32) {
         let Entry { pc, until, mask } = self.stack[at];
         let went_on = mask & !jumped;
@@ -94,8 +94,8 @@ impl Warp {
         self.settle(self.stack.len() - 1);
     }
 
-    /// Removes an entry that has reached its reconvergence point, and then all top entries that have reached
-    /// theirs or have no lanes left.
+    /// Removes a stack entry that has reached its reconvergence point. Then removes all top entries that have
+    /// reached their reconvergence points or have no lanes left.
     #[inline]
     fn settle(&mut self, at: usize) {
         if self.stack[at].pc == self.stack[at].until {

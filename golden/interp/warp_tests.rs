@@ -180,7 +180,7 @@ fn backward_the_cta_that_began_last_goes_first() {
     assert_eq!(drawn(Order::Backward), [4, 0, 1, 2, 3]);
 }
 
-/// Warps and CTAs that wait for one that comes later in the order still make progress.
+/// Warps and CTAs that wait for a warp or CTA later in the order still make progress.
 #[test]
 fn an_order_lets_nobody_wait_in_vain() {
     // Every thread but the last waits for the word that the next thread writes.

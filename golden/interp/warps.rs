@@ -2,8 +2,8 @@
 //! Runs a launch distributed over the SMs of a machine, but without time. Notifies an observer of every warp
 //! instruction, or of every global memory access of a warp, in an order close to that of the hardware.
 //!
-//! * CTAs are assigned to SMs round robin in grid order, up to the capacity of each SM. The next CTA goes to
-//!   the first SM that ends one.
+//! * CTAs are assigned to SMs round robin in grid order, up to the capacity of each SM. The next CTA is
+//!   assigned to the first SM on which a CTA ends.
 //! * SMs run round robin, one instruction of one warp per turn. Within an SM, warps run round robin, without
 //!   those that wait at a barrier.
 //! * The lanes of a warp run in lockstep until a branch diverges. The taken path runs first, and both paths
@@ -79,7 +79,7 @@ pub struct WarpStep<'a> {
     pub mask: u32,
     /// Kind, width and space of a load, store or atomic; `None` for other instructions.
     pub access: Option<(Access, &'a MemOp)>,
-    /// Address of every lane of the mask in that space; 0 for the others.
+    /// Address of each lane of the mask in the space of the access; 0 for other lanes.
     pub addresses: &'a [u64; LANES],
     /// Number of warps on the SM that have not ended, including this one.
     pub resident: usize,

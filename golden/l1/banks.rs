@@ -1,7 +1,7 @@
 //! # Banks of an L1 by words and lines
 //! Returns the cycles that an L1 takes for a load whose lines are all present, as measured on an H200
-//! (`machines/silicon/README.md`). Every 4-byte word has a data bank, every line has a tag bank, and each bank
-//! serves one of them per cycle.
+//! (`machines/silicon/README.md`). Every 4-byte word maps to a data bank, and every line to a tag bank. Each
+//! bank serves one word or line per cycle.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,13 +9,13 @@ use super::coalescer::{LANES, WarpAccess};
 
 /// Number of data banks.
 const DATA_BANKS: u64 = 32;
-/// Bytes of lanes that the data banks serve together: one word of each bank.
+/// Number of bytes that the data banks serve together: one word per bank.
 const ROW_BYTES: usize = 128;
 
 /// Layout of the tag banks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Banks {
-    /// For each bit of the number of a tag bank, the positions of the address bits whose sum modulo 2 it is.
+    /// For each bit of a tag bank's number, the positions of the address bits whose XOR it is.
     pub tag_bank_bits: Vec<Vec<u32>>,
 }
 
@@ -27,7 +27,7 @@ impl Banks {
         self.tag_bank_bits.iter().rev().fold(0, |number, bits| 2 * number + digit(bits))
     }
 
-    /// Returns the cycles of a load.
+    /// Returns the number of cycles that a load takes.
     #[must_use]
     pub fn cycles(&self, load: &WarpAccess, line_bytes: u64) -> usize {
         let of_lane = |lane: usize| load.addresses[lane]..load.addresses[lane] + load.width as u64;
@@ -35,7 +35,7 @@ impl Banks {
         let lines: BTreeSet<u64> =
             (0..LANES).filter(is_active).map(|lane| load.addresses[lane] / line_bytes * line_bytes).collect();
         let lookups = fullest(lines.into_iter().map(|line| (self.tag_bank(line), line)));
-        // Lanes below a word take the place of a word.
+        // An access of less than 4 bytes per lane occupies a whole word.
         let together = ROW_BYTES / load.width.max(4);
         let reads = (0..LANES).step_by(together).map(|first| {
             let lanes = (first..first + together).filter(is_active);
@@ -46,7 +46,7 @@ impl Banks {
     }
 }
 
-/// Returns the number of different members of the bank that has most. Each member comes with its bank.
+/// Returns the largest number of distinct members in one bank. `members` yields each member with its bank.
 fn fullest(members: impl Iterator<Item = (u64, u64)>) -> usize {
     let mut banks: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
     for (bank, member) in members {

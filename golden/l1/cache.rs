@@ -1,9 +1,9 @@
 //! # L1 data cache by lists
 //! Predicts the outcome of each event at the L1D (li2015 section 2.2, khairy2015 section 3.1). The events are
 //! given in the order in which the clocked cache processed them.
-//! Policy: write-evict for global stores, write-back for local ones, no-write-allocate, allocate on miss, LRU
-//! or another replacement policy. A cache with decoupled tags (li2015 section 4) is the same cache behind a
-//! filter.
+//! Policy: write-evict for global stores, write-back for local stores, no-write-allocate, allocate on miss,
+//! LRU or another replacement policy. For a cache with decoupled tags (li2015 section 4), the same model has
+//! a filter in front.
 //!
 //! A set is a list of lines from least to most recently used. Empty ways are not represented, so the model
 //! tracks lines, never way numbers. A line is a map of sectors: one if whole lines are filled, otherwise the
@@ -107,7 +107,7 @@ impl CacheLine {
         }
     }
 
-    /// Returns the sectors in `of` whose state satisfies `is_meant`.
+    /// Returns those sectors in `of` whose state satisfies `is_meant`.
     fn select(&self, of: Sectors, is_meant: impl Fn(SectorState) -> bool) -> Sectors {
         let meant = of.each().filter(|part| self.parts.get(part).is_some_and(|state| is_meant(*state)));
         Sectors(meant.fold(0, |all, part| all | 1 << part))
@@ -131,7 +131,7 @@ pub struct Cache<W> {
     replacement: Box<dyn Replacement>,
     filter: Option<Filter>,
     mshr: Mshr<W>,
-    /// Bypass schemes, each of which may send loads around the cache.
+    /// Bypass schemes, each of which may make a load bypass the cache.
     schemes: Vec<Box<dyn Bypass>>,
     prefetch: Option<Unit>,
     /// Victim cache: holds lines that the cache has evicted.
@@ -306,8 +306,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
     /// Applies `event` if the cache under test had the predicted outcome.
     ///
     /// # Errors
-    /// Returns a mismatch if the outcomes differ or no correct cache allows the event. The text names the
-    /// event, both outcomes and the state that decided. The model is left unchanged.
+    /// Returns a mismatch if the outcomes differ or no correct cache allows the event. The text contains the
+    /// event, both outcomes and the state that determines the outcome. The model is left unchanged.
     pub fn check(&mut self, event: Event<W>, seen: &Outcome<W>) -> Result<(), Mismatch> {
         let differs = match self.predict(&event) {
             Ok(expected) if expected == *seen => match self.apply(&event, seen) {
@@ -321,7 +321,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         Err(Mismatch(format!("{event:?}: the cache says {seen:?}, {differs}; {state}")))
     }
 
-    /// Describes the state that decides the outcome of `event`, for messages.
+    /// Describes the state that determines the outcome of `event`, for messages.
     pub fn explain(&self, event: &Event<W>) -> String {
         let (used, entries) = (self.mshr.occupancy(), self.config.mshr_entries);
         let mshr = format!("{used} of {entries} MSHR entries in use");
@@ -378,14 +378,14 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         filter.is_some_and(|filter| !filter.admits(self.set_of(line), line))
     }
 
-    /// Returns the sectors of a load that are in flight, and those that are absent.
+    /// Returns the sectors of a load that are in flight, and then the sectors that are absent.
     fn missing_sectors(&self, load: &Load) -> (Sectors, Sectors) {
         let Some(held) = self.find_line(load.line) else { return (Sectors(0), load.parts) };
         let coming = held.coming(load.parts);
         (coming, load.parts.without(coming).without(held.here(load.parts)))
     }
 
-    /// Returns the sectors of a line in the victim cache; `None` if it is not there.
+    /// Returns the sectors of a line in the victim cache; `None` if the victim cache does not hold the line.
     fn kept_parts(&self, line: u64) -> Option<Sectors> {
         self.victims.as_ref()?.parts(line)
     }
@@ -461,8 +461,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Returns the outcome of a write that is sent to memory. A global write must leave no stale copy; a
-    /// local store updates the sectors that are present.
+    /// Returns the outcome of a write that is sent to memory. A global write must leave no stale copy in the
+    /// cache; a local store updates the sectors that are present.
     fn predict_overtaking(
         &self,
         (line, parts): (u64, Sectors),
@@ -586,17 +586,17 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         Ok(())
     }
 
-    /// Returns the line with data that a miss of `line` evicts, if any, and true if the miss needs a victim
-    /// but none is eligible.
+    /// Returns the line with data that a miss of `line` evicts, if any. The flag is true if the miss needs a
+    /// victim but no line is eligible.
     fn victim_for(&self, line: u64) -> (Option<Victim>, bool) {
         let (gone, none) = self.place_for(line);
         let victim = gone.filter(|gone| self.has_parts(*gone));
         (victim.map(|line| Victim { line, modified: self.find_line(line).is_some_and(|held| held.modified) }), none)
     }
 
-    /// Returns the line, possibly tag-only, whose way a miss of `line` takes: the line itself if only its tag
-    /// is present, otherwise the victim. `None` if a way is free. The flag is true if the miss needs a victim
-    /// but none is eligible.
+    /// Returns the line, possibly tag-only, whose way a miss of `line` takes; `None` if a way is free. If
+    /// only the tag of `line` is present, that is `line` itself, otherwise the victim. The flag is true if
+    /// the miss needs a victim but no line is eligible.
     fn place_for(&self, line: u64) -> (Option<u64>, bool) {
         match self.find_line(line) {
             Some(held) if held.parts.is_empty() => return (Some(line), false),
@@ -613,7 +613,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
             let free = set.iter().filter(|held| held.status() != Status::Reserved && is_free(held.line));
             self.replacement.victim(&mut free.map(|held| held.line))
         };
-        // All eligible lines are protected: only a local load gets here, since a global load bypasses.
+        // All eligible lines are protected. Only a local load reaches this case, since a global load
+        // bypasses.
         let victim = may_go(&|other| !self.protects(other)).or_else(|| may_go(&|_| true));
         (victim, victim.is_none())
     }
@@ -622,8 +623,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         self.schemes.iter().any(|scheme| scheme.protects(self.set_of(line), line))
     }
 
-    /// Reports an accepted load to schemes and prefetcher. `is_late` is true if it is the first one to wait
-    /// for a prefetch.
+    /// Reports an accepted load to the schemes and the prefetcher. `is_late` is true if the load is the first
+    /// one to wait for a prefetch.
     fn notify_access(&mut self, load: &Load, missed: bool, is_late: bool) {
         let set = self.set_of(load.line);
         self.schemes.iter_mut().for_each(|scheme| scheme.on_access(load, set, missed));
@@ -645,7 +646,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         self.mshr.is_unwaited(load.line, coming)
     }
 
-    /// Allocates a line for a prefetch, whose sectors are now in flight.
+    /// Allocates a line for a prefetch, and marks its sectors as in flight.
     fn fetch_ahead(&mut self, line: u64, parts: Sectors) {
         let (gone, _) = self.place_for(line);
         self.keep_evicted(line, gone);
@@ -660,8 +661,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Gives the victim cache the clean line that a miss or a prefetch of `line` evicts. A copy of `line`
-    /// itself, which lacks a sector, is dropped.
+    /// Inserts the clean line that a miss or a prefetch of `line` evicts into the victim cache. A copy of
+    /// `line` in the victim cache, which lacks a sector, is dropped.
     fn keep_evicted(&mut self, line: u64, gone: Option<u64>) {
         let evicted = self.clean_parts(gone);
         if let Some(victims) = &mut self.victims {
@@ -670,7 +671,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Moves a line from the victim cache to the cache, in exchange for the evicted one if that is clean.
+    /// Moves a line from the victim cache to the cache. The line that the cache evicts moves to the victim
+    /// cache if it is clean.
     fn swap_victim(&mut self, line: u64, pc: u32) {
         let (gone, _) = self.place_for(line);
         let (evicted, parts) = (self.clean_parts(gone), self.kept_parts(line));
@@ -685,7 +687,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         Some((held.line, held.here(Sectors(u8::MAX))))
     }
 
-    /// Updates tags, filter and schemes after a load bypassed by choice.
+    /// Updates tags, filter and schemes after a scheme or the filter made a load bypass.
     fn notify_bypass(&mut self, load: &Load) {
         let (line, set) = (load.line, self.set_of(load.line));
         let known = self.find_line(line).is_some();
@@ -729,7 +731,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Allocates a way for a line, in place of `victim` if there is one. No sector is in flight yet.
+    /// Allocates a way for a line, replacing `victim` if there is one. No sector is in flight yet.
     fn place(&mut self, line: u64, pc: u32, victim: Option<u64>) {
         let number = self.set_of(line);
         let set = &mut self.sets[number];
@@ -742,8 +744,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         set.push(CacheLine::hollow(line));
     }
 
-    /// Records a load that bypassed by choice in the filter. Drops the line whose tag the filter replaced, if
-    /// any.
+    /// Records in the filter that a load bypassed by choice. If the filter replaced the tag of another line,
+    /// drops that line.
     fn record_bypass(&mut self, line: u64) {
         let number = self.set_of(line);
         let set = &mut self.sets[number];
@@ -754,8 +756,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Adds a waiter for the sectors of a load: merges with those in flight, and allocates an entry for the
-    /// absent ones.
+    /// Adds a waiter for the sectors of a load. The load merges with the sectors in flight, and allocates an
+    /// MSHR entry for the absent sectors.
     fn wait(&mut self, load: &Load, waiter: W) {
         let (coming, absent) = self.missing_sectors(load);
         for parts in [coming, absent].into_iter().filter(|parts| !parts.is_empty()) {
@@ -763,8 +765,8 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Promotes a line on a store. Marks it modified if the store is `local`, which means that memory is not
-    /// updated.
+    /// Promotes a line on a store. If the store is `local`, memory is not updated, so the line is marked
+    /// modified.
     fn change(&mut self, line: u64, local: bool) {
         self.touch(line, false);
         if let Some(held) = self.find_line_mut(line) {
@@ -772,15 +774,15 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Invalidates those of the given sectors that are present.
+    /// Invalidates the given sectors of a line, if they are present.
     fn drop_parts(&mut self, line: u64, parts: Sectors) {
         let here = self.find_line(line).map_or(Sectors(0), |held| held.here(parts));
         self.set_parts(line, here, None);
         self.drop_if_empty(line);
     }
 
-    /// Marks in-flight sectors as overtaken by a write: no load may merge any more, and the fill is dropped
-    /// unless the test hook is set.
+    /// Marks in-flight sectors as overtaken by a write. No further load may merge with them, and their fill
+    /// is dropped unless the test hook is set.
     fn overtake(&mut self, line: u64, parts: Sectors) {
         let coming = self.find_line(line).map_or(Sectors(0), |held| held.coming(parts));
         self.mshr.close(line, coming);
@@ -789,7 +791,7 @@ impl<W: Waits + Debug + PartialEq> Cache<W> {
         }
     }
 
-    /// Frees the way of a line without sectors, even if it was tag-only.
+    /// Frees the way of a line that has no sectors, even if the line was tag-only.
     fn drop_if_empty(&mut self, line: u64) {
         if self.find_line(line).is_some_and(|held| held.parts.is_empty()) {
             self.drop_line(line);

@@ -20,7 +20,7 @@ pub struct WarpAccess {
     pub active: u32,
     /// Byte address of every lane; ignored for inactive lanes.
     pub addresses: [u64; LANES],
-    /// Access width per lane: 1, 2, 4, 8 or 16 in bytes.
+    /// Access width per lane in bytes: 1, 2, 4, 8 or 16.
     pub width: usize,
 }
 
@@ -130,10 +130,10 @@ pub fn coalesce_store(
     Ok(lines.into_iter().map(store).collect())
 }
 
-/// Returns the requests of an atomic, ordered by their lowest lanes. Lanes of one request lie in the same
-/// block of `reach` bytes and name different words.
-/// A block is a line, or half a line for compare-and-swap, which serves half a line at a time. When several
-/// lanes name one word, the n-th lane of each word goes into the n-th request.
+/// Returns the requests of an atomic, ordered by their lowest lanes. The lanes of one request lie in the same
+/// block of `reach` bytes and access different words.
+/// A block is a line, or half a line for compare-and-swap, which processes half a line at a time. When
+/// several lanes access the same word, the n-th lane of each word goes into the n-th request.
 ///
 /// # Errors
 /// Returns the lowest active lane with a misaligned address.
@@ -149,7 +149,7 @@ pub fn coalesce_atomic(access: &WarpAccess, line_bytes: usize, reach: usize) -> 
 }
 
 /// Returns the requests of a load of constants, ordered by their lowest lanes. Each request is a broadcast:
-/// one word of at least 4 bytes for all lanes that name it.
+/// one word of at least 4 bytes for all lanes that load it.
 ///
 /// # Errors
 /// Returns the lowest active lane with a misaligned address.
@@ -161,7 +161,7 @@ pub fn coalesce_constant(access: &WarpAccess, line_bytes: usize) -> Result<Vec<L
 }
 
 /// Groups active lanes with equal keys into one request each. The key of a lane may depend on the active
-/// lanes below it.
+/// lanes with lower numbers.
 fn split(
     access: &WarpAccess,
     line_bytes: usize,

@@ -10,15 +10,16 @@ pub struct Config {
     pub tags: usize,
     /// Reuse count at which a line is admitted.
     pub threshold: u32,
-    /// True if the count must exceed the threshold; false if reaching it suffices.
+    /// True if the reuse count must exceed the threshold; false if reaching the threshold suffices.
     pub above: bool,
     /// Reuse count of a line after its first request.
     pub first: u32,
-    /// True if an eviction and an allocation in one access age the other lines twice; false for once.
+    /// True if an access with both an eviction and an allocation ages the other lines twice; false if it ages
+    /// them once.
     pub ages_twice: bool,
     /// True if the tags of lines with clean data may be replaced too.
     pub forgets_any: bool,
-    /// True if a line that loses its data to a store ages the other lines of the set.
+    /// True if the other lines of the set age when a line loses its data to a store.
     pub stores_age: bool,
     /// True if the filter starts in the original mode, which admits every line.
     pub starts_original: bool,
@@ -60,8 +61,8 @@ impl Filter {
             || if self.config.above { count > self.config.threshold } else { count >= self.config.threshold }
     }
 
-    /// True if a new line can get a tag only if another line loses its data: every tag belongs to a line with
-    /// data.
+    /// True if every tag of the set belongs to a line with data. A new line can then get a tag only if
+    /// another line loses its data.
     pub fn is_short(&self, set: usize, line: u64, standing: impl Fn(u64) -> Standing) -> bool {
         let known = &self.sets[set];
         known.len() >= self.config.tags
@@ -69,7 +70,7 @@ impl Filter {
     }
 
     /// Records a load that bypassed the cache. Returns the line that lost its data because its tag was
-    /// replaced.
+    /// replaced, if any.
     pub fn on_bypass(&mut self, set: usize, line: u64, standing: impl Fn(u64) -> Standing) -> Option<u64> {
         let count = self.next_count(set, line);
         let mut lost = None;
@@ -94,8 +95,8 @@ impl Filter {
     pub fn on_allocate(&mut self, set: usize, line: u64, loser: Option<u64>, standing: impl Fn(u64) -> Standing) {
         let count = self.next_count(set, line);
         if !self.has_tag(set, line) && self.sets[set].len() >= self.config.tags {
-            // Candidates are judged by the state before the access; only if there is none is the tag of
-            // `loser` replaced.
+            // Candidates are judged by the state before the access. If there is no candidate, the tag of
+            // `loser` is replaced.
             let forgotten = self.least(set, |other| standing(other) == Standing::Candidate).or(loser);
             if let Some(forgotten) = forgotten {
                 self.forget(set, forgotten);

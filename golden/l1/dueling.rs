@@ -7,7 +7,7 @@
 pub struct Rules {
     /// Length of an interval [core cycles].
     pub interval: u64,
-    /// Margin by which the original mode must miss less to win, in percent.
+    /// Margin by which the miss rate of the original mode must be lower for that mode to win, in percent.
     pub margin: u64,
     /// True if the margin is in percentage points; false if it is relative to the miss rate of the original
     /// mode.

@@ -32,7 +32,7 @@ impl Sectors {
         Self(self.0 & other.0)
     }
 
-    /// Returns the sectors that `other` does not contain.
+    /// Returns the sectors of this set that `other` does not contain.
     #[must_use]
     pub fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
@@ -102,9 +102,9 @@ pub struct Victim {
 /// Address space of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
-    /// Shared with other SMs; stores are write-evict.
+    /// Global memory, which the SMs share. Stores are write-evict.
     Global,
-    /// Private to a thread; stores are write-back.
+    /// Local memory, private to a thread. Stores are write-back.
     Local,
 }
 
@@ -119,7 +119,7 @@ pub enum LoadOutcome {
     VictimHit {
         /// True if the line moves back to the cache.
         moves: bool,
-        /// Line that the cache evicts for it, if any.
+        /// Line that the cache evicts to make room for the moved line, if any.
         victim: Option<Victim>,
     },
     /// Miss: the cache sends a request to memory, and evicts `victim` if no way was free.
@@ -252,7 +252,7 @@ pub enum Event<W> {
         parts: Sectors,
         /// Number of miss-queue slots in use.
         queue_used: usize,
-        /// Number of prefetches among them.
+        /// Number of prefetches among the miss-queue slots in use.
         queued: usize,
     },
     /// Arrival of data from memory.
@@ -278,9 +278,9 @@ pub enum Event<W> {
     Drain,
     /// End of a kernel: the cache invalidates all lines.
     Flush,
-    /// Announces the core cycle of the next event to schemes that work in periods.
+    /// Advances the schemes that work in periods to the core cycle of the next event.
     Reach {
-        /// Core cycle of the next event in this cycle.
+        /// Core cycle of the next event.
         cycle: u64,
     },
     /// Period end of the streaming monitor, signaled from outside the cache.
@@ -352,7 +352,7 @@ pub enum Outcome<W> {
     Supplied(bool),
     /// Outcome of a drain: the replayed load, if any was waiting.
     Drained(Option<Replay<W>>),
-    /// Outcome of every event that leaves the cache no choice.
+    /// Outcome of an event that has only one possible outcome.
     Done,
 }
 

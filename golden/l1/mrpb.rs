@@ -58,7 +58,7 @@ impl<T: Copy> Mrpb<T> {
     }
 
     /// Returns the request at the head in `cycle`. Must be called exactly once per cycle, even if the request
-    /// then stalls, because each call updates the last group served.
+    /// then stalls, because each call updates which group was served last.
     pub fn next(&mut self, cycle: u64) -> Option<T> {
         let Config { groups, order, greedy, delay, .. } = self.config;
         let mut sizes = vec![0_usize; groups];

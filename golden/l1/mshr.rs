@@ -12,7 +12,7 @@ use super::event::Sectors;
 
 /// Load that waits in an MSHR entry, possibly for some sectors only.
 pub trait Waits: Copy {
-    /// Returns the part of the load that waits for these sectors.
+    /// Returns the component of the load that waits for the sectors in `parts`.
     #[must_use]
     fn part(self, parts: Sectors) -> Self;
 }
@@ -87,8 +87,8 @@ impl<W: Waits> Mshr<W> {
         Mshr { entries, slots, pending: BTreeMap::new(), draining: VecDeque::new() }
     }
 
-    /// Returns the response to a load of these sectors, without changing state. Either all of the sectors
-    /// must be in flight, or none.
+    /// Returns the response to a load of these sectors, without changing state. The sectors of the load must
+    /// all be in flight, or none of them.
     pub fn verdict(&self, line: u64, parts: Sectors) -> Verdict {
         let refuses = |entry: &Pending<W>| entry.closed || entry.waiters.len() >= self.slots;
         let tracked: Vec<_> = self.tracking(line, parts).collect();
@@ -125,7 +125,7 @@ impl<W: Waits> Mshr<W> {
         self.pending.insert((line, parts), Pending { waiters: VecDeque::new(), closed: false });
     }
 
-    /// Returns the number of prefetches that no load waits for.
+    /// Returns the number of outstanding prefetches that no load waits for.
     pub fn count_unwaited(&self) -> usize {
         self.pending.values().filter(|entry| entry.waiters.is_empty()).count()
     }

@@ -1,8 +1,8 @@
 //! # Reuse in a stream of accesses
 //! Measures how often each line is accessed and the distance between two accesses of a line (li2015 Figures
 //! 3, 4 and 11).
-//! A distance counts the accesses in between, repeated ones included: in A B C A it is 2. It does not depend
-//! on the contents of a cache. The stream of an SM ends with its kernel.
+//! A distance counts the accesses in between, including repeated accesses to one line: in A B C A it is 2.
+//! The distance does not depend on the contents of a cache. The stream of an SM ends with its kernel.
 
 use std::collections::BTreeMap;
 
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!((distances.iter().sum::<u64>(), distances[2]), (1, 1));
         assert_eq!(stream("AA").distances[0], 1);
         assert_eq!(stream("ABA").distances[1], 1);
-        // Repeated accesses to B all count.
+        // Each of the repeated accesses to B counts.
         assert_eq!(stream("ABBBA").distances[2], 1);
     }
 

@@ -14,7 +14,7 @@ pub struct Config {
     /// Length of a period, which ends at multiples of it [core cycles]. `None` if periods are ended from
     /// outside.
     pub period: Option<u64>,
-    /// Miss rate at which nothing changes, in percent.
+    /// Miss rate at which the monitor keeps its state, in percent.
     pub miss_percent: usize,
     /// Minimum number of accesses; a period with fewer changes nothing.
     pub min_accesses: usize,
@@ -51,8 +51,8 @@ impl Streaming {
         is_next && self.end(true)
     }
 
-    /// Ends the period. With `may_close` false the cache opens, because the misses are not taken for
-    /// streaming. Returns true if tag-only lines must be dropped.
+    /// Ends the period. If `may_close` is false, the cache opens whatever the miss rate, because the misses
+    /// are not attributed to streaming. Returns true if tag-only lines must be dropped.
     pub fn end(&mut self, may_close: bool) -> bool {
         let was_closed = self.closed;
         let missed = std::mem::take(&mut self.missed);

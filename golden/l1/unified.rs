@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 /// Returns the L1D ways that remain per set while a kernel needs `needed` bytes of shared memory per SM. The
 /// array gives sets, ways and line size in bytes of the whole memory. Shared memory takes the smallest size
-/// in `parts` that is at least `needed`, or the largest if none is.
+/// in `parts` that is at least `needed`, or the largest size if all are smaller.
 #[must_use]
 pub fn ways([sets, ways, line_bytes]: [u64; 3], parts: &[u32], needed: u64) -> u64 {
     let parts: BTreeSet<u64> = parts.iter().copied().map(u64::from).collect();

@@ -3,8 +3,8 @@
 //! entry is handled in three steps:
 //! 1. The line is fetched into the FRC.
 //! 2. On arrival it is swapped with the least recently used line of its set.
-//! 3. The evicted line leaves from the FRC: it is recalled from every L1 with a copy, and written to memory
-//!    if dirty.
+//! 3. The eviction completes in the FRC: the line is recalled from every L1 with a copy, and written to
+//!    memory if dirty.
 //!
 //! Without a free FRC entry, the victim is evicted from its own way first, and the fetch follows. With
 //! neither an entry nor a way, the request waits.

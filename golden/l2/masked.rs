@@ -1,6 +1,6 @@
 //! # L2 bank with byte masks, as a map of bytes
 //! Models a write-back bank, under LRU or another policy, in which a write miss fetches nothing. For each
-//! line the model tracks which bytes are newer than memory, and whether the others are present too. It
+//! line the model tracks which bytes are newer than memory, and whether all other bytes are present too. It
 //! processes one access at a time and holds no data.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,18 +15,18 @@ pub type Bytes = BTreeSet<u32>;
 /// Type of an access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Read of these bytes.
+    /// Read of a set of bytes.
     Read(Bytes),
-    /// Write to these bytes.
+    /// Write to a set of bytes.
     Write(Bytes),
-    /// Atomic operation: reads the whole line and updates these bytes.
+    /// Atomic operation: reads the whole line and updates a set of bytes.
     Atomic(Bytes),
 }
 
 /// Outcome of an access.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// True if all bytes read were present, or if a write found the line present, even in part.
+    /// True if all bytes read were present, or if a write found any byte of the line present.
     pub hit: bool,
     /// True if the line was fetched.
     pub fetched: bool,

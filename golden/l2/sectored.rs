@@ -24,7 +24,7 @@ enum Origin {
 /// Outcome of an access.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// True if the line had a way.
+    /// True if the line had a way before the access.
     pub known: bool,
     /// Numbers of the bursts fetched from the line.
     pub fetched: BTreeSet<u32>,
@@ -33,7 +33,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// True if the line had a way and no burst was fetched.
+    /// True if the line had a way before the access and no burst was fetched.
     pub fn hit(&self) -> bool {
         self.known && self.fetched.is_empty()
     }
@@ -43,7 +43,7 @@ impl Outcome {
 #[derive(Debug)]
 pub struct Bank {
     burst_bytes: u32,
-    /// Size of the aligned blocks whose missing bursts are fetched together in bytes.
+    /// Size in bytes of the aligned blocks whose missing bursts are fetched together.
     block_bytes: u32,
     /// Bytes of each line that are present.
     lines: BTreeMap<u64, BTreeMap<u32, Origin>>,
@@ -56,7 +56,8 @@ impl Bank {
         Self { burst_bytes, block_bytes: burst_bytes, lines: BTreeMap::new(), sets: LineSets::new(index, ways) }
     }
 
-    /// Fetches, with each burst, the missing bursts of its aligned block of `bytes`, which divides the line.
+    /// Makes a fetch of any burst also fetch the other missing bursts of the same aligned block of `bytes`
+    /// bytes. `bytes` must divide the line size.
     pub fn fetch_blocks(&mut self, bytes: u32) {
         self.block_bytes = bytes.max(self.burst_bytes);
     }

@@ -93,8 +93,8 @@ impl Shape {
         }
     }
 
-    /// Returns the routers on the route from one to another, each with the virtual channel by which it is
-    /// reached.
+    /// Returns the routers on the route between two routers, each with the virtual channel through which the
+    /// packet reaches the router.
     fn way(self, from: usize, to: usize, destination: usize, channels: usize) -> VecDeque<(usize, usize)> {
         match self {
             Self::Mesh { columns, .. } => {

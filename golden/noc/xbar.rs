@@ -116,8 +116,8 @@ struct Traffic<P> {
     delivered: VecDeque<P>,
 }
 
-/// Scoreboard of one network. Payloads are compared as a whole, so give each a serial number to distinguish
-/// equal ones.
+/// Scoreboard of one network. Payloads are compared as a whole; a serial number in each distinguishes
+/// messages that are otherwise equal.
 #[derive(Clone, Debug)]
 pub struct Scoreboard<P> {
     routes: BTreeMap<Route, Traffic<P>>,
@@ -189,8 +189,8 @@ impl<P: Clone + PartialEq> Scoreboard<P> {
         self.routes.entry(route).or_insert_with(empty)
     }
 
-    /// Removes a message from the record of a route. Returns its position among the messages in flight, or
-    /// `None` if it was not there.
+    /// Removes a message from the record of a route. Returns its position among the messages in flight on
+    /// that route, or `None` if no such message is in flight.
     fn take(&mut self, route: Route, payload: &P) -> Option<usize> {
         let under_way = &mut self.traffic(route).under_way;
         let place = under_way.iter().position(|sent| sent == payload)?;

@@ -3,8 +3,8 @@
 use super::rounded::Rounded;
 use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
-/// Pull on each body as x, y, z and a zero: `sum of mass * d / r^3` with `r^2 = |d|^2 + softening`, over the
-/// nodes of a tree in depth-first order. A node has x, y, z and mass.
+/// Gravitational pull on each body, stored as x, y, z and a zero: `sum of mass * d / r^3` with `r^2 = |d|^2 +
+/// softening`, over the nodes of a tree in depth-first order. A node has x, y, z and mass.
 /// A node replaces its whole subtree if `size^2 <= threshold * r^2` for each of the `together` bodies that
 /// traverse the tree together. Bodies are nodes of size 0. If `f32` rounding could decide this test, both
 /// outcomes are accepted.
@@ -104,8 +104,8 @@ impl Tree {
                 continue;
             }
             let is_clear = seen.iter().all(|Interaction { excess, .. }| excess.value < -excess.error);
-            // If rounding may decide, the kernel uses either the node or its subtree: any of these terms may
-            // be present or absent.
+            // If rounding may decide, the kernel uses either the node or its subtree. Any of these terms may
+            // then be present or absent.
             let mut below = vec![Terms::default(); walkers.len()];
             if !is_clear {
                 self.walk(at + 1, self.after[at], walkers, &mut below);

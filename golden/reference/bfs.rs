@@ -7,7 +7,7 @@ use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceE
 const UNREACHED: i128 = -1;
 
 /// Number of edges on the shortest path from `source` to each of `nodes` nodes, or -1 if there is no path.
-/// Node v has `degree[v]` edges, to the nodes listed in `edges` from `first[v]` on.
+/// Node v has `degree[v]` edges. Their end nodes are listed in `edges`, beginning at index `first[v]`.
 pub(super) static BFS: Reference = Reference {
     name: "bfs",
     summary: "level of every node from a source, -1 if there is no path",

@@ -11,9 +11,9 @@ const FAR: i128 = -2;
 
 /// Five values of each cell after `steps` time steps, plane by plane: density, three components of the
 /// momentum, energy.
-/// In a step, each value changes by `step` times its flux. The flux sums, for each side, the mean of what the
-/// cell and its neighbor carry through the side (Euler's equations). A viscosity in proportion to their
-/// difference is subtracted.
+/// In a step, each value changes by `step` times its flux. The flux is summed over the sides of the cell.
+/// Each side contributes the mean of the fluxes of the cell and its neighbor through that side (Euler's
+/// equations). A viscosity term, in proportion to the difference of the two states, is subtracted.
 /// A `neighbour` of -1 is a wall; -2 is the state `far_state`.
 pub(super) static CFD: Reference = Reference {
     name: "cfd",

@@ -44,7 +44,7 @@ pub enum Mismatch {
         compared: usize,
         /// First differing elements, in index order.
         first: Vec<Difference>,
-        /// Element that exceeds its allowed deviation most; `None` under an exact rule.
+        /// Element that exceeds its allowed deviation by the largest amount; `None` under an exact rule.
         worst: Option<Difference>,
     },
     /// The arrays differ as multisets.
@@ -59,8 +59,9 @@ pub enum Mismatch {
 }
 
 impl Rule {
-    /// Returns the tolerance at the largest expected value, and that value, if the rule would take zeros for a
-    /// result that is not zero: it then judges nothing. Values of NaN or infinity are compared as such.
+    /// Detects a rule that accepts zeros although not all expected values are zero, and so checks nothing.
+    /// Returns its allowed deviation at the largest expected value, and that value. Returns `None` if an
+    /// expected value is NaN or infinite, since these are compared as such.
     #[must_use]
     pub fn lets_zeros_pass(&self, expected: &Array) -> Option<(f64, f64)> {
         let Self::Tolerance { relative, absolute } = self else { return None };
@@ -119,8 +120,8 @@ pub fn difference(got: &Array, expected: &Array, rule: &Rule, index: usize) -> O
     let distance = allowed.map(|allowed| ((is - should).abs(), allowed));
     let agree = match distance {
         None => got.raw(index) == expected.raw(index),
-        // The difference of equal infinities is NaN, and so is that of a NaN to anything, hence the special
-        // cases.
+        // The difference of equal infinities is NaN, and so is the difference of a NaN to anything. Both
+        // cases are therefore tested separately.
         Some((distance, allowed)) => is == should || (is.is_nan() && should.is_nan()) || distance <= allowed,
     };
     (!agree).then(|| Difference { index, got: got.show(index), expected: expected.show(index), distance })

@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn the_bound_leaves_no_room_for_another_cutoff() {
         let expected = potential(0.5).unwrap();
-        // The potential is infinite at the atom itself, and is expected to be.
+        // At the atom itself, the potential is infinite in the result and in the expected values.
         let judge = |is: ExpectedOutput| compare(&reals(&values(&is)), &expected.values, &expected.rule);
         assert!(judge(potential(0.5).unwrap()).is_ok());
         assert!(judge(potential(0.501).unwrap()).is_err());

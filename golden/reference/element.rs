@@ -69,7 +69,7 @@ impl ElementType {
         Self::ALL.into_iter().find(|element| element.name() == name)
     }
 
-    /// Returns the size of one element: 1, 2, 4 or 8 in bytes.
+    /// Returns the size of one element in bytes: 1, 2, 4 or 8.
     pub const fn bytes(self) -> usize {
         match self {
             Self::U8 | Self::I8 => 1,

@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn correlation_is_normalised() {
         let line = |scale: i128, offset: i128| (0..9).map(move |i| (i, scale * i + offset));
-        // `normalised` expects SIDE x SIDE pairs: these nine, repeated 25 times.
+        // [`normalized_covariance`] expects SIDE x SIDE pairs: nine pairs, repeated 25 times.
         let repeated = |scale, offset| normalized_covariance((0..25).flat_map(|_| line(scale, offset)));
         for (pairs, should) in [(repeated(3, 7), 1.0), (repeated(-2, 50), -1.0)] {
             assert!((pairs.value - should).abs() < 1e-12 && pairs.error < 1e-5);

@@ -3,10 +3,10 @@
 use super::rounded::Rounded;
 use super::{Arguments, ElementType, ExpectedOutput, Reference, ReferenceError, count, input, real};
 
-/// Temperature after `steps` time steps. In each step, a cell changes by `pace` times its heat flow: its
-/// power, the flow from its neighbors, and the flow from the air.
-/// The flow from a neighbor is the difference times `along_y` or `along_x`, and zero beyond the edge. The
-/// flow from the air is the difference to `ambient` times `to_air`.
+/// Temperature after `steps` time steps. In each step, a cell changes by `pace` times its heat flow. The heat
+/// flow is the sum of the cell's power, the flow from its neighbors, and the flow from the air.
+/// The flow from a neighbor is the temperature difference times `along_y` or `along_x`, and zero beyond the
+/// edge. The flow from the air is the difference to `ambient` times `to_air`.
 pub(super) static HOTSPOT: Reference = Reference {
     name: "hotspot",
     summary: "temperature of rows x columns cells after steps of heat exchange with neighbors and air",

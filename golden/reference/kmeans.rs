@@ -3,8 +3,8 @@
 use super::rounded::Rounded;
 use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, input};
 
-/// Number of the center nearest to each point; of equally near ones, the first. Data for which rounding could
-/// decide between two centers are refused, because there is no single right answer.
+/// Number of the center nearest to each point; if several are equally near, the first of them. Data for which
+/// rounding could decide between two centers are refused, because there is no single right answer.
 pub(super) static KMEANS: Reference = Reference {
     name: "kmeans",
     summary: "nearest center for each of the points",

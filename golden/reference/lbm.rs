@@ -31,8 +31,8 @@ const INPUTS: &[Input] = &[input("gas", ElementType::F32), input("open", Element
 const PARAMETERS: &[Parameter] = &[count("nx"), count("ny"), count("nz"), count("steps"), real("omega")];
 
 /// 19 values of each cell after `steps` steps, contiguous and followed by one padding element: 20 elements
-/// per cell. Steps alternate between two buffers and leave the padding unchanged: that of the gas, or zeros.
-/// A cell is solid where `open` is 0.
+/// per cell. Steps alternate between the buffer `gas` and a buffer of zeros, and leave the padding of both
+/// unchanged. A cell is solid where `open` is 0.
 pub(super) static LBM_AOS: Reference = Reference {
     name: "lbm_aos",
     summary: "gas that moves in each of 19 directions, 20 floats per cell, after steps of streaming and collision",

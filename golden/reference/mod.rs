@@ -1,7 +1,7 @@
 //! # CPU references: expected results of the kernels in `kernels/`
-//! Expected results in plain loops over the initial buffers, written from the purpose of each kernel, not
-//! from its PTX. A launch file names one of them for a result buffer (`expect.reference`); [`lookup`] finds
-//! it.
+//! A reference computes an expected result in plain loops over the initial buffers. It is written from the
+//! purpose of the kernel, not from the kernel's PTX. A launch file selects the reference of a result buffer
+//! by name (`expect.reference`); [`lookup`] finds it.
 //!
 //! Allowed deviation of a kernel from its reference:
 //! - No deviation, since results are integers, copies, or rounded once as in the kernel: `bfs`, `btree`,
@@ -92,11 +92,11 @@ pub struct Reference {
     pub name: &'static str,
     /// One-line description of the result.
     pub summary: &'static str,
-    /// Buffers that it reads in their state before the first launch.
+    /// Buffers that the reference reads, in their state before the first launch.
     pub inputs: &'static [Input],
-    /// Parameters that it needs.
+    /// Parameters that the reference needs.
     pub parameters: &'static [Parameter],
-    /// Element type of the buffer that it judges.
+    /// Element type of the buffer that the reference checks.
     pub output: ElementType,
     compute: fn(&Arguments<'_>) -> Result<ExpectedOutput, ReferenceError>,
 }
@@ -274,7 +274,7 @@ impl Reference {
     }
 }
 
-/// Inputs and parameters of a reference. After `check`, every declared one is present.
+/// Inputs and parameters of a reference. After `check`, every declared input and parameter is present.
 struct Arguments<'a> {
     reference: &'a Reference,
     inputs: &'a BTreeMap<&'a str, &'a Array>,

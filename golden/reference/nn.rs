@@ -14,7 +14,7 @@ const PICTURES: Input = input("pictures", ElementType::F32);
 const WEIGHTS1: Input = input("weights1", ElementType::F32);
 
 /// First layer: 6 maps of 13 x 13 per picture, with elements 1.7159 tanh(2/3 s). The sum s is a bias plus a
-/// window of 5 x 5 pixels with the weights of the map; windows are two pixels apart.
+/// window of 5 x 5 pixels, weighted with the weights of the map. Adjacent windows are two pixels apart.
 pub(super) static NN_FIRST: Reference = Reference {
     name: "nn_first",
     summary: "first layer: 6 maps of 13 x 13 from each picture of 29 x 29",

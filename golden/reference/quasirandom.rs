@@ -24,8 +24,8 @@ fn compute(arguments: &Arguments<'_>) -> Result<ExpectedOutput, ReferenceError> 
         let (dimension, v) = (idx / elements, idx % elements);
         let named = (0..BITS).filter(|bit| v >> bit & 1 == 1);
         let x = named.fold(0, |x, bit| x ^ directions.integer(dimension * BITS + bit));
-        // The integer is below 2^32, and so exact in f64. The conversion to f32 is the only rounding, as in
-        // the kernel.
+        // The integer is below 2^32 and therefore exact in f64. The conversion to f32 is the only rounding,
+        // as in the kernel.
         x as f64 / 2.0_f64.powi(32)
     };
     Ok(ExpectedOutput::exact(Array::from_reals(ElementType::F32, (0..dimensions * elements).map(element))))

@@ -41,7 +41,7 @@ impl Rounded {
         Self::of(value, 0.0)
     }
 
-    /// Returns value and bound in the form that [`super::Expected::with_bounds`] takes.
+    /// Returns value and bound in the form that [`super::ExpectedOutput::with_bounds`] takes.
     pub const fn with_bound(self) -> (f64, f64) {
         (self.value, self.error)
     }

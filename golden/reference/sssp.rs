@@ -6,7 +6,8 @@ use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceE
 const UNREACHED: i128 = 1 << 29;
 
 /// Sum of the weights on the shortest path from `source` to each of `nodes` nodes, or 2^29 if there is no
-/// path. `degree[v]` edges lead to node v, from the nodes listed in `from` from index `first[v]` on.
+/// path. `degree[v]` edges lead to node v. Their start nodes are listed in `from`, beginning at index
+/// `first[v]`.
 pub(super) static SSSP: Reference = Reference {
     name: "sssp",
     summary: "length of the shortest path from a source to every node, 2^29 if there is none",

@@ -2,7 +2,7 @@
 
 use super::{Arguments, Array, ElementType, ExpectedOutput, Reference, ReferenceError, count, index, input};
 
-/// Bytes per pixel, which all receive the same deviation.
+/// Bytes per pixel; all bytes of a pixel receive the same deviation.
 const CHANNELS: usize = 4;
 const TABLE: usize = 16;
 const MODULUS: i128 = (1 << 31) - 1;
@@ -38,7 +38,8 @@ fn advance(state: i128) -> i128 {
     MULTIPLIER * state % MODULUS
 }
 
-/// Returns the entry that the last of 24 numbers selects in a table of the last 16, latest first.
+/// Keeps the last 16 of 24 numbers as a table, latest first, and returns the entry that the last number
+/// selects.
 fn shuffle(seed: i128) -> i128 {
     let numbers: Vec<i128> = std::iter::successors(Some(seed), |&state| Some(advance(state))).take(25).collect();
     let last = numbers[24];

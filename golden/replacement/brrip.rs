@@ -23,7 +23,7 @@ pub struct Bimodal {
 }
 
 impl Bimodal {
-    /// Counts an insertion; true for every 32nd.
+    /// Counts an insertion. Returns true for every 32nd one.
     pub fn is_rare(&mut self) -> bool {
         self.insertions += 1;
         self.insertions.is_multiple_of(32)

@@ -16,7 +16,7 @@ impl Duel {
         Self { sets, balance: 0 }
     }
 
-    /// Counts a miss in a set. True if the set uses the first policy.
+    /// Counts a miss in a set. Returns true if the set uses the first policy.
     pub fn first_leads(&mut self, set: usize) -> bool {
         let turn = set % (self.sets / 2);
         if turn == 0 {

@@ -34,7 +34,7 @@ pub trait Replacement: Debug + Send {
     fn on_hit(&mut self, _line: u64) {}
 
     /// Updates the policy on an insertion, possibly in place of `victim`. `stay` lists the other lines of the
-    /// set, each with true if it was eligible as victim.
+    /// set, each with a flag that is true if the line was eligible as victim.
     fn on_insert(&mut self, _newcomer: InsertedLine, _victim: Option<u64>, _stay: &[(u64, bool)]) {}
 
     /// Removes a line that was invalidated and not replaced. The policy does not learn from it.

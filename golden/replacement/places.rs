@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 pub struct WayMap(BTreeMap<u64, usize>);
 
 impl WayMap {
-    /// Assigns a way to an inserted line: that of the victim, or the lowest that no line in `stay` occupies.
+    /// Assigns a way to an inserted line: the way of the victim, or the lowest way that no line in `stay`
+    /// occupies.
     pub fn on_insert(&mut self, line: u64, victim: Option<u64>, stay: &[(u64, bool)]) {
         let gone = victim.and_then(|victim| self.0.remove(&victim));
         let taken = |place: &usize| stay.iter().any(|(other, _)| self.0.get(other) == Some(place));

@@ -1,7 +1,7 @@
 //! # Random replacement
-//! Draws the next victim of a set with each insertion, from the sequence of bits in which each is the
-//! exclusive or of those 16, 14, 13 and 11 before it. Eight bits are a number, whose share of 256 is the
-//! share of the ways below the victim.
+//! Draws the next victim way of a set with each insertion, from a linear feedback shift register. Each bit of
+//! its sequence is the XOR of the bits 16, 14, 13 and 11 positions earlier. Eight bits form a number n below
+//! 256, which selects way `n * ways / 256`, rounded down.
 
 use std::collections::BTreeMap;
 
@@ -52,7 +52,7 @@ impl Replacement for Draws {
         lines.min_by_key(|line| {
             let next = self.set_of.get(line).and_then(|set| self.next.get(set)).copied().unwrap_or(0);
             let way = self.places.of(*line).unwrap_or(0);
-            // Ways below the drawn one follow after the last way.
+            // The search starts at the drawn way and wraps around after the last way.
             if way < next { way + self.ways } else { way }
         })
     }

@@ -1,16 +1,16 @@
 //! # LRU order by time stamps
-//! Shared base of LIP, BIP and DIP (Qureshi et al., ISCA 2007): each line has a stamp, and the smallest one
-//! is evicted. A use takes the next larger stamp of all, and so does a line inserted at the front. A line
-//! inserted at the end takes the next smaller one.
+//! Shared base of LIP, BIP and DIP (Qureshi et al., ISCA 2007). Each line has a stamp, and the line with the
+//! smallest stamp is evicted. A line that is used, or inserted at the MRU position, gets a stamp above all
+//! others. A line inserted at the LRU position gets a stamp below all others.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use super::{InsertedLine, Replacement};
 
-/// Choice of the insertion position.
+/// Choice between insertion at the MRU and at the LRU position.
 pub trait Position: Debug + Send {
-    /// True if a line inserted into this set is treated like one that was just used.
+    /// True if a line inserted into this set goes to the MRU position, like a line that was just used.
     fn is_front(&mut self, set: usize) -> bool;
 }
 

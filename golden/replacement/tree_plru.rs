@@ -1,6 +1,6 @@
 //! # Tree pseudo-LRU
-//! Halves the ways of a set again and again, and remembers for each range of ways which half was used last.
-//! The victim lies in the other half, or in the half that has an eligible line.
+//! Halves the ways of a set recursively, and remembers for each range of ways which half was used last. The
+//! victim lies in the other half, unless only one half has an eligible line.
 
 use std::collections::BTreeMap;
 
@@ -29,8 +29,8 @@ struct Halves {
     span: usize,
     set_of: BTreeMap<u64, usize>,
     places: WayMap,
-    /// For a set, and the first way and the size of a range: true if the upper half was used last. Ranges
-    /// that were never used count as if their upper half was.
+    /// True if the upper half of a range of ways was used last, by set, first way and size of the range. A
+    /// range that was never used counts as if its upper half was used last.
     upper_was_last: BTreeMap<(usize, usize, usize), bool>,
 }
 

@@ -19,7 +19,7 @@ pub struct Config {
     pub entries: usize,
     /// Size of a line in bytes.
     pub line_bytes: u64,
-    /// Width of a line number; larger line numbers wrap around in bits.
+    /// Width of a line number in bits; larger line numbers wrap around.
     pub line_bits: u32,
 }
 
@@ -116,7 +116,7 @@ impl Icache {
     /// Fills a line and returns the victim, if any.
     ///
     /// # Errors
-    /// Returns the reason if the fill comes before all waiting warps were served, or no warp waits for the
+    /// Returns the reason if warps of the previous fill are not all served yet, or no warp waits for the
     /// line.
     pub fn fill(&mut self, line: u64) -> Result<Option<u64>, String> {
         if let Some(came) = self.came {

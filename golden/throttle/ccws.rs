@@ -17,7 +17,7 @@ pub struct Config {
     pub victim_ways: usize,
     /// Score of a warp without lost locality.
     pub base_score: u64,
-    /// Weight of lost lines relative to instructions.
+    /// Weight of lost-locality events relative to instructions in the score.
     pub k: u64,
 }
 

@@ -14,7 +14,7 @@ use super::{Answer, Counts, Scheme, Search};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trigger {
-    /// Sum over all cores.
+    /// Sum of the counts of all cores.
     Sum,
     /// Counts of any single core.
     AnyCore,
@@ -56,8 +56,8 @@ pub struct Sampling {
     periods: Vec<bool>,
     /// Limit that each core tries in the current round.
     tried: Vec<usize>,
-    /// Best result of the previous round: instructions and limit. Used with a single core, which cannot
-    /// repeat the old limit next to the new one.
+    /// Best result of the previous round: instructions and limit. Needed if there is a single core, which
+    /// cannot run the old limit and a new one in the same round.
     before: Option<(u64, usize)>,
     known: VecDeque<(u16, usize)>,
 }

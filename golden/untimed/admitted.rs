@@ -36,7 +36,7 @@ impl Recording {
                 CountScope::Either => here || anywhere,
             }
         };
-        // Covers all lines, since an SM may request a line that it did not request in this run.
+        // The set of an SM may include lines that only other SMs requested in this run.
         let of_sm = |sm: u32| global.keys().copied().filter(|line| admits(sm, *line)).collect();
         (0..self.sms() as u32).map(of_sm).collect()
     }

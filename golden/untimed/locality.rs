@@ -4,16 +4,16 @@
 //!
 //! | class        | the last request of the line came from          |
 //! |--------------|-------------------------------------------------|
-//! | intra-thread | the same warp, and a thread that uses it again  |
-//! | inter-thread | the same warp, but only other threads of it     |
+//! | intra-thread | the same warp, with at least one lane in common |
+//! | inter-thread | the same warp, without a lane in common         |
 //! | intra-block  | another warp of the CTA                         |
 //! | intra-core   | another CTA on the SM                           |
 //! | inter-core   | a CTA on another SM                             |
-//! | inter-kernel | a launch before this one                        |
+//! | inter-kernel | an earlier launch                               |
 //!
 //! Load requests access the L1, which is empty at the start of a launch. L1 misses and all writes access the
-//! L2. Each level is modeled in two sizes at once: that of the machine, and unbounded. Both L2 models receive
-//! the misses of the machine's L1.
+//! L2. Each level is modeled twice: with the machine's size, and without capacity limit. Both L2 models
+//! receive the misses of the L1 that has the machine's size.
 
 use std::collections::BTreeMap;
 
@@ -85,7 +85,7 @@ impl AccessCounts {
     }
 }
 
-/// Caches in two sizes, over all launches of a run.
+/// Caches of the machine's size and caches without capacity limit, over all launches of a run.
 #[derive(Debug)]
 pub struct Locality {
     config: Config,

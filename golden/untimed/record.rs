@@ -32,7 +32,7 @@ pub struct LoadRequests {
     pub transactions: u64,
     /// Number of sectors touched by the line requests.
     pub sectors: u64,
-    /// True if the load goes through the L1 as written in the program.
+    /// True if the load uses the L1 according to its cache operator in the program.
     pub is_cached: bool,
 }
 
@@ -91,7 +91,7 @@ impl Recording {
         self.sms
     }
 
-    /// Returns the SM and the line of every request, loads and others, in order.
+    /// Returns the SM and the line of every request of loads, stores and atomics, in order.
     pub(super) fn requests(&self) -> impl Iterator<Item = (u32, u64)> {
         self.events.iter().map(|event| (event.sm, event.line))
     }

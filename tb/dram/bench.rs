@@ -99,8 +99,8 @@ impl Bench {
         }
     }
 
-    /// True if every request is served. A run must end here, since a channel with refresh always schedules
-    /// its next one.
+    /// True if every request is served. The run must end then, since a channel with refresh always schedules
+    /// the next refresh.
     fn is_done(&self) -> bool {
         self.source.left() == 0 && self.req.is_empty() && self.dut.is_idle() && self.rsp.is_empty()
     }
@@ -148,7 +148,7 @@ pub struct Run {
     pub digests: [u64; 4],
 }
 
-/// Runs a list of offers until every request is served.
+/// Runs a list of timed requests until every request is served.
 ///
 /// # Panics
 /// If the channel hangs.
@@ -180,7 +180,7 @@ pub fn run(config: &DramConfig, offers: &[TimedRequest], sink: Stall, mode: Mode
     }
 }
 
-/// Runs a list of offers, and checks commands and data.
+/// Runs a list of timed requests, and checks commands and data.
 pub fn run_checked(config: &DramConfig, offers: &[TimedRequest], sink: Stall) -> Run {
     let on_time = matches!(sink, Stall::Never);
     let run = run(config, offers, sink, Mode::default());

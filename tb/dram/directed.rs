@@ -222,7 +222,8 @@ fn a_drain_closes_a_row_that_only_requests_out_of_turn_hit() {
     assert_eq!(columns(&run_checked(&gathering(100), &offers(&steps), Stall::Never)), "RRW");
 }
 
-/// Channel driven by hand, with all of rows 0 and 1 mapped, and replies that are never received.
+/// Channel whose edges a test evaluates one by one, with all of rows 0 and 1 mapped, and replies that are
+/// never received.
 struct ByHand {
     dut: DramChannel,
     req: Chan<DramRequest>,

@@ -94,7 +94,7 @@ fn first_come_first_served_has_nothing_for_a_second_bus() {
     assert_eq!(commands[0], commands[1]);
 }
 
-/// Returns the fraction of the data bus that reads of consecutive bursts use, from the first to the last.
+/// Returns the utilization of the data bus by reads of consecutive bursts, from the first burst to the last.
 fn sequential(config: &DramConfig) -> f64 {
     let reads = 16_384;
     let steps: Vec<Step> = (0..reads).map(|_| (0, 'R', [0; 4])).collect();

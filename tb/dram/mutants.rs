@@ -101,8 +101,8 @@ fn a_controller_with_any_distance_a_cycle_short_is_caught_by_the_rule_about_it()
 #[test]
 fn the_checker_with_any_distance_a_cycle_longer_finds_fault_with_a_right_controller() {
     let offers = traffic();
-    // The data bus delays a command only where columns of different groups may follow each other as fast as
-    // their data. Two columns are one cycle apart only in HBM.
+    // The data bus delays a command only if column commands of different groups may be as close as their data
+    // bursts. Only in HBM may column commands be one cycle apart.
     let runs = [strict(), reference(), preset("hbm2")].map(|config| {
         let run = run(&config, &offers, Stall::Never, Mode::default());
         (Checker::new(judge::timing(&config), config.refresh != Refresh::Off), checker_commands(&config, &run))

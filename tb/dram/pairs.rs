@@ -3,10 +3,10 @@
 //! For two commands, on one bus or on two, it counts how often the second comes at the least legal distance
 //! after the first.
 //!
-//! The least distance follows from the golden checker alone. It is the distance of the two commands by
-//! themselves, unless the bank must be opened or closed in between. Then it is that of the shortest sequence.
-//! For example, between a READ and the next ACT of its bank comes a PRE, and both PRE and ACT come as early
-//! as possible.
+//! The least distance follows from the golden checker alone. It is the required distance between the two
+//! commands, unless the bank must be opened or closed in between. In that case, it is the length of the
+//! shortest legal sequence. For example, between a READ and the next ACT of its bank comes a PRE, and both
+//! PRE and ACT come as early as possible.
 
 use golden::dram::checker::Checker;
 use golden::dram::command::{BankId, Command, Kind};
@@ -91,7 +91,7 @@ fn banks(first: &Command, then: &Command) -> usize {
 /// Least distances in cycles, by relation of the banks, first kind and second kind.
 type Cycles = [[[u64; KINDS.len()]; KINDS.len()]; BANKS.len()];
 
-/// Least distances of a device, with the longest of them.
+/// Least distances between commands of a device, and the longest of these distances.
 struct MinDistances {
     cycles: Cycles,
     longest: u64,
@@ -120,8 +120,8 @@ impl MinDistances {
     }
 }
 
-/// True if a command may directly follow another one: the bank is open if it must be, and for PREA some bank
-/// may be open.
+/// True if the second command may directly follow the first on the same bank. RD, WR and PRE need an open
+/// bank, ACT and REF a closed one. PREA may also follow PRE, since another bank may be open.
 fn may_follow(first: usize, then: usize) -> bool {
     let [first, then] = [first, then].map(|number| KINDS[number].0);
     let leaves_open = matches!(first, Kind::Act | Kind::Rd | Kind::Wr);

@@ -21,7 +21,7 @@ use super::bench::{LEAD, NUM_SMS, Run, TimedRequest, offer, preset, reference, r
 use super::random::Case;
 use crate::kit::{Random, Stall};
 
-/// Policy with keys for short runs.
+/// Draws a policy with keys for short runs.
 fn draw(random: &mut Random) -> PolicyConfig {
     let quantum = [100, 317, 1000][random.below(3) as usize];
     match random.below(5) {
@@ -34,8 +34,8 @@ fn draw(random: &mut Random) -> PolicyConfig {
     }
 }
 
-/// Returns a channel whose choices the twin can judge: it always has room for read data, and neither
-/// refreshes nor gathers writes.
+/// Returns a channel whose choices the twin can check. The channel always has room for read data, never
+/// refreshes, and has no write drain.
 fn channel(random: &mut Random, policy: PolicyConfig) -> DramConfig {
     DramConfig {
         policy,
@@ -112,8 +112,8 @@ proptest! {
         prop_assert_eq!(judge(&config, &policy, &offers, &run), None, "{:?}", policy);
     }
 
-    /// The arbiter by ranks is another implementation than that of FR-FCFS, so each is a check of the other,
-    /// with refresh, write drain and stalls.
+    /// The rank-based arbiter and that of FR-FCFS are separate implementations, so each checks the other. The
+    /// runs include refresh, write drain and stalls.
     #[test]
     fn row_hits_ranked_first_give_the_commands_of_fr_fcfs(seed: u64, requests in 1usize..250) {
         let Case { config, offers, sink } = Case::draw(seed, requests);
@@ -125,7 +125,7 @@ proptest! {
     }
 }
 
-/// FR-FCFS by ranks.
+/// FR-FCFS, implemented by ranks.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct HitsFirst {}
 
@@ -171,8 +171,8 @@ fn a_policy_with_any_mistake_is_caught_by_its_twin() {
     }
 }
 
-/// An SM that streams over one row delays a request of another SM to another row of the bank until its
-/// blacklisting: after six requests in a row, with the threshold of the paper.
+/// An SM that streams over one row delays a request of another SM to another row of the bank. With the
+/// threshold of the paper, the streaming SM is blacklisted after six requests in a row.
 #[test]
 fn bliss_serves_the_other_sm_after_six_requests_of_a_stream() {
     let mut offers: Vec<TimedRequest> = (0..100).map(|i| offer(0, false, i % 64 * 64)).collect();

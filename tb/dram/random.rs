@@ -84,8 +84,8 @@ fn config(random: &mut Random) -> DramConfig {
         write_drain: write_drain(random, queue_entries),
         ..device
     };
-    // Draws one of three: activate windows that delay ACTs, bank groups with longer distances, or distances
-    // that no real device has.
+    // Draws one of three kinds of timing: activate windows that delay ACTs, bank groups with longer
+    // distances, or distances that no real device has.
     let t = &mut config.timing;
     match random.below(4) {
         0 => {}
@@ -123,8 +123,8 @@ fn write_drain(random: &mut Random, queue_entries: u32) -> WriteDrain {
     WriteDrain::Watermarks { high, low: random.below(high.into()) as u32, idle }
 }
 
-/// Draws timing distances that are legal in combination, including very short ones and ones that others
-/// always hide.
+/// Draws timing distances that are legal in combination. Some are very short, and some never delay a command
+/// because other distances are always longer.
 pub(crate) fn distances(random: &mut Random, device: DramTiming) -> DramTiming {
     let mut up_to = |most: u64| 1 + random.below(most) as u32;
     let [burst, rrd_s, wtr_s] = [up_to(8), up_to(10), up_to(10)];

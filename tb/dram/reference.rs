@@ -31,7 +31,7 @@ fn commands(text: &str) -> Vec<Judged> {
     table(text).map(command).collect()
 }
 
-/// Returns the offers of a request table, and the completion cycles of its reads by request id.
+/// Returns the timed requests of a request table, and the completion cycles of its reads by request id.
 fn requests(text: &str) -> (Vec<TimedRequest>, Vec<(u32, u64)>) {
     let offers = table(text).map(|f| offer(f[3].parse().unwrap(), f[1] == "W", byte_address(f[2])));
     let reads = table(text).filter(|f| f[1] == "R");

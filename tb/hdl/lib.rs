@@ -1,9 +1,9 @@
 //! # Lockstep with SystemVerilog
-//! A module of `hdl` implements a block of `rtl` in synthesizable SystemVerilog: `rtl/hdl/l1/ws_l1_mshr.sv` that
-//! of the path `l1/mshr`. `tb/hdl/PATH.rs` drives the Rust block, the module, and the golden twin if there is
-//! one, with the same random legal traffic. It compares every output and every register in every cycle.
-//! Verilator compiles the module into a program that reads rows of inputs and writes rows of outputs and
-//! registers. All comparisons are made here.
+//! A module of `hdl` implements a block of `rtl` in synthesizable SystemVerilog. For example,
+//! `rtl/hdl/l1/ws_l1_mshr.sv` implements the block of path `l1/mshr`. `tb/hdl/PATH.rs` drives the Rust block,
+//! the module, and the golden twin if there is one, with the same random legal traffic. It compares every
+//! output and every register in every cycle. Verilator compiles the module into a program that reads rows of
+//! inputs and writes rows of outputs and registers. All comparisons are made in Rust.
 //!
 //! | module          | holds                                                                     |
 //! |-----------------|---------------------------------------------------------------------------|

@@ -1,6 +1,6 @@
 //! Ports of one cycle. The first cycle also defines their names and widths.
 
-/// Port or register, with its width in bits. The name of a port has no ending here.
+/// Port or register, with its width in bits. The name of a port omits the module's ending `_i` or `_o`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Signal {
     pub name: String,

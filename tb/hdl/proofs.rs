@@ -124,7 +124,7 @@ impl Proof {
     fn gates(&self, size: &str, mistake: Option<&Mistake>, folder: &Path) -> Result<(), Report> {
         let module = file_of(&self.path());
         let texts = [read(&self.file())?, read(&module)?];
-        // The text of a mistake occurs in either of the two files.
+        // A mistake may be in the module's file or in the proof's file.
         let stands_in = |text: &String| mistake.is_some_and(|mistake| text.contains(mistake.instead_of));
         if mistake.is_some() && !texts.iter().any(stands_in) {
             return Err(miette!("{}: no text for a mistake", self.path()));

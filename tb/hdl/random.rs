@@ -31,7 +31,7 @@ impl Random {
     }
 }
 
-/// True if tests shall run all their cases, with `THOROUGH=1`.
+/// True if `THOROUGH=1` is set, so that tests run all their cases.
 #[must_use]
 pub fn is_thorough() -> bool {
     std::env::var_os("THOROUGH").is_some_and(|value| value == "1")

@@ -1,8 +1,8 @@
 //! # Gates of a module
-//! Yosys maps a module to the cells of `sim/area/technology.toml`, for comparison with the estimate that `area`
-//! makes of the described structures. A register with an enable is a flip-flop behind a multiplexer, and one
-//! with a reset is a flip-flop behind a gate, also if the reset is asynchronous. Multiplexer and gate count
-//! as logic.
+//! Yosys maps a module to the cells of `sim/area/technology.toml`, for comparison with the estimate that
+//! `area` makes of the described structures. A register with an enable is mapped to a flip-flop behind a
+//! multiplexer. A register with a reset, even an asynchronous one, is mapped to a flip-flop behind a gate.
+//! Multiplexer and gate count as logic.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -12,7 +12,7 @@ pub trait Bench: Blocks {
     fn periods(&self) -> Vec<u32>;
     /// Returns a digest of all beats sent and received, with their cycles (`Source::digest`, `Sink::digest`).
     fn history(&self) -> u64;
-    /// Ends the run at `tick`: charges the cycles of stalls that still last. Called once.
+    /// Called once at the end of a run, at `tick`. Counts the cycles of stalls that still last.
     fn settle(&mut self, _tick: u64) {}
 }
 

@@ -22,8 +22,7 @@ pub enum Stall {
 }
 
 impl Stall {
-    /// Returns the first cycle in which beat `number` may pass, if the beat before it passed ahead of
-    /// `cycle`.
+    /// Returns the first cycle in which beat `number` may pass, if the previous beat passed before `cycle`.
     #[must_use]
     pub fn earliest(&self, number: usize, cycle: u64) -> u64 {
         match self {

@@ -1,6 +1,6 @@
 //! # Cycle tables
-//! Beats at some ports as text, with a row per cycle and a column per port. A test compares them with
-//! expected text.
+//! Text table of the beats at some ports, with a row per cycle and a column per port. A test compares the
+//! table with expected text.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -61,7 +61,7 @@ impl fmt::Display for CycleTable {
 /// Compares a table with the expected text, ignoring differences in spacing.
 ///
 /// # Panics
-/// If they differ; the message shows both.
+/// If the table differs from the expected text; the message shows both.
 pub fn assert_table(table: &CycleTable, expected: &str) {
     let words = |text: &str| -> Vec<Vec<String>> {
         let lines = text.lines().map(|line| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());

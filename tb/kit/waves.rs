@@ -1,7 +1,8 @@
 //! # Waveforms of tests
-//! `WAVES=DIR cargo test NAME` writes a waveform of every run of a test, with GTKWave save files. The first
-//! run writes `DIR/NAME.vcd`, the second `DIR/NAME.2.vcd`, and so on. NAME is the full name of the test, as
-//! cargo prints it. A relative DIR is relative to the workspace. Without the variable, nothing is recorded.
+//! `WAVES=DIR cargo test NAME` writes a waveform of every run of a test, with GTKWave save files. NAME is the
+//! full name of the test, as cargo prints it. The first run writes `DIR/NAME.vcd`, the second
+//! `DIR/NAME.2.vcd`, and so on. A relative DIR is relative to the workspace. Without the variable `WAVES`,
+//! nothing is recorded.
 //!
 //! Only runs in the default mode of evaluation are recorded, since all other modes must agree with it. The
 //! waveform of a failing test ends at the failure.
@@ -163,8 +164,8 @@ mod tests {
         let left = hierarchy.lookup_var(&["machine", "source"], "left").unwrap();
         let signal = hierarchy[left].signal_ref();
         dump.load_signals(&[signal]);
-        // The script allows beats from cycles 2, 2 and 8 on. With one beat per cycle and back-pressure of the
-        // wire, they leave in cycles 2, 3 and 9, of ten ticks each.
+        // The script allows beats from cycles 2, 2 and 8 on. At one beat per cycle, and with back-pressure of
+        // the link, they leave in cycles 2, 3 and 9, of ten ticks each.
         let left: Vec<_> =
             dump.get_signal(signal).unwrap().iter_changes().map(|(at, _)| dump.time_table()[at as usize]).collect();
         assert_eq!(left, [0, 20_000, 30_000, 90_000]);

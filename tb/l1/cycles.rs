@@ -2,12 +2,12 @@
 //! Small scripts, one behavior each. Their expected tables were checked row by row against the rules of the
 //! cache (li2015 section 2.2, khairy2015 section 3.1).
 //!
-//! A script gives the cycle in which an instruction probes the tags unless it stalls. For an answer of memory
-//! it gives the cycle in which the answer is at the head of `mem_rsp`. Instructions are numbered `w0`, `w1`,
-//! ...
-//! The columns of a table are: the outcome at the tags; fills; waiters replayed; `mem_req` and `core_rsp`, in
-//! the cycle in which the other side takes them, one after they were sent. A refusal shows the reason and, in
-//! brackets, all conditions that fail: Line, Entry, Merge, Queue.
+//! A script gives for each instruction the cycle in which it probes the tags unless it stalls. For a reply of
+//! memory, it gives the cycle in which the reply is at the head of `mem_rsp`. Instructions are numbered `w0`,
+//! `w1`, ...
+//! The columns of a table are: the outcome at the tags; fills; waiters replayed; messages on `mem_req` and
+//! `core_rsp`. A message is listed in the cycle in which the receiver takes it, one cycle after it was sent.
+//! A refused access shows the reason and, in brackets, all conditions that fail: Line, Entry, Merge, Queue.
 //!
 //! | testpoint                                                               | test |
 //! |-------------------------------------------------------------------------|-----|
@@ -57,13 +57,13 @@ pub(super) enum Act {
     /// Spread load: first line, number of lanes, number of resident warps. Lane `i` loads line `first + i`,
     /// sector `i` mod 4.
     Spread(u64, u64, u8),
-    /// Load of a byte in a sector of a line; `SectorStore` is a store to it.
+    /// Load of one byte, in a sector of a line. `SectorStore` stores to that byte.
     Sector(u64, u64),
     SectorStore(u64, u64, u8),
     /// Load of a byte in each sector of a line.
     Whole(u64),
-    /// Load in which each lane reads a byte of its own line and sector; uncached load and store with the same
-    /// addresses.
+    /// Load in which each lane reads a byte of its own line and sector. `UncachedLanes` and `StoreLanes` are
+    /// an uncached load and a store with the same addresses.
     Lanes(&'static [(u64, u64)]),
     UncachedLanes(&'static [(u64, u64)]),
     StoreLanes(&'static [(u64, u64)]),
@@ -205,7 +205,7 @@ impl Player {
 
 const PLUG: u64 = 0x1ff_ffff;
 
-/// Cycles from sending a message on its channel to the cycle by which a script names it.
+/// Returns the cycles from sending a message on its channel to the cycle that a script gives for the message.
 fn lead(act: Act) -> u64 {
     if matches!(act, Answer(..)) { 1 } else { TO_PROBE }
 }
@@ -321,7 +321,8 @@ fn show_access(access: &Access) -> String {
     }
 }
 
-/// Spaces accesses far apart. Those marked `true`, which miss or bypass, are answered before the next access.
+/// Spaces accesses far apart. Accesses marked `true` miss or bypass; memory replies to them before the next
+/// access.
 pub(super) fn slowly(acts: &[(Act, bool)]) -> Vec<(u64, Act)> {
     let script = (1..).zip(acts).flat_map(|(number, (act, asks))| {
         let answer = match act {
@@ -393,8 +394,8 @@ fn a_miss_asks_memory_two_cycles_later_and_a_hit_answers_the_core_two_cycles_lat
     );
 }
 
-/// One resident warp has a share of two lines, so an instruction with two lines contends and one with a
-/// single line does not.
+/// With one resident warp, the share of a warp is two lines. An instruction with two lines therefore
+/// contends, and one with a single line does not.
 #[test]
 fn a_load_that_contends_hits_like_any_other_and_goes_past_by_sector_if_it_misses() {
     expect(

@@ -80,8 +80,8 @@ fn with_two_lookups_a_cycle_four_lines_take_two_and_with_one_four() {
     );
 }
 
-/// One of the last four lines fits into the queue in the same cycle as the first four. The other three follow
-/// when those have left.
+/// One of the last four lines fits into the queue in the same cycle as the first four lines. The remaining
+/// three enter when the first four have left.
 #[test]
 fn a_load_enters_a_queue_as_far_as_that_had_room_before_the_cycle() {
     let lines: &[(u64, u64)] = &[(1, 0), (2, 1), (3, 2), (4, 3), (5, 0), (6, 1), (7, 2), (8, 3)];
@@ -160,7 +160,8 @@ fn a_load_that_waits_begins_a_cycle_that_hits_behind_it_share() {
     );
 }
 
-/// Line 7 holds the only MSHR entry. Line 6 is refused until the entry is free, and line 5 waits behind it.
+/// Line 7 holds the only MSHR entry. Line 6 is refused until that entry is free, and line 5 waits behind line
+/// 6.
 #[test]
 fn a_refused_head_holds_up_what_would_hit_behind_it() {
     expect(

@@ -1,12 +1,13 @@
 //! # Testbench of the LSU with its caches
 //! Runs random programs of loads, stores and atomics on small caches, with stalls on both sides. The memory
-//! runs on the core clock or another one, and answers lines in any order. Every event runs in lockstep with
-//! the golden twin, and every byte is checked against the order at the tags.
+//! runs on the core clock or another one, and replies to different lines in any order. Every event runs in
+//! lockstep with the golden twin. Every byte is checked against the data that follow from the order of
+//! accesses at the tags.
 //!
 //! | testpoint                                                                              | test |
 //! |----------------------------------------------------------------------------------------|-----|
 //! | every load and atomic returns the bytes that were current when it passed the tags      | `random_programs_*` |
-//! | every instruction is answered once, and nothing stays behind                           | `random_programs_*` |
+//! | every instruction gets one reply, and nothing stays in flight                          | `random_programs_*` |
 //! | hits, misses, victims, refusals, fills and waiters equal the twin's                    | `random_programs_*` |
 //! | counters agree with the events, and every access is counted in one status              | `random_programs_*` |
 //! | sleeping, evaluating all, shuffling and the lint give the same beats                   | `random_programs_*` |
@@ -586,8 +587,8 @@ fn random_programs_reach_every_outcome_and_every_combination_of_failing_conditio
         (Fail::MshrEntry, entry | full),
         (Fail::MissQueue, entry | full),
         (Fail::MissQueue, full),
-        // A load that finds some of its sectors in flight and must request others fails for these
-        // combinations. A test in `sectors` has all three.
+        // These combinations occur if a load finds some of its sectors in flight and must request other
+        // sectors. A test in `sectors` covers all three.
         (Fail::MshrMerge, merge | entry),
         (Fail::MshrMerge, merge | full),
         (Fail::MissQueue, merge | full),

@@ -26,8 +26,8 @@ enum Step {
     Leave,
 }
 
-/// Load that waits. In each of its entries it waits for that entry's sectors; the test uses them as its
-/// lanes.
+/// Waiting load. In each MSHR entry that it occupies, it waits for the sectors of that entry. The test uses
+/// sector masks as the lane masks of waiters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Load {
     slot: u8,
@@ -116,7 +116,7 @@ impl Bench {
                     let sectors = if self.by_sectors { sectors } else { WHOLE };
                     let coming = self.asked.get(&line).map_or(0, |asked| asked.iter().fold(0, |all, of| all | of));
                     prop_assert_eq!(self.dut.pending_sectors(line), coming);
-                    // Sectors in flight merge, the others are requested.
+                    // Sectors in flight merge; the remaining sectors are requested.
                     for sectors in [sectors & coming, sectors & !coming].into_iter().filter(|sectors| *sectors != 0) {
                         self.load(line, sectors, i)?;
                     }

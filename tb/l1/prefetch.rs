@@ -79,8 +79,8 @@ pub(super) fn load(warp: u8, pc: u32, line: u64) -> WarpAccess {
     WarpAccess { warp, pc, size_log2: 2, mask: u32::MAX, address, ..WarpAccess::default() }
 }
 
-/// Returns loads of four warps, each with a stride of three lines or, every second one, of one line
-/// backwards.
+/// Returns loads of four warps. The even warps have a stride of three lines, and the odd warps a stride of
+/// one line backward.
 fn strides() -> Vec<WarpAccess> {
     let steps = 0..40;
     steps
@@ -113,7 +113,8 @@ pub(super) fn manners(seed: u64, pause: u64) -> RigBehavior {
     }
 }
 
-/// Plays a program with the twin of `twin`. Returns the counters of the L1D and of its prefetches.
+/// Plays a program in lockstep with the golden twin of configuration `twin`. Returns the counters of the L1D
+/// and of its prefetches.
 pub(super) fn play(
     l1: &L1Config,
     twin: &L1Config,
@@ -199,8 +200,8 @@ fn prefetchers_agree_with_their_twins_on_random_loads_with_stalls_and_recalls() 
     assert!(issued.len() == 4 && issued.values().all(|used| *used > 10), "{issued:?}");
 }
 
-/// Draws the loads of a program. In each phase, warps take turns with one of two instructions, and their
-/// lines lie at distances around the size of a page, in both directions.
+/// Draws the loads of a program. In each phase, warps in turn execute one of two instructions. Their lines
+/// lie at distances around the size of a page, in both directions.
 fn phases(pick: &mut impl FnMut(u32, u32) -> u32, page_lines: i64) -> Vec<DemandLoad> {
     let distances = [0, 1, -1, 3, page_lines - 1, page_lines, page_lines + 1, 1 - page_lines, -page_lines];
     let mut loads = Vec::new();

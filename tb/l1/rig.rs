@@ -182,7 +182,7 @@ pub struct RigBehavior {
     pub requests: Stalls,
     /// Fraction of requests, in eighths, whose line is recalled later.
     pub recalls: u64,
-    /// Fraction of instructions, in 64ths, with which SM dueling sends a mode.
+    /// Fraction of instructions, in 64ths, at which SM dueling sends a mode to the LSU.
     pub modes: u64,
 }
 
@@ -447,7 +447,8 @@ impl Rig {
             && self.lsu.is_idle()
     }
 
-    /// Digest of all beats to and from the LSU, with the cycles in which the rig sent or received them.
+    /// Returns a digest of all beats to and from the LSU, with the cycles in which the rig sent or received
+    /// them.
     pub fn history(&self) -> u64 {
         digest_of(&(&self.source.sent, &self.sink.taken, self.memory.beats.finish()))
     }

@@ -2,10 +2,10 @@
 //! Predicts the data that every instruction must return to the core, from the order in which its lines pass
 //! the tags.
 //!
-//! The accesses must pass the tags in program order. If MRPB has a queue per warp ahead of the tags, the
-//! order holds per warp only. The lines of each instruction must be those of the golden coalescer. A byte
-//! map, updated in the order of the tags, holds the data that a load must return on any path. Hence a stale
-//! copy in a cache, one that outlives a store, is detected.
+//! The accesses must pass the tags in program order. If MRPB has a queue per warp ahead of the tags, only
+//! accesses of the same warp must keep their order. The lines of each instruction must be those of the golden
+//! coalescer. A byte map, updated in the order of the tags, holds the data that a load must return on any
+//! path. A copy in a cache that is stale because a store did not reach it is therefore detected.
 
 use std::collections::BTreeMap;
 

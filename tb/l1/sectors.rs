@@ -61,7 +61,8 @@ fn a_line_comes_sector_by_sector() {
     );
 }
 
-/// Sector 0 is valid, sector 1 is in flight, and the load requests the others. Its data comes from all three.
+/// Sector 0 is valid, sector 1 is in flight, and sectors 2 and 3 are requested by the load itself. The load
+/// returns data of all four.
 #[test]
 fn lanes_wait_for_their_own_sectors() {
     expect(

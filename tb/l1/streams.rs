@@ -330,7 +330,7 @@ mod tests {
         }
     }
 
-    /// li2015 section 4.3: with threshold 0 the extra tags might be power-gated.
+    /// With threshold 0, the additional tags have no effect and might be power-gated (li2015 section 4.3).
     #[test]
     fn with_threshold_0_an_l1d_takes_the_cycles_of_an_ordinary_one() {
         for seed in 0..6 {

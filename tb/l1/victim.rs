@@ -5,9 +5,9 @@
 //! | testpoint                                                                        | test                      |
 //! |----------------------------------------------------------------------------------|---------------------------|
 //! | a load that hits takes one cycle more than a hit of the L1D, and less than a miss | `an_evicted_line_*`       |
-//! | conflicts within the lines of both cost no miss, and beyond them they do          | `lines_that_conflict_*`   |
+//! | conflicts that fit into L1D and victim cache cost no miss, larger ones do         | `lines_that_conflict_*`   |
 //! | outcomes equal the twin's with stores, stalls, recalls and sectors                | `victim_caches_agree_*`   |
-//! | lines change places, stay, and are dropped by stores and recalls                  | `victim_caches_agree_*`   |
+//! | lines are swapped, kept, and dropped by stores and recalls                        | `victim_caches_agree_*`   |
 //! | a victim cache of another size than its twin's is caught                          | `a_victim_cache_with_*`   |
 
 use rtl::l1::access::{AccessKind, MemorySpace, WarpAccess};
@@ -35,7 +35,8 @@ fn loads(lines: impl IntoIterator<Item = u64>) -> Vec<WarpAccess> {
     lines.into_iter().map(|line| load(0, 0, line)).collect()
 }
 
-/// Plays a program with long pauses. Returns the counters, and the cycles between sending and answer.
+/// Plays a program with long pauses. Returns the counters, and the cycles from sending each access to its
+/// reply.
 fn slowly(l1: &L1Config, program: Vec<WarpAccess>) -> (L1Stats, Vec<u64>) {
     let behavior = RigBehavior { latency: (50, 0), ..manners(5, 200) };
     let (stats, _, answers) = play(l1, l1, program, behavior).unwrap_or_else(|mismatch| panic!("{mismatch}\n{l1:?}"));

@@ -95,7 +95,7 @@ fn the_next_instruction_enters_when_the_banks_are_free() {
     );
 }
 
-/// Two lanes name one word of line 4, and a third another word of it.
+/// Two lanes read one word of line 4, and a third lane reads another word of line 4.
 #[test]
 fn words_of_one_line_and_equal_words_are_read_together() {
     lookups::expect(

@@ -77,7 +77,8 @@ fn an_atomic_to_the_line_in_the_buffer_is_not_held_up_by_an_arriving_burst() {
         let rig = play(&with(buffered), fermi_place(), &script, Stall::Never, 100);
         rig.bank.stats().stall_cycles(Reason::Port)
     };
-    // Two bursts arrive, and one waiting read is served, which stalls a lookup with and without the buffer.
+    // Without the buffer, each of the two arriving bursts stalls a lookup. Serving the waiting read stalls a
+    // lookup with and without the buffer.
     assert_eq!((held_up(false), held_up(true)), (3, 1));
 }
 

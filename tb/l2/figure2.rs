@@ -1,8 +1,9 @@
 //! Reproduces candel2018 Figure 2 to the cycle: three replacements of one line. A lookup takes 10 cycles,
-//! recall and eviction of a line 80, a fetch 110, and swaps have no latency. The replies to B, C and D leave
-//! one cycle after the one shown, in which they are served.
+//! recall and eviction of a line 80, a fetch 110, and swaps have no latency. The figure shows the cycles in
+//! which B, C and D are served; their replies leave the bank one cycle later.
 //!
-//! In the figure, C's fetch starts at 90, without a lookup. Here it starts at 100, after C has missed.
+//! In the figure, C's fetch starts at 90, without a lookup. In this test it starts at 100, after the lookup
+//! of C has missed.
 
 use super::l1s::L1s;
 use super::memory::Memory;
@@ -31,7 +32,7 @@ fn name(line: u64) -> &'static str {
     NAMES[line as usize]
 }
 
-/// Latencies of the steps of a replacement in cycles.
+/// Latencies of the steps of a replacement [cycles].
 #[derive(Clone, Copy, Debug)]
 struct Times {
     look_up: u32,
@@ -115,8 +116,8 @@ fn the_conventional_flow_serialises_three_replacements_as_in_figure_2a() {
     // B's fetch leaves 80 cycles after its miss, C's 190 and D's 240. A's fetch was not delayed.
     let stats = rig.bank.stats();
     assert_eq!((stats.miss_delay, stats.fetches), (80 + 190 + 240, 4));
-    // B reserves the way at once, C and D only when the line before them has arrived. Each also waits for
-    // an eviction.
+    // B reserves the way at once; C and D reserve it only when the previous line has arrived. Each of the
+    // three also waits for an eviction.
     assert_eq!((stats.delays.way, stats.delays.eviction), (110 + 160, 80 + 80 + 80));
 }
 

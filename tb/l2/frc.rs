@@ -57,7 +57,7 @@ pub(crate) struct BankWorkload {
     pub config: L2Config,
     place: BankPlace,
     script: Vec<Request>,
-    /// Requests and replies that are stalled, in percent.
+    /// Percentage of requests that are stalled, and of replies that are stalled.
     held: (u64, u64),
     /// Latency bounds of memory and of the L1s' acknowledgments, in cycles.
     slowest: (u64, u64),
@@ -102,14 +102,14 @@ impl BankWorkload {
         };
         let l1_line_bytes = if seed.is_multiple_of(3) { 128 } else { line_bytes };
         let place = BankPlace { coherent_l1s, ..split_place(l1_line_bytes, line_bytes, burst_bytes) };
-        // From few lines that all fit to far more than the bank can hold.
+        // The number of lines ranges from few that all fit to far more than the bank can hold.
         let lines = 2 + random.below(u64::from(sets * config.ways * 3 + frc_entries));
         let script = requests(&mut random, place, lines, count);
         let held = (random.below(50), random.below(50));
         Self { seed, config, place, script, held, slowest: (2 + random.below(120), 2 + random.below(60)) }
     }
 
-    /// Shortens the load to its first `count` requests.
+    /// Shortens the workload to its first `count` requests.
     pub fn first(mut self, count: u64) -> Self {
         self.script.truncate(count as usize);
         self
@@ -125,7 +125,7 @@ impl BankWorkload {
         rig
     }
 
-    /// Runs the load, and checks every byte and every transfer to and from memory.
+    /// Runs the workload, and checks every byte and every transfer to and from memory.
     ///
     /// # Panics
     /// If a check fails.
@@ -135,7 +135,7 @@ impl BankWorkload {
         self.check(&rig)
     }
 
-    /// Runs the load in all modes of evaluation, with the same checks.
+    /// Runs the workload in all modes of evaluation, with the same checks as [`Self::run`].
     ///
     /// # Panics
     /// If a check fails or two modes differ.

@@ -19,7 +19,7 @@
 //! | host access         | peek and poke see cached lines, dirty or being evicted                                    | `contents::the_host_*` |
 //! | Figure 2            | the three replacements of candel2018 to the cycle, conventional and with an FRC           | `figure2` |
 //! | transient flow      | one case for each rule of the flow and of the FRC                                         | `transient` |
-//! | passing             | a bank under a bypass scheme allocates and bypasses as the twin does; order, dirty lines  | `bypass` |
+//! | bypassing           | a bank under a bypass scheme allocates and bypasses as the twin does; order, dirty lines  | `bypass` |
 //! | FRC under load      | any size, any bank: byte map, writebacks, recalls, modes, twin                            | `frc` |
 //! | counters of the FRC | each counter is reached without an FRC, with a small and with a large one                 | `soak::coverage::random_banks_*` |
 

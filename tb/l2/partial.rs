@@ -38,7 +38,7 @@ pub fn play(config: &L2Config, place: BankPlace, script: &[Request]) -> Rig {
     rig
 }
 
-/// Returns the bursts that memory accepted: whether it is a write, its number, and its byte mask.
+/// Returns the bursts that memory accepted: true for a write, the burst number, and the byte mask.
 pub fn taken(rig: &Rig) -> Vec<(bool, u64, u64)> {
     rig.memory.taken().iter().map(|(_, request)| (request.write, request.burst, request.byte_mask)).collect()
 }

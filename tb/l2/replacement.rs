@@ -5,7 +5,7 @@
 //! | hits, misses and writebacks equal those of the twin  | `every_policy_*`               |
 //! | a scan evicts hot lines under LRU, but not under LIP | `a_scan_*`                     |
 //! | memories and widths of each kind of state            | `ranks_take_the_place_of_*`    |
-//! | what does not compose is refused with the way round  | `a_policy_that_does_not_fit_*` |
+//! | a policy that does not fit is refused with advice    | `a_policy_that_does_not_fit_*` |
 
 use super::flat::{check, golden_atomic, requests};
 use super::memory::Memory;

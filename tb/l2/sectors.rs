@@ -23,7 +23,7 @@ pub fn by_sector(flow: OverlappedConfig) -> OverlappedConfig {
     OverlappedConfig { write_miss: WriteMiss::ByteMask, fetch: FetchUnit::Sectors, ..flow }
 }
 
-/// Returns the flow that fetches pairs of sectors.
+/// Returns the flow in which a miss fetches pairs of sectors.
 fn by_pair() -> OverlappedConfig {
     OverlappedConfig { fetch: FetchUnit::SectorPairs, ..by_sector(OverlappedConfig::default()) }
 }

@@ -90,8 +90,8 @@ fn a_reply_without_room_is_refused_until_the_sm_side_takes_one() {
     script.extend((1..8).map(|ticket| read(1, ticket)));
     let stats = stats_after(&config, &script, 50);
     assert_eq!(reasons(&stats), [Stall::ReplyQueue]);
-    // Four replies fill the channel and one the queue. The sixth, matched in cycle 7, waits until 51 for the
-    // room that the pop in cycle 50 frees.
+    // Four replies fill the channel, and one reply fills the queue. The sixth reply, matched in cycle 7,
+    // waits until 51 for the slot that the pop in cycle 50 frees.
     assert_eq!(stats.stall_cycles(Stall::ReplyQueue), 51 - 7);
 }
 

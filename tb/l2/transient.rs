@@ -162,7 +162,8 @@ fn early_binding_evicts_the_line_just_swapped_in_and_late_binding_does_not() {
         let flow = transient(FrcConfig { victim_bind, ..frc(4) }).into();
         play(&L2Config { flow, ..config(4) }, &script).bank.stats().hits
     };
-    // Late binding: 3 replaces 1, and 4 replaces 2. Early binding: 4 replaces 3, and 2 stays.
+    // With late binding, line 3 replaces line 1, and line 4 replaces line 2. With early binding, line 4
+    // replaces line 3, and line 2 stays.
     assert_eq!((hits(VictimBind::Swap), hits(VictimBind::Alloc)), (1, 1));
     let misses = |victim_bind| {
         let flow = transient(FrcConfig { victim_bind, ..frc(4) }).into();

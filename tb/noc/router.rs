@@ -30,7 +30,8 @@ const SITE_DEPTH: u32 = 4;
 struct Sites {
     sms: u32,
     partitions: u32,
-    /// True for traffic from partitions to SMs, as of replies.
+    /// True for traffic from partitions to SMs (replies); false for traffic from SMs to partitions
+    /// (requests).
     is_back: bool,
 }
 
@@ -323,7 +324,8 @@ mod tests {
                 scripts[from].push((7, packet(from, to, 0, flits as u32)));
                 let rig = compare(&config, REQUESTS, &scripts, &vec![Vec::new(); 6]);
                 let routers = network.hops(from, to) + 1;
-                // The links add one cycle to the first router, and one from the last router to the sink.
+                // The links add two cycles in total: one from the source to the first router, and one from
+                // the last router to the sink.
                 let arrival = 7 + 1 + (2 * routers + flits - 2) + 1;
                 assert_eq!(rig.sinks[to].received()[0].0, arrival as u64, "{config:?}: from {from} to {to}");
             }

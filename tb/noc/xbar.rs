@@ -23,8 +23,8 @@ const SHAPE: PacketShape =
 const XBAR: BlockId = BlockId { domain: 0, slot: 0 };
 const LIMIT: u64 = 10_000_000;
 
-/// Maximum number of sources or sinks per clock domain. More of them use a second domain with the same
-/// period.
+/// Maximum number of sources or sinks per clock domain. Further sources or sinks are in a second domain with
+/// the same period.
 const OF_DOMAIN: usize = 100;
 
 fn source(i: usize) -> BlockId {
@@ -120,7 +120,7 @@ pub(super) fn packet(from: usize, to: usize, id: u32, flits: u32) -> Request {
 /// Checks that every packet arrived once, unchanged, and in order for its pair of input and output.
 ///
 /// # Panics
-/// If a packet did not.
+/// If a packet is missing, duplicated, changed or out of order.
 pub(super) fn expect_all_to_arrive(sources: &[Source<Request>], sinks: &[Sink<Request>]) {
     let mut board = Scoreboard::new();
     let route = |packet: &Request| Route {
@@ -152,8 +152,8 @@ const PORTS: [(usize, usize, &str); 5] = [
 const FLITS: [&str; 5] = ["1 flit", "2 flits", "3 flits", "4 flits", "5 flits"];
 const BEFORE: [&str; 2] = ["the same input", "another input"];
 
-/// Declares the coverage: packet lengths on each crossbar, after a packet of the same input or of another
-/// input.
+/// Declares the coverage: packets of each length on each crossbar, after a packet of the same input or of
+/// another input.
 pub(crate) fn cross() -> Cross {
     let axes = vec![
         Axis::new("crossbar", PORTS.map(|(.., name)| name)),
@@ -291,8 +291,8 @@ mod tests {
             table.column(&format!("from{i}"), source.sent().iter().map(|(cycle, packet)| (*cycle, packet.id)));
         }
         table.column("to0", list_delivered(&rig, 0));
-        // The header of 10 passes in cycle 2, its tail in 6. Then the inputs are served in round robin: 20 in
-        // 7, 11 in 8, 21 in 9 and 10.
+        // The header of packet 10 passes in cycle 2, its tail in cycle 6. Then the inputs are served in round
+        // robin: packet 20 in cycle 7, packet 11 in 8, packet 21 in 9 and 10.
         assert_table(
             &table,
             "cycle  from0  from1  to0
@@ -326,8 +326,8 @@ mod tests {
         assert_eq!(list_delivered(&rig, 0), own);
         let others = list_delivered(&rig, 1);
         assert_eq!(others[..5], [(3, 100), (4, 101), (5, 102), (6, 103), (7, 104)]);
-        // The crossbar sees the freed room in cycle 51 and passes the fifth packet, the sixth in 52, and the
-        // packet behind them in 53.
+        // The crossbar sees the free slot in cycle 51 and passes the fifth packet. It passes the sixth packet
+        // in 52, and the packet to output 1 in 53.
         assert_eq!(others[5..], [(54, 6)]);
         // The fifth packet has been blocked by the full output since cycle 6.
         assert_eq!((rig.xbar.stats(0).blocked, rig.xbar.stats(1).blocked), (51 - 6, 0));

@@ -77,7 +77,7 @@ fn special_registers_show_where_a_thread_runs() {
     assert_eq!([bench.out(at), bench.out(at + 1), bench.out(at + 2), bench.out(at + 3)], [6, 2, 63, 2]);
 }
 
-/// Not compared with the interpreter, which has only one SM and cannot return these values.
+/// The results are not compared with the interpreter, which has only one SM and cannot return these values.
 #[test]
 fn special_registers_show_the_launch_and_the_machine() {
     let mut kernel = Kernel::new(

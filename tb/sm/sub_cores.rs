@@ -75,9 +75,9 @@ fn banks_of_a_sub_core_are_read_by_nobody_else() {
         let kernel = four("mad.lo.u32 %r1, %r2, %r3, %r5;", 4, sub_cores, banks);
         kernel.check().cores[0].counters().operand_conflicts
     };
-    // With one bank per sub-core, each warp reads three words in three cycles and waits for two of them. With
-    // a single bank for all, the four instructions issue in successive cycles, and each also waits for those
-    // before it.
+    // With one bank per sub-core, each warp reads three words in three cycles, which adds two wait cycles.
+    // With a single bank for all, the four instructions issue in successive cycles, and each also waits for
+    // the reads of those before it.
     assert_eq!(conflicts(true, 4), 4 * 2);
     assert_eq!(conflicts(false, 1), 2 + 4 + 6 + 8);
     assert_eq!(conflicts(true, 16), 0);

@@ -149,7 +149,8 @@ fn lanes_that_need_others_which_are_elsewhere_stop_the_core() {
     }
 }
 
-/// Tests the bounds check at the start of most kernels: lanes that fail it wait at the end for the others.
+/// Tests the bounds check at the start of most kernels: lanes that fail it jump to the end, and no barrier or
+/// exchange waits for them.
 #[test]
 fn lanes_that_do_nothing_more_but_exit_are_not_waited_for() {
     for (end, first) in [
@@ -187,7 +188,7 @@ fn members_that_a_guard_switches_off_are_missing() {
 
 #[test]
 fn halves_of_a_wide_warp_are_whole_each_by_itself() {
-    // Threads from 32 on take another path, which is half of a 64-lane warp.
+    // Threads from 32 on, which are half of a 64-lane warp, take another path.
     let body =
         "mov.u32 %r3, %tid.x; setp.ge.u32 %p0, %r3, 32; @%p0 bra UPPER; shfl.sync.idx.b32 %r3, %r3, 3, 31, -1; bra END;
                 UPPER: redux.sync.add.u32 %r3, %r3, -1;

@@ -24,7 +24,7 @@ pub(super) const ABOUT: &str = "random DRAM controllers and requests: bytes, com
 pub(super) const REQUESTS: u64 = 400;
 /// Number of changed streams per case on which the checkers must agree.
 const CHANGES: u32 = 25;
-/// One in this many cases runs twice.
+/// One out of `TWICE` cases runs twice.
 const TWICE: u64 = 8;
 
 /// Coverage of the verdicts on changed streams: both verdicts must occur.

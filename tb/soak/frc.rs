@@ -19,7 +19,7 @@ pub(super) const REQUESTS: u64 = 10_000;
 /// Number of requests in a case that runs in every mode. It is smaller because lint compares all registers in
 /// every cycle.
 const REQUESTS_IN_ALL_MODES: u64 = 500;
-/// One in this many cases runs in every mode.
+/// One out of `ALL_MODES` cases runs in every mode of evaluation.
 const ALL_MODES: u64 = 16;
 
 /// Runs the first `requests` requests of a seed's case.

@@ -19,13 +19,13 @@ pub(super) fn crosses() -> Vec<Cross> {
     vec![statuses::cross(), statuses::recalls()]
 }
 
-/// One in this many cases is a long stream.
+/// One out of `LONG` cases is a long stream.
 const LONG: u64 = 4;
 /// Number of instructions in a long stream, each with a few line requests.
 pub(super) const INSTRUCTIONS: u64 = 10_000;
 /// Number of instructions in each short stream.
 const SHORT: u64 = 800;
-/// One in this many cases runs twice.
+/// One out of `TWICE` cases runs twice.
 const TWICE: u64 = 8;
 
 /// Runs the first `instructions` instructions of each stream of a seed's case.

@@ -30,7 +30,8 @@ use warpsieve::run::{Counters, Outcome, RunOptions, Threads, Verdict, run};
 pub(super) const ABOUT: &str = "random machine configurations x small kernels: interpreter, golden L1, DRAM rules, \
                                 shuffled order, lint, modes agree";
 
-/// Limit far beyond what the slowest of these machines needs for the longest of these kernels [core cycles].
+/// Cycle limit of a run, far above what the slowest machine drawn needs for the longest small kernel [core
+/// cycles].
 const MAX_CYCLES: u64 = 200_000_000;
 /// Largest machine that runs under lint, which compares the whole state of every block at every edge.
 const LINT_SMS: u64 = 3;
@@ -73,7 +74,7 @@ struct Draw {
     random: Random,
     /// True for changes to `volta`, whose fields allow other values than those of `fermi`.
     is_volta: bool,
-    /// Fields that are changed in percent.
+    /// Percentage of fields that are changed.
     changed: u64,
     sets: Vec<String>,
 }
@@ -83,7 +84,7 @@ impl Draw {
         self.sets.push(format!("{field}={value}"));
     }
 
-    /// Draws a number from a range, small ones more often; `None` if the field keeps its value.
+    /// Draws a number from a range, small numbers more often; `None` if the field keeps its value.
     fn number(&mut self, from: u64, to: u64) -> Option<u64> {
         if !self.random.percent(self.changed) {
             return None;
@@ -206,7 +207,8 @@ impl Draw {
         self.range("sm.shared.latency", 1, 40);
     }
 
-    /// Gives half of the machines that change an instruction cache, with as little as a single line.
+    /// Adds an instruction cache to half of the machines whose instruction cache is drawn. The cache may be
+    /// as small as a single line.
     fn icache(&mut self, l1_line_bytes: u32) {
         if self.number(0, 1).is_none_or(|drawn| drawn == 0) {
             return;
@@ -278,8 +280,8 @@ impl Draw {
         }
     }
 
-    /// Draws the prefetcher of the L1D. It needs an MSHR entry beside that of the loads, and PDP has no state
-    /// for prefetched lines.
+    /// Draws the prefetcher of the L1D. A prefetcher needs an MSHR entry in addition to one for loads. It
+    /// cannot be combined with PDP, which has no state for prefetched lines.
     fn prefetch(&mut self, is_plain: bool) {
         let is_refused =
             self.has("l1.bypass={ kind = \"pdp\"") || self.sets.iter().any(|set| set == "l1.mshr_entries=1");
@@ -300,7 +302,8 @@ impl Draw {
         self.range("l1.prefetch_limits.queue", 1, 64);
     }
 
-    /// Gives a third of the L1Ds that can have a victim cache one. PDP has no state for its lines.
+    /// Adds a victim cache to a third of the L1Ds that can have one. PDP excludes it, because PDP has no
+    /// state for lines of the victim cache.
     fn victim(&mut self, is_plain: bool) {
         if is_plain && !self.has("l1.bypass={ kind = \"pdp\"") && self.random.percent(33) {
             let lines = 1 + self.random.below(32);
@@ -331,13 +334,14 @@ impl Draw {
         }
     }
 
-    /// True if a field was set to a value with the given beginning.
+    /// True if a field was set by an assignment that begins with `field`.
     fn has(&self, field: &str) -> bool {
         self.sets.iter().any(|set| set.starts_with(field))
     }
 
-    /// Gives half of the machines that can have a sharing tracker one. It requires plain tags
-    /// without a table of uses, no victim cache, and an L2 that does not recall lines from the L1s when it evicts them.
+    /// Adds a sharing tracker to half of the machines that can have one. A tracker requires plain tags
+    /// without a table of uses, and no victim cache. The L2 must not recall lines from the L1s when it evicts
+    /// them.
     fn tracker(&mut self, sms: u64) {
         let is_refused = self.learns() || self.has("l1.organisation=decoupled") || self.has("l1.victim=");
         if is_refused || self.has("l2.flow.coherence=sharers") || self.random.percent(50) {
@@ -357,8 +361,9 @@ impl Draw {
         }
     }
 
-    /// Draws the replacement policy of a cache. `signature` is one that its accesses carry. DRRIP and DIP
-    /// need eight sets. Tree pseudo-LRU is left out where a set may have more ways than its tree.
+    /// Draws the replacement policy of a cache. `signature` is the SHiP signature that accesses to the cache
+    /// carry. DRRIP and DIP need eight sets. Tree pseudo-LRU is left out where a set may have more ways than
+    /// the tree supports.
     fn replacement(&mut self, cache: &str, signature: &str) {
         let sets = format!("{cache}.sets=");
         let drawn = self.sets.iter().rev().find_map(|set| set.strip_prefix(&sets)?.parse::<u64>().ok());
@@ -378,8 +383,8 @@ impl Draw {
         ["ship", "tree-plru"].iter().any(|kind| self.has(&format!("l1.replacement={{ kind = \"{kind}\"")))
     }
 
-    /// Draws the replacement policy, and decoupled tags for half of the L1Ds that change. True if the tags
-    /// are decoupled.
+    /// Draws the replacement policy, and decoupled tags for half of the L1Ds whose organization is drawn.
+    /// Returns true if the tags are decoupled.
     fn draw_decoupled(&mut self) -> bool {
         self.replacement("l1", "pc");
         if self.number(0, 1).is_none_or(|drawn| drawn == 0) {
@@ -433,7 +438,7 @@ impl Draw {
         self.flow();
     }
 
-    /// Gives half of the L2 banks that change the transient flow.
+    /// Selects the transient flow for half of the L2 banks whose flow is drawn.
     fn flow(&mut self) {
         if self.number(0, 1).is_none_or(|drawn| drawn == 0) {
             self.range("l2.flow.miss_queue", 1, 16);
@@ -637,7 +642,7 @@ impl Case for Machine {
         let ran = Self::run(self, &resolved, checked(mode))?;
         let (counters, ports, digests) = ran.ok_or_else(|| format!("not done after {MAX_CYCLES} cycles"))?;
         let linted = RunOptions { max_cycles: Some(LINT_CYCLES), ..checked(Mode { lint: true, ..mode }) };
-        // A machine without islands runs in lockstep again.
+        // A machine without islands runs in lockstep a second time.
         let threads = threads.map_or(Threads::InStep, Threads::Of);
         let plain = RunOptions { threads, ..plain };
         let again = RunOptions { mode: Mode { digest: true, ..Mode::default() }, ..plain.clone() };
@@ -715,7 +720,7 @@ mod tests {
     /// Feature of a machine: name, and a function that detects it.
     type Part = (&'static str, fn(&MachineConfig) -> bool);
 
-    /// Features of current machines.
+    /// Features that current machines have.
     const TODAY: [Part; 11] = [
         ("sectors in the L2", has_sectors),
         ("an instruction cache", |config| matches!(config.sm.icache, InstructionStore::Cache(_))),

@@ -26,7 +26,7 @@ const KERNELS: usize = 5;
 const OPS: usize = 125;
 /// Number of accesses per compute unit in all kernels.
 pub(super) const ACCESSES: u64 = (KERNELS * OPS) as u64;
-/// One in this many cases runs twice.
+/// One out of `TWICE` cases runs twice.
 const TWICE: u64 = 16;
 
 /// Runs the first `accesses` accesses of each compute unit of a seed's case.

@@ -80,8 +80,8 @@ pub(crate) fn lose(seed: u64, accesses: u64) -> u32 {
     lost
 }
 
-/// Starts, issues, ends and loses locality of warps at random, and compares the warps that may load in every
-/// cycle. Returns the number of cycles in which some warp may not load.
+/// Starts and ends warps, issues instructions and loses locality of warps at random. Compares the warps that
+/// may load in every cycle. Returns the number of cycles in which some warp may not load.
 ///
 /// # Panics
 /// If the twin disagrees.

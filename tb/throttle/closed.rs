@@ -55,8 +55,8 @@ impl Bench {
         }
     }
 
-    /// Loads lines one after another. Returns for each whether the core was notified of a miss, and whether
-    /// the load bypassed.
+    /// Loads lines one after another. Returns two flags for each load: true if the core was notified of a
+    /// miss, and true if the load bypassed.
     fn load(&mut self, lines: &[u64]) -> Vec<(bool, bool)> {
         lines.iter().map(|line| self.load_one(*line)).collect()
     }

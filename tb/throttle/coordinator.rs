@@ -52,7 +52,7 @@ impl Links {
 /// coordinator's orders must equal the twin's.
 ///
 /// # Panics
-/// If they differ.
+/// If an order differs from the twin's.
 pub(crate) fn search(seed: u64, launches: u64) {
     let mut random = Random::new(seed);
     let cores = 1 + random.below(if seed % 8 == 7 { 128 } else { 20 }) as u32;

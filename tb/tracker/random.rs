@@ -57,7 +57,8 @@ pub struct CaseResult {
 const LIMIT: u64 = 1 << 40;
 /// Words used in a line, each in its own sector.
 const WORDS: [u64; 2] = [0, 8];
-/// Maximum number of resident warps. A load contends if these exceed half of the lines in its L1.
+/// Maximum number of resident warps. A load contends if the resident warps outnumber half of the lines in its
+/// L1.
 const MAX_WARPS: u64 = 5;
 
 /// Load-store unit with room for two instructions.

@@ -54,7 +54,8 @@ pub struct Op {
     pub line: u64,
     /// Index of the word in the line.
     pub word: u64,
-    /// Number of resident warps reported with the access. A large number makes it contend for its L1.
+    /// Number of resident warps reported with the access. With a large number, the access contends for the
+    /// L1.
     pub resident: u8,
 }
 
@@ -247,7 +248,7 @@ pub struct Rig {
     answers: Xbar<Answer>,
     core_req: Vec<Chan<WarpAccess>>,
     core_rsp: Vec<Chan<WarpReply>>,
-    /// Links of the request crossbar. The other `around_` fields are those of the other crossbars.
+    /// Links of the request crossbar. The other `around_` fields hold the links of the other crossbars.
     around_requests: DeviceLinks<Request>,
     to_memory: Vec<Chan<Request>>,
     from_memory: Vec<Chan<Reply>>,

@@ -85,7 +85,7 @@ fn section_3_2() -> [Vec<Op>; 2] {
 fn section_3_2_gives_the_writer_its_own_value() {
     let (value, judged, stats) = last_of_q(setup(TrackerScheme::Corrected.protections()), section_3_2());
     assert_eq!((value, judged), (Some(NEW), Ok(())));
-    // P supplies Q's first load. Q evicts X, and later one of the other lines when X is filled again.
+    // P supplies Q's first load. Q evicts X, and later evicts another line when X is filled again.
     assert_eq!((stats.supplied, stats.refused, stats.notices), (1, 0, 2));
 }
 
@@ -174,7 +174,8 @@ fn a_coherent_load_takes_its_line_from_the_tracker() {
     assert_eq!((stats.supplied, stats.writes, stats.listed), (0, 1, 2));
 }
 
-/// Runs two loads of Q that contend: their line is half of its L1, which two warps share.
+/// Runs two contending loads of Q. A load touches one line, which is half of Q's L1, and two warps share that
+/// L1.
 fn contending(setup: Setup) -> (Rig, TrackerStats) {
     let l1 = L1Config { bypass: Contentious {}.into(), ..setup.l1.clone() };
     let p = vec![op(0, OpKind::Loads, X)];

@@ -17,9 +17,9 @@ use super::{ChannelInfo, Policy, Requests, Scheme, Waiting};
 pub struct Config {
     /// Length of a quantum [command clocks].
     pub quantum: u64,
-    /// Waiting time beyond which a request comes first [command clocks].
+    /// Waiting time beyond which a request precedes all others [command clocks].
     pub starvation: u64,
-    /// Logarithm of the inverse weight of a quantum.
+    /// log2 of the inverse weight that one quantum has in the total service of an SM.
     pub decay: u32,
 }
 

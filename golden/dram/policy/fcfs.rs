@@ -1,11 +1,11 @@
 //! # First come, first served
-//! Only the oldest request may have a command.
+//! Issues commands only for the oldest request.
 
 use serde::Deserialize;
 
 use super::{ChannelInfo, Policy, Scheme, Waiting};
 
-/// Configuration and state; there is neither.
+/// Policy without configuration or state.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Fcfs {}
 

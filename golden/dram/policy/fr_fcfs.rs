@@ -1,6 +1,6 @@
 //! # First ready, first come, first served
-//! Row hits come first. With a cap, a bank whose hits have overtaken an older request to another row that
-//! often must close its row.
+//! Row hits come first. With a cap, a bank must close its row when that number of row hits has overtaken an
+//! older request to another row.
 
 use std::collections::BTreeMap;
 

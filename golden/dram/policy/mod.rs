@@ -1,7 +1,7 @@
 //! # Arbitration policies of a DRAM channel
 //! Reference models of the policies, written from their papers. A model follows the commands of a channel,
-//! and returns the priority of each waiting request. [`arbiter`](super::arbiter) compares the commands with
-//! it. It reads the configuration of the hardware policy, selected by the same `kind` key.
+//! and returns the priority of each waiting request. [`arbiter`](super::arbiter) checks the commands against
+//! these priorities. A model reads the configuration of the hardware policy, selected by the same `kind` key.
 
 automod::dir!(pub "dram/policy");
 
@@ -45,7 +45,7 @@ pub struct Waiting {
     pub accept: u64,
 }
 
-/// Waiting requests by their number, and so by age.
+/// Waiting requests by number, that is, from oldest to youngest.
 pub type Requests = BTreeMap<u64, Waiting>;
 
 /// Reference model of a policy in one channel.
@@ -64,7 +64,7 @@ pub trait Policy: Debug + Send {
         false
     }
 
-    /// True if only the oldest request may have a command.
+    /// True if commands are issued only for the oldest request.
     fn serves_only_the_oldest(&self) -> bool {
         false
     }

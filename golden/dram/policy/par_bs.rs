@@ -1,7 +1,7 @@
 //! # Parallelism-aware batch scheduling (PAR-BS)
 //! Requests of the batch come first, then row hits, then those of the SM with the shortest job (Mutlu and
-//! Moscibroda, ISCA 2008, rules 1 and 2). The length of a job is the largest number of its requests in the
-//! batch to one bank; among equals, the total number of its requests in the batch.
+//! Moscibroda, ISCA 2008, rules 1 and 2). The length of an SM's job is the largest number of its batch
+//! requests to any one bank. Among equal lengths, the total number of the SM's batch requests decides.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use super::{ChannelInfo, Policy, Requests, Scheme, Waiting};
 /// Configuration of the policy.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Config {
-    /// Number of requests of one SM to one bank that can be in a batch.
+    /// Maximum number of requests of one SM to one bank in a batch.
     pub marking_cap: usize,
 }
 

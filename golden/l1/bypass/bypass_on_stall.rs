@@ -1,7 +1,7 @@
 //! # Bypass of loads that would stall
-//! Lets a load bypass instead of stalling on a reservation fail, for some or all reasons
-//! (li2015 section 6.1, khairy2015 Table 4). This scheme is a component of MRPB, the memory request
-//! prioritization buffer.
+//! Lets a load bypass instead of stalling on a reservation fail. The configuration selects the kinds of
+//! reservation fail (li2015 section 6.1, khairy2015 Table 4). This scheme is a component of MRPB, the memory
+//! request prioritization buffer.
 
 use super::super::event::{Fails, Load, Space};
 use super::{Bypass, Contents, Path};
@@ -14,8 +14,8 @@ pub struct BypassOnStall {
 }
 
 impl Bypass for BypassOnStall {
-    /// The occupancy of the miss queue when the load is at the head of the queue is unknown here, so both
-    /// paths are legal.
+    /// Both paths are legal, because the model does not know the occupancy of the miss queue when the load is
+    /// at the head of the access queue.
     fn way(&self, load: &Load, contents: &dyn Contents) -> Path {
         let Fails { line_alloc, mshr_entry, mshr_merge, miss_queue } = contents.refusals(load);
         let covered = self.covered;

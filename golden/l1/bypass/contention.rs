@@ -1,6 +1,7 @@
 //! # Bypass of contentious loads
 //! Bypasses loads of contentious instructions unless their line is present (anssari2012 section 3.3). An
-//! instruction is contentious if it touches at least as many lines as the cache has per resident warp.
+//! instruction is contentious if it touches at least `lines / warps` lines: the cache's lines divided by the
+//! resident warps.
 
 use serde::Deserialize;
 

@@ -48,7 +48,7 @@ pub trait Contents {
     /// Returns the lines of a full set that may be evicted; `None` if the set has a free way.
     fn eviction_candidates(&self, set: usize) -> Option<Vec<u64>>;
 
-    /// Returns the reservation fails that a load would meet now if the miss queue were full.
+    /// Returns the reservation fails that a load would have now if the miss queue were full.
     fn refusals(&self, load: &Load) -> Fails;
 }
 
@@ -65,8 +65,8 @@ pub trait Bypass: Debug + Send {
     /// Notifies the scheme of a load that the cache accepted.
     fn on_access(&mut self, _load: &Load, _set: usize, _missed: bool) {}
 
-    /// Notifies the scheme of a load that bypassed by choice. `known` is true if the tag of its line was
-    /// present.
+    /// Notifies the scheme of a load that a scheme sent to the bypass. `known` is true if the tag of the
+    /// load's line was present.
     fn on_bypass(&mut self, _load: &Load, _set: usize, _known: bool) {}
 
     /// True if a bypassed load leaves a tag-only line.

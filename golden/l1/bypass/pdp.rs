@@ -1,7 +1,7 @@
 //! # Protecting distance policy (PDP) by time stamps
-//! A line is protected until `distance` accesses to its set have occurred, its own last access included (PDP,
-//! li2015 section 3.1). The hardware counts down per line. This model numbers the accesses of each set and
-//! stores the number of the last access per line.
+//! A line is protected until `distance` accesses to its set have occurred, counted from and including the
+//! last access to the line (PDP, li2015 section 3.1). The hardware counts down per line. This model numbers
+//! the accesses of each set and stores the number of the last access per line.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::{Bypass, CacheInfo, Contents, Path, Scheme};
 /// Configuration of the scheme.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Config {
-    /// Protecting distance [accesses to the set], the access that renews the protection included.
+    /// Protecting distance [accesses to the set], including the access that renews the protection.
     pub distance: u64,
 }
 
@@ -24,7 +24,7 @@ impl Scheme for Config {
     }
 }
 
-/// Access numbers from which protection follows.
+/// Access numbers from which the model derives the protection of lines.
 #[derive(Clone, Debug)]
 pub struct Pdp {
     distance: u64,

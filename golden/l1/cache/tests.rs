@@ -7,7 +7,7 @@ use super::super::mshr::Replay;
 use super::*;
 use crate::index::Function;
 
-/// Creates a cache with a single set, so that all lines compete.
+/// Creates a cache with a single set, so that all lines compete for its ways.
 fn one_set(ways: usize) -> Cache<u32> {
     let index = SetIndex::new(Function::Linear { bits: 0 }, 7, 32).unwrap();
     protecting(index, ways, 0)
@@ -333,7 +333,7 @@ fn any_event() -> impl Strategy<Value = Event<u32>> {
         4 => (line.clone(), any::<u32>(), 0usize..=8)
             .prop_map(|(line, waiter, queue_used)| Event::Load { load: Load::of(line), waiter, queue_used }),
         2 => (line.clone(), 0usize..=8).prop_map(|(line, queue_used)| {
-            // Lines from 6 on are local, so that no line is both local and global.
+            // Lines 6 and above are local, so that no line is both local and global.
             let space = if line < 6 { Space::Global } else { Space::Local };
             Event::Store { line, parts: Sectors::WHOLE, space, queue_used }
         }),

@@ -1,7 +1,8 @@
 //! # Many-thread-aware prefetching
-//! Follows Lee et al. (MICRO 2010): strides by warp, promoted once three warps agree, and strides between
-//! warps. Tables are maps of histories; a slot of a table holds one instruction, or instruction and warp, at
-//! a time. The prefetch cache and the adaptive throttling of the paper are left out.
+//! Follows Lee et al. (MICRO 2010). Predicts strides per warp, promotes a stride to all warps once three
+//! warps agree on it, and predicts strides between warps. Tables are maps of histories; a table slot holds
+//! one instruction, or one pair of instruction and warp, at a time. The prefetch cache and the adaptive
+//! throttling of the paper are left out.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +13,9 @@ use super::{CacheInfo, Prefetcher, Scheme, Seen};
 /// Configuration of the prefetcher.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Config {
-    /// Number of slots of the table by warp.
+    /// Number of slots of the table that instruction and warp index.
     pub warp_entries: u64,
-    /// Number of slots of the tables by instruction.
+    /// Number of slots of each table that the instruction alone indexes.
     pub pc_entries: u64,
     /// Number of lines per prefetch.
     pub degree: i64,
@@ -37,7 +38,7 @@ impl Scheme for Config {
 struct Tables {
     config: Config,
     page_lines: i64,
-    /// The last three different lines of an instruction and warp.
+    /// Last three different lines of each pair of instruction and warp.
     warps: BTreeMap<u64, ((u32, u8), Vec<i64>)>,
     /// Stride of an instruction, and the number of times that a warp has found it.
     votes: BTreeMap<u64, (u32, i64, usize)>,
@@ -51,11 +52,12 @@ struct Neighbors {
     pc: u32,
     last_warp: u8,
     last_line: i64,
-    /// Distances between the lines of neighboring warps, at most three; 0 if a page or more.
+    /// Distances between the lines of neighboring warps, at most three entries. A distance of a page or more
+    /// is stored as 0.
     distances: Vec<i64>,
 }
 
-/// Returns the digits of a number to a base, added without carry.
+/// Returns the sum of the digits of `number` to the base `base`, added without carry.
 fn slot(mut number: u64, base: u64) -> u64 {
     let mut slot = 0;
     while number > 0 {
@@ -91,8 +93,8 @@ impl Tables {
         stride
     }
 
-    /// Returns the stride of a warp if its last two distances are equal, with true if the one before them
-    /// differs.
+    /// Returns the stride of a warp if its last two distances are equal. The flag is true if the distance
+    /// before them differs.
     fn within(&mut self, pc: u32, warp: u8, line: i64) -> Option<(i64, bool)> {
         let slot = slot(u64::from(pc) * 64 + u64::from(warp), self.config.warp_entries);
         let (owner, lines) = self.warps.entry(slot).or_insert_with(|| ((pc, warp), Vec::new()));

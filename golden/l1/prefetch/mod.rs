@@ -1,6 +1,6 @@
 //! # Prefetchers of the L1D
 //! Reference models of the prefetchers, written from their papers. A model receives the loads that the cache
-//! accepts, and returns the lines that each of them triggers. [`mod@unit`] holds these lines in order.
+//! accepts, and returns the lines that each load triggers. [`mod@unit`] holds the triggered lines in order.
 //! A model reads the configuration of the hardware prefetcher, selected by the same `kind` key.
 
 automod::dir!(pub "l1/prefetch");
@@ -12,7 +12,7 @@ use super::event::Load;
 /// Configuration of a prefetcher, from which the reference model is created.
 #[typetag::deserialize(tag = "kind")]
 pub trait Scheme: Debug + Send {
-    /// Creates the reference model; `None` if nothing is prefetched.
+    /// Creates the reference model; `None` if the configuration has no prefetcher.
     fn twin(&self, place: &CacheInfo) -> Option<Box<dyn Prefetcher>>;
 }
 
@@ -44,11 +44,12 @@ impl Seen {
 
 /// Reference model of a prefetcher.
 pub trait Prefetcher: Debug + Send {
-    /// Returns the lines that a load triggers, in the order of their prefetches. They replace the lines of
-    /// earlier loads that are not in the queue yet. `None` if the load triggers nothing.
+    /// Returns the lines that a load triggers, in the order of their prefetches; `None` if the load triggers
+    /// nothing. The returned lines replace lines of earlier triggers that are not in the prefetch queue yet.
     fn on_access(&mut self, seen: &Seen) -> Option<Vec<i64>>;
 
-    /// Returns the lines that the arrival of a line triggers, as [`Prefetcher::on_access`].
+    /// Returns the lines that the arrival of a line triggers, with the meaning described for
+    /// [`Prefetcher::on_access`].
     fn on_fill(&mut self, _line: u64, _prefetched: bool) -> Option<Vec<i64>> {
         None
     }

@@ -1,8 +1,8 @@
 //! # Stream prefetching
 //! Follows streams as Srinath et al. describe them (HPCA 2007, section 2.1). The streams are a list from the
-//! least to the most recently used one. A stream is its misses until it has a direction, then a region, which
-//! the third miss already moves. It ends where its region leaves the page of a load. Distance and degree are
-//! fixed: the feedback of section 3 is left out.
+//! least to the most recently used one. Until a stream has a direction, it stores its misses. Then it stores
+//! a monitored region, which the third miss already moves. A stream ends when its region leaves the page of a
+//! load. Distance and degree are fixed: the feedback of section 3 is left out.
 
 use serde::Deserialize;
 
@@ -13,7 +13,7 @@ use super::{CacheInfo, Prefetcher, Scheme, Seen};
 pub struct Config {
     /// Number of streams.
     pub streams: usize,
-    /// Training window in lines, to both sides of the first miss.
+    /// Training window in lines, on each side of the first miss.
     pub window: i64,
     /// Prefetch distance in lines.
     pub distance: i64,
@@ -30,7 +30,7 @@ impl Scheme for Config {
 
 #[derive(Clone, Debug)]
 enum Stream {
-    /// Misses so far: one, or two that differ.
+    /// Misses so far: one line, or two different lines.
     Training(Vec<i64>),
     /// Monitored region: first line, number of further lines and direction.
     Monitoring { from: i64, length: i64, direction: i64 },
@@ -69,12 +69,12 @@ impl Stream {
 struct Streams {
     config: Config,
     page_lines: i64,
-    /// Streams, the most recently used one last.
+    /// Streams, from the least to the most recently used one.
     streams: Vec<Stream>,
 }
 
 impl Streams {
-    /// Takes the most recently used stream that satisfies a condition out of the list.
+    /// Removes from the list, and returns, the most recently used stream that satisfies a condition.
     fn take(&mut self, is_meant: impl Fn(&Stream) -> bool) -> Option<Stream> {
         let place = self.streams.iter().rposition(is_meant)?;
         Some(self.streams.remove(place))

@@ -1,8 +1,9 @@
 //! # Stride prefetching by instruction and warp
 //! Keeps the history of the lines of each instruction and warp, and derives strides from it (Chen and Baer,
 //! IEEE Transactions on Computers 44(5), 1995; warps as in Lee et al., MICRO 2010). A slot of the table holds
-//! the history of one instruction and warp at a time. Only repeated strides prefetch: the states in which the
-//! paper predicts without a repeat, and its lookahead program counter, are left out.
+//! the history of one instruction and warp at a time. Only a repeated stride triggers prefetches. The states
+//! in which the paper predicts without a repeat are left out, and so is the paper's lookahead program
+//! counter.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ use super::{CacheInfo, Prefetcher, Scheme, Seen};
 pub struct Config {
     /// Number of slots of the table.
     pub entries: u64,
-    /// Number of repeats of a stride ahead of the first prefetch.
+    /// Number of times that a stride must repeat before the first prefetch.
     pub confidence: usize,
     /// Number of lines per prefetch.
     pub degree: i64,
@@ -66,7 +67,7 @@ impl Prefetcher for Histories {
             return None;
         }
         lines.push(seen.line());
-        // A stride and its repeats are the distances between one line more than there are distances.
+        // A history of n lines has n - 1 distances: the stride and its repeats.
         let needed = self.config.confidence + 2;
         lines.drain(..lines.len().saturating_sub(needed));
         let strides: Vec<i64> = lines.windows(2).map(|pair| pair[1] - pair[0]).collect();

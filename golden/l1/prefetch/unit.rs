@@ -1,6 +1,7 @@
 //! # Prefetch queue by lists
-//! Holds the lines that the last trigger still has to deliver, and those that wait for their lookup. Each
-//! cycle delivers one line to the queue. The cache looks the oldest one up.
+//! Holds the lines that the last trigger has not delivered yet, and the prefetch queue of lines that wait for
+//! their lookup. One line is delivered to the queue per cycle. The cache looks up the oldest line in the
+//! queue.
 
 use std::collections::VecDeque;
 
@@ -9,44 +10,44 @@ use super::{CacheInfo, Prefetcher, Seen};
 /// Limits of prefetches.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Number of lines in the queue.
+    /// Maximum number of lines in the prefetch queue.
     pub queue: usize,
-    /// Number of MSHR entries without a waiting load.
+    /// Maximum number of MSHR entries that only a prefetch occupies, without a waiting load.
     pub mshr: usize,
-    /// Number of prefetches in the miss queue.
+    /// Maximum number of prefetches in the miss queue.
     pub miss_queue: usize,
 }
 
 /// Delivery of a line in one cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// The line has entered the queue.
+    /// The line was added to the queue.
     Queued(u64),
-    /// The queue was full.
+    /// The line was dropped because the queue was full.
     QueueFull(u64),
-    /// The line lies on another page than its trigger.
+    /// The line was dropped because it lies on another page than its trigger.
     OtherPage,
 }
 
 /// Counts of prefetched lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Lines requested.
+    /// Number of lines that prefetches requested from memory.
     pub issued: u64,
-    /// Lines that a load found present.
+    /// Number of prefetched lines that a load found present.
     pub useful: u64,
-    /// Lines that a load found in flight.
+    /// Number of prefetched lines that a load found still in flight.
     pub late: u64,
 }
 
-/// Prefetcher of a cache with the lines that it has yet to look up.
+/// Prefetcher of a cache, with the lines that wait for their lookup.
 #[derive(Debug)]
 pub struct Unit {
     prefetcher: Box<dyn Prefetcher>,
     place: CacheInfo,
     /// Limits of the prefetches.
     pub limits: Limits,
-    /// Line of the last trigger, and the lines that it has to deliver.
+    /// Line of the last trigger, and the lines that it has yet to deliver.
     upcoming: (i64, VecDeque<i64>),
     queue: VecDeque<u64>,
     /// Counts since the start.
@@ -75,7 +76,7 @@ impl Unit {
         }
     }
 
-    /// Returns the delivery of the next cycle, if a line is left.
+    /// Returns the delivery of the next cycle; `None` if no triggered line remains to be delivered.
     #[must_use]
     pub fn delivery(&self) -> Option<Delivery> {
         let (trigger, lines) = &self.upcoming;
@@ -93,7 +94,7 @@ impl Unit {
         })
     }
 
-    /// Delivers the next line.
+    /// Adds the next line to the queue, or drops it.
     pub fn deliver(&mut self) {
         if let Some(Delivery::Queued(line)) = self.delivery() {
             self.queue.push_back(line);
@@ -101,7 +102,7 @@ impl Unit {
         self.upcoming.1.pop_front();
     }
 
-    /// Returns the line whose turn it is to be looked up.
+    /// Returns the line to look up next.
     #[must_use]
     pub fn head(&self) -> Option<u64> {
         self.queue.front().copied()

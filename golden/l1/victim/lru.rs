@@ -1,6 +1,6 @@
 //! # Victim cache in LRU order
-//! Jouppi (ISCA 1990): the victim of every miss enters, and the line that was evicted or used longest ago
-//! leaves. On a hit, the line and the victim of the L1D change places. The model is a list of lines.
+//! Jouppi (ISCA 1990): the victim of every L1D miss is inserted. It replaces the line that was inserted or
+//! used longest ago. On a hit, the line and the victim of the L1D are swapped. The model is a list of lines.
 
 use serde::Deserialize;
 

@@ -1,7 +1,8 @@
 //! # Victim caches of the L1D
 //! Reference models of the victim caches, written from the paper (Jouppi, ISCA 1990). A policy decides which
-//! of the lines that the L1D evicts are kept, and for how long. [`Victims`] holds them, as a map from lines
-//! to their sectors. A policy reads the configuration of the hardware, selected by the same `kind` key.
+//! of the lines that the L1D evicts are kept, and for how long. [`Victims`] holds the kept lines, as a map
+//! from lines to their sectors. A policy reads the configuration of the hardware, selected by the same `kind`
+//! key.
 
 automod::dir!(pub "l1/victim");
 
@@ -13,13 +14,14 @@ use super::event::Sectors;
 /// Configuration of a victim cache, from which the reference model is created.
 #[typetag::deserialize(tag = "kind")]
 pub trait Scheme: Debug + Send {
-    /// Creates the reference model; `None` if nothing is kept.
+    /// Creates the reference model; `None` if the configuration keeps no victims.
     fn twin(&self) -> Option<Box<dyn Policy>>;
 }
 
 /// Choice of the lines that a victim cache keeps.
 pub trait Policy: Debug + Send {
-    /// Records that the L1D evicts a clean line. Returns the line that is no longer kept, possibly this one.
+    /// Records that the L1D evicts a clean line. Returns the line that the victim cache no longer keeps,
+    /// possibly the evicted line itself.
     fn on_evict(&mut self, line: u64) -> Option<u64>;
 
     /// Records that a load has found its line.
@@ -52,7 +54,7 @@ impl Victims {
         Self { policy, lines: BTreeMap::new() }
     }
 
-    /// Returns the sectors of a line; `None` if it is not kept.
+    /// Returns the sectors of a line; `None` if the victim cache does not hold the line.
     #[must_use]
     pub fn parts(&self, line: u64) -> Option<Sectors> {
         self.lines.get(&line).copied()
@@ -74,14 +76,14 @@ impl Victims {
         self.policy.on_hit(line);
     }
 
-    /// Lets a line and a clean line of the L1D change places.
+    /// Swaps a line of the victim cache with a clean line of the L1D.
     pub fn swap(&mut self, line: u64, evicted: Option<(u64, Sectors)>) {
         self.policy.on_swap(line, evicted.map(|(line, _)| line));
         self.lines.remove(&line);
         self.lines.extend(evicted);
     }
 
-    /// Takes a clean line that the L1D evicts.
+    /// Inserts a clean line that the L1D evicts.
     pub fn evict(&mut self, line: u64, parts: Sectors) {
         self.lines.insert(line, parts);
         if let Some(lost) = self.policy.on_evict(line) {

@@ -58,14 +58,14 @@ pub trait Bypass: Debug {
     /// Notifies the scheme of the current cycle before each access.
     fn reach(&mut self, _cycle: u64) {}
 
-    /// Notifies the scheme of a read; `missed` is true if no tag of its line was present.
+    /// Notifies the scheme of a read; `missed` is true if the tag of the line was absent.
     fn note(&mut self, _missed: bool) {}
 }
 
 /// Reference model of one bank.
 #[derive(Debug)]
 pub struct Bank {
-    /// Lines, each with true if tag-only.
+    /// Resident lines, each with a flag that is true if the line is tag-only.
     lines: BTreeMap<u64, bool>,
     sets: LineSets,
     bypass: Box<dyn Bypass>,

@@ -8,9 +8,9 @@
 //! | every search has the same result, even if it is not used                                                      | `find` |
 //! | an entry that becomes free is allocated in the same cycle                                                     | `ack`, then `access` |
 //! | a line is swapped in the cycle in which it was filled or written                                              | `swap` behind `access` |
-//! | an old line skips steps: without copies, if clean, if the way was invalid                                     | `exchange` |
+//! | an old line skips steps if it has no copies, is clean, or its way was invalid                                 | `exchange` |
 //! | a line is written to memory in the cycle of its exchange or last acknowledgment                               | `gone` |
-//! | a swap that finds no way lets the next one go first                                                           | `turn` of 2 |
+//! | if a swap finds no way to evict, the next swap goes first                                                     | `turn` of 2 |
 
 use std::collections::BTreeMap;
 
@@ -156,7 +156,7 @@ impl Unit {
         self.dut.data.row(row)[column as usize].clone()
     }
 
-    /// Performs the next step of an old line's eviction, once the last one is complete.
+    /// Performs the next step of an old line's eviction, once the previous step is complete.
     fn step_out(&mut self, at: &Edge<'_>, entry: u32) {
         let &FrcEntry { set, tag, leaving, .. } = self.dut.entry(entry);
         if leaving.is_shared() {

@@ -80,8 +80,8 @@ impl Unit {
         mask
     }
 
-    /// True if the head of a warp uses a register with a pending write, and true if one with a pending write
-    /// from device memory.
+    /// Returns two flags about the registers that the head of a warp uses: true if a write is pending, and
+    /// true if a write from device memory is pending.
     fn compute_expected(&self, warp: u8) -> (bool, bool) {
         let Some((uses, _)) = &self.heads[usize::from(warp)] else { return (false, false) };
         let meets = |(of, set, _): &&(u8, RegMask, bool)| *of == warp && set.intersects(uses);
@@ -123,7 +123,7 @@ impl Bench for Unit {
         ports.input("reserve_warp", warp_bits, warp);
         ports.wide_input("reserve_writes", 288, &bytes(&writes));
         ports.input("reserve_memory", 1, memory);
-        // A new head, often of the warp that has just issued, possibly before a result arrives.
+        // Draws a new head, often for the warp that has just issued, possibly before a result arrives.
         let shown =
             if issued.is_some() && self.random.percent(50) { warp } else { self.random.below(self.warps.into()) as u8 };
         let may_show = self.heads[usize::from(shown)].is_none() && self.random.percent(shows);

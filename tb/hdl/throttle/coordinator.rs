@@ -222,8 +222,8 @@ impl Bench for Unit {
             }
             self.key = key;
         }
-        // Reports for the next cycle, from cores that have not reported in this round, or late ones of
-        // another kind.
+        // Draws reports for the next cycle. A report comes from a core that has not reported in this round,
+        // or is a late report of another kind.
         for core in 0..self.cores as usize {
             let is_late = self.random.below(2000) < late;
             let may = !self.is_fixed && (self.round[core].is_none() || is_late) && !loads;

@@ -81,7 +81,7 @@ impl Bench for Unit {
     fn cycle(&mut self, at: &Edge<'_>, ports: &mut Ports) {
         let Self { dut, moods, random, .. } = self;
         let [misses, issues, orders] = moods.next(random);
-        // A kernel is loaded in a cycle without one, and begins in a later cycle.
+        // A kernel is loaded in a cycle in which no kernel runs, and begins in a later cycle.
         let loads = !self.runs && random.percent(30);
         let key = random.below(2) as u16;
         if loads {
@@ -134,7 +134,8 @@ impl Bench for Unit {
         self.dut.describe(to);
     }
 
-    /// The simulator stores the cycle in which the timer ends, while the module counts down.
+    /// The simulator stores the cycle in which the timer ends, while the module counts down. The timer is
+    /// therefore not compared.
     fn other_form(&self) -> &'static [&'static str] {
         &["timer"]
     }

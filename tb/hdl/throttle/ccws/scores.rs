@@ -155,8 +155,8 @@ impl Bench for Unit {
         self.dut.describe(to);
     }
 
-    /// The simulator stores the cycle in which a score returns to the base, while the module counts down.
-    /// `now_scores` compares the values.
+    /// The simulator stores the cycle in which a score returns to the base, while the module counts down. The
+    /// registers are therefore not compared, only the scores at the output `now_scores`.
     fn other_form(&self) -> &'static [&'static str] {
         &["score"]
     }
