@@ -27,7 +27,7 @@ enum HeadOutcome {
 }
 
 impl SmCore {
-    /// Executes an instruction as far as the core does at issue, and advances its warp.
+    /// Performs what the core does at the issue of an instruction, and advances its warp.
     #[inline(always)]
     pub(super) fn dispatch<const PAIRS: bool>(
         &mut self,
@@ -366,8 +366,8 @@ impl SmCore {
         IssueProgress::Fault
     }
 
-    /// Computes the result of an instruction that its pipe takes in cycle `start`, and starts the result
-    /// toward writeback. Generic over the warp size, so that each variant is inlined into its only caller.
+    /// Computes the result of an instruction that its pipe accepts in cycle `start`, and schedules its
+    /// writeback. Generic over the warp size, so that each variant is inlined into its only caller.
     #[inline(always)]
     fn compute<const PAIRS: bool>(
         &mut self,

@@ -7,13 +7,13 @@ use crate::kernel::AnyEdge;
 use crate::sm::SmCore;
 use crate::sm::core::Loaded;
 
-/// Masks of the warps that are ready at the start of a cycle: their head instruction waits for nothing of its
-/// own warp.
+/// Masks of the warps that are ready at the start of a cycle: neither operands, nor a barrier, nor
+/// outstanding stores of the warp delay its head instruction.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sm) struct Ready {
     /// All ready warps.
     pub all: u64,
-    /// Ready warps whose head instruction does not need a busy address unit.
+    /// Ready warps, except those whose head instruction needs the address unit while that unit is busy.
     pub open: u64,
 }
 
@@ -55,7 +55,7 @@ pub(in crate::sm) struct Issue {
 }
 
 impl Issue {
-    /// Creates the issue of an instruction for a 32-lane warp whose registers are not accessed.
+    /// Creates the issue of an instruction that accesses no registers, for a warp of 32 lanes.
     pub fn whole(scheduler: usize, warp: u8, pc: u32, mask: u32) -> Self {
         Self { scheduler, warp, half: 0, turn: HalfOrder::Only, rows: 0, pc, mask, lanes: mask.into() }
     }
@@ -66,7 +66,8 @@ impl Issue {
 pub(in crate::sm) enum IssueProgress {
     /// All lanes are served.
     All,
-    /// Some lanes are served; the instruction issues again for the others and is counted with its last issue.
+    /// Some lanes are served; the instruction issues again for the remaining lanes and is counted at its last
+    /// issue.
     Part,
     /// A fault has stopped the core.
     Fault,
@@ -247,8 +248,9 @@ impl SmCore {
         }
     }
 
-    /// Returns the first cycle in which a warp of `open` may find its pipe and the result bus free; none can
-    /// issue in `cycle`. If the in-flight table is full, a retiring result ends the stall earlier.
+    /// Returns the first cycle in which a warp of `open` may find its pipe and the result bus free, given
+    /// that no such warp can issue in `cycle`. If the in-flight table is full, a retiring result ends the
+    /// stall earlier.
     #[inline(never)]
     pub(in crate::sm) fn stall_end(&self, loaded: &Loaded, scheduler: usize, cycle: u64, open: u64) -> u64 {
         let mut rest = open;

@@ -78,7 +78,7 @@ pub enum FaultKind {
         /// Lanes that executed the instruction.
         mask: u32,
     },
-    /// Instruction that waits for lanes of its warp which run elsewhere and cannot arrive.
+    /// Instruction that needs lanes of its warp which are on another path and cannot arrive.
     #[error(transparent)]
     Convergence(ConvergenceFault),
     /// Barrier with an illegal number of threads.

@@ -19,7 +19,7 @@ const MAX_BLOCK: u64 = 1024;
 /// Reason for which a kernel cannot be launched.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LaunchError {
-    /// The program has virtual registers, so that registers are not allocated.
+    /// The program still has virtual registers: no registers have been allocated.
     #[error("kernel `{kernel}` has virtual registers, expected an allocated program")]
     Virtual {
         /// Name of the kernel.
@@ -214,8 +214,8 @@ impl KernelImage {
         &self.program
     }
 
-    /// Returns a 16-bit hash of the kernel name, by which hardware that keeps state per kernel tells kernels
-    /// apart. It stands for the address of the entry point.
+    /// Returns a 16-bit hash of the kernel name, which represents the address of the entry point. Hardware
+    /// that keeps state per kernel distinguishes kernels by this hash.
     #[must_use]
     pub fn key(&self) -> u16 {
         let hash = self
@@ -226,8 +226,8 @@ impl KernelImage {
         (hash ^ hash >> 16) as u16
     }
 
-    /// Returns the number of instructions with statistics of their own: all of a program; none of a trace,
-    /// whose code arrives with its CTAs.
+    /// Returns the number of instructions with separate statistics: all instructions of a program, but none
+    /// of a trace, whose code arrives with its CTAs.
     #[must_use]
     pub fn counted_instructions(&self) -> usize {
         if self.source.is_some() { 0 } else { self.program.insts.len() }
