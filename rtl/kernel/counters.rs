@@ -1,6 +1,7 @@
 //! # Counters
-//! Statistics of blocks. A struct of counters is their only list: `#[derive(Counted)]` takes names, units and
-//! meanings from its fields. Statistics, time series, waveforms and the dictionary are readers of that list.
+//! Lists the statistics of blocks. Each counter is declared once, as a field of a struct.
+//! `#[derive(Counted)]` takes names, units and meanings from the fields. Statistics, time series, waveforms
+//! and the dictionary are all readers of this list.
 //!
 //! Counters are reported at the end of a run; they are not hardware.
 

@@ -1,9 +1,9 @@
 //! # The evaluation loop
-//! Advances to the next tick at which any block is due, and evaluates the blocks due then. Unlike a loop over
-//! all blocks, it skips sleeping blocks and idle time. Blocks see only what was committed before the edge, so
-//! their order is free: `shuffle` draws a new one at every edge. `evaluate_all` disables sleeping. `lint`
-//! does too, and reports a block that acts without having been woken: a missed wake-up, which would otherwise
-//! be a hang.
+//! Advances to the next tick at which any block is due, and evaluates the blocks that are due then. Unlike a
+//! loop over all blocks, it skips sleeping blocks and idle time. Blocks see only what was committed before
+//! the edge, so their order is arbitrary: `shuffle` draws a new order at every edge. `evaluate_all` disables
+//! sleeping. `lint` also disables sleeping, and reports a block that acts without having been woken. Without
+//! `lint`, such a missed wake-up would be a hang.
 
 use std::hash::Hasher;
 use std::ops::ControlFlow;
@@ -80,9 +80,9 @@ pub trait Blocks {
     fn describe(&self, block: BlockId, to: &mut dyn Describe);
 }
 
-/// Blocks that run independently of the others for a while.
+/// Blocks that run independently of all other blocks between synchronization points.
 pub trait IndependentBlocks {
-    /// Executes one edge of the due blocks of a domain; breaks if they must not run on.
+    /// Executes one edge of the due blocks of a domain. Returns `Break` if the blocks must not continue.
     fn eval(&mut self, due: &mut Due, at: &mut impl AnyEdge) -> ControlFlow<()>;
 }
 
@@ -120,8 +120,8 @@ impl Due {
         Self { domain: block.domain, blocks, again: BlockSet::EMPTY }
     }
 
-    /// Returns the sleep of a single evaluated block, except for a wake-up at a given cycle, which is in the
-    /// wheel already.
+    /// Returns the sleep of a single evaluated block. A wake-up at a given cycle is already in the wake
+    /// wheel, so that `UntilEvent` is returned for it.
     #[must_use]
     pub fn sleep(&self) -> Sleep {
         if self.again.is_empty() { Sleep::UntilEvent } else { Sleep::Next }
@@ -234,7 +234,7 @@ impl Simulator {
     }
 
     /// Moves blocks to a separate simulator, in which they run independently of the others, possibly on
-    /// another thread. `Chan::meet` exchanges what crosses between both sides before it becomes visible.
+    /// another thread. `Chan::synchronize` exchanges messages between both sides before they become visible.
     ///
     /// # Panics
     /// In a mode that evaluates all blocks of an edge together.
@@ -259,7 +259,7 @@ impl Simulator {
     }
 
     /// Runs blocks moved by [`Self::separate`] through all their edges before `until`, or up to an edge at
-    /// which they break off.
+    /// which they return `Break`.
     #[inline(always)]
     pub fn run(&mut self, until: u64, blocks: &mut impl IndependentBlocks) {
         if self.checked {

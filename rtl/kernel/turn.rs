@@ -5,7 +5,7 @@
 //! order in its header and owns a [`PortOrder`], which rejects any other order and a second use of a port. Checks
 //! are compiled in with debug assertions only, and start when the owner first calls [`PortOrder::at`].
 
-/// Port of a component that was used last in the current cycle.
+/// Record of the port of a component that was used last in the current cycle.
 #[derive(Clone, Debug)]
 pub struct PortOrder {
     #[cfg(debug_assertions)]

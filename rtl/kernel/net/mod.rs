@@ -1,8 +1,9 @@
 //! # Netlist
 //! Represents a machine as data: a list of blocks and a list of links between their ports. Links are stored
-//! in pools, one for each type of beat. A block holds the numbers of its links, and is lent their ends for
-//! one edge, so it cannot reach other links. A port is named by a field of the block's ports struct. A port
-//! that does not exist, or that carries other beats, is therefore a compile error.
+//! in pools, one for each type of beat. A block holds the numbers of its links. At each clock edge it
+//! receives the ends of these links, so it cannot access other links. A port is named by a field of the
+//! block's ports struct. A port that does not exist, or that carries other beats, is therefore a compile
+//! error.
 //!
 //! The two lists determine everything else. For each block, they give its place in the wake wheels and the
 //! links that its description shows. For the whole machine, they give the digests, quiescence, the saved
@@ -178,8 +179,8 @@ impl<L: Links, K: Kind<L>> IndependentBlocks for Board<L, K> {
 pub struct Net<L, K> {
     board: Board<L, K>,
     shown: Vec<KindInfo>,
-    /// Number of domains that stand for a clock. The domains after them hold blocks for which the former have
-    /// no room.
+    /// Number of domains that each represent a clock. The later domains hold blocks for which these have no
+    /// room.
     clocks: usize,
     /// Ticks per cycle of each domain.
     periods: Vec<u32>,
@@ -191,9 +192,9 @@ pub struct Net<L, K> {
 }
 
 impl<L: Links, K: Kind<L>> Net<L, K> {
-    /// Creates a netlist without blocks, with one domain per entry of `clocks`. The first `own` domains stand
-    /// for the clocks of the machine. Each later one holds blocks for which earlier domains with the same
-    /// period have no room.
+    /// Creates a netlist without blocks, with one domain per entry of `clocks`. The first `own` domains
+    /// represent the clocks of the machine. Each later domain holds blocks for which earlier domains with the
+    /// same period have no room.
     #[must_use]
     pub fn new(clocks: &Clocks, own: usize) -> Self {
         let periods = clocks.periods().to_vec();
@@ -420,12 +421,13 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         self.board.kinds.iter().all(K::is_idle) && self.is_quiet()
     }
 
-    /// Charges the cycles that blocks have slept and not counted yet, up to `tick`, that of the last edge.
+    /// Charges the cycles that blocks have slept and not counted yet, up to `tick`, the tick of the last
+    /// edge.
     pub fn settle(&mut self, tick: u64) {
         self.settle_kinds(tick, None);
     }
 
-    /// Like [`Self::settle`] for all blocks but those of one kind.
+    /// Charges uncounted cycles as [`Self::settle`] does, but not for the blocks of one kind.
     pub fn settle_others<B>(&mut self, but: Family<B>, tick: u64) {
         self.settle_kinds(tick, Some(but.0));
     }
@@ -469,7 +471,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         State { links: &self.board.links, kinds: &self.board.kinds }
     }
 
-    /// Replaces the state by a saved one; false if that belongs to another netlist.
+    /// Replaces the state by a saved state; returns false if that state belongs to another netlist.
     #[must_use]
     pub fn adopt(&mut self, State { links, kinds }: State<L, Vec<K>>) -> bool {
         let is_alike = |pool| links.any(pool).len() == self.board.links.any(pool).len();

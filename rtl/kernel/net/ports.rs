@@ -1,7 +1,7 @@
 //! # Ports
 //! A block declares its ports as a struct of these types, in its own file, and derives [`Ports`]. A port
-//! holds only numbers of links; the links themselves are stored in pools. For each edge, a block is lent the
-//! ends of its own ports, and no others.
+//! holds only numbers of links; the links themselves are stored in pools. At each clock edge, a block
+//! receives the link ends of its own ports, and no others.
 
 use std::any::TypeId;
 use std::marker::PhantomData;
@@ -165,7 +165,8 @@ impl<T: 'static> AnyPort for Many<Out<T>> {
 pub trait Connects {
     /// Type of the beats on the port's links.
     type Beat;
-    /// Connects a link, given by its number; false if the port already has its only link.
+    /// Connects a link, given by its number; returns false if the port already has a link and allows only
+    /// one.
     fn connect(&mut self, link: u32) -> bool;
 }
 
