@@ -165,7 +165,8 @@ fn sum_fields(value: &Expr) -> TokenStream {
     }
 }
 
-/// Returns code that changes a field by that of another instance: counts by an operator, groups by a method.
+/// Returns code that updates a field by that of another instance: counts with `operator`, groups with
+/// `method`.
 fn combine(field: &Field, operator: &TokenStream, method: &TokenStream) -> TokenStream {
     let name = &field.ident;
     match held(&field.ty) {
