@@ -9,8 +9,8 @@
 //!             ◀──period──      ◀──order───
 //! ```
 //!
-//! | kind     | source                        | what is held back                       | parts                              |
-//! |----------|-------------------------------|-----------------------------------------|------------------------------------|
+//! | kind     | source                        | what is throttled                       | components       |
+//! |----------|-------------------------------|-----------------------------------------|------------------|
 //! | `dwt-cs` | khairy2015 section 4.2        | all but the oldest warps of a scheduler | [`dwt_cs::monitor`], [`dwt_cs::coordinator`] |
 //! | `ccws`   | khairy2015 section 5, Table 4 | loads of warps that lost no locality    | [`ccws::victims`], [`ccws::scores`] |
 //!
@@ -86,13 +86,13 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Checks the parameters of the scheme, for a machine with the given number of SMs.
     fn validate(&self, _num_sms: u32, _rules: &mut Rules) {}
 
-    /// Returns the component for an L1D, if the scheme needs one.
+    /// Returns the component for an L1D; `None` if the scheme needs none.
     fn l1(&self, _place: &L1Place<'_>) -> Option<Box<dyn Losses>> {
         None
     }
 
-    /// Returns the hub for a machine with the given number of cores like `_core`, if the scheme needs one.
-    /// The path of `_core` is that of the hub.
+    /// Returns the hub for a machine with the given number of cores like `_core`; `None` if the scheme needs
+    /// none. The path of `_core` is that of the hub.
     fn hub(&self, _num_sms: u32, _core: &CorePlace<'_>) -> Option<Box<dyn Hub>> {
         None
     }
@@ -165,9 +165,9 @@ pub enum IssueLimit {
 /// Messages that a core sends at the end of a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tick {
-    /// Message to the L1D, if the scheme sends it ends of periods.
+    /// Message to the L1D, sent if [`Scheme::ends_periods`] returns true.
     pub period: PeriodEnd,
-    /// Message to the hub, if there is one.
+    /// Message to the hub; `None` if there is nothing to report.
     pub report: Option<Report>,
 }
 

@@ -1,6 +1,6 @@
-//! Side band of an SM: links for throttle messages between its L1D, its core and the hub of all cores. The
-//! links are few and narrow. They are separate from the memory network, so that no scheme waits for the
-//! traffic that it is meant to reduce.
+//! Side band of an SM: links for throttle messages between its L1D, its core and the hub, the block to which
+//! all cores report. The links are few and narrow. They are separate from the memory network, so that no
+//! scheme waits for the traffic that it is meant to reduce.
 
 use super::message::{Miss, Order, PeriodEnd, Report};
 use crate::kernel::{In, Many, Out, Ports, Rx, RxBank, Tx, TxBank};
@@ -25,7 +25,7 @@ pub struct L1Side<'a> {
     pub periods: Option<Rx<'a, PeriodEnd>>,
 }
 
-/// Ports of the hub of a throttle, one per SM.
+/// Ports of the hub of a throttle: one link per SM in each direction.
 #[derive(Default, Ports)]
 pub struct HubPorts {
     /// Reports of counts from the cores.
@@ -34,7 +34,7 @@ pub struct HubPorts {
     pub orders: Many<Out<Order>>,
 }
 
-/// Side-band link ends of the hub, one per core.
+/// Side-band link ends of the hub: one link per core in each direction.
 pub struct HubIo<'a> {
     /// Reports of counts from the cores.
     pub reports: RxBank<'a, Report>,

@@ -65,7 +65,7 @@ struct Search {
     got: u128,
     misses: AllMisses,
     instructions: AllInstructions,
-    /// True if a core whose own counts suffice as a trigger exceeded the threshold.
+    /// True if any core whose own counts can start the sampling exceeded the threshold.
     hot: bool,
     /// Number of consecutive thrashing periods.
     streak: Periods,
@@ -154,8 +154,8 @@ impl Coordinator {
         }
     }
 
-    /// Ends a round after the reports of all cores; returns the order to send, if any. Its limits follow from
-    /// `base`.
+    /// Ends a round after the reports of all cores; returns the kind of the orders to send, if any. The
+    /// limits in the orders follow from `base`.
     fn decide(&mut self) -> Option<OrderKind> {
         let Search { phase, misses, instructions, hot, best, base, .. } = self.search;
         let search = &mut self.search;
@@ -277,7 +277,7 @@ impl Block for Coordinator {
                 to.logic("misses", Logic::Adder { width: bits_of::<AllMisses>() });
                 to.logic("instructions", Logic::Adder { width: bits_of::<AllInstructions>() });
                 to.logic("counts", Logic::Gates { count: bits_of::<Misses>() + instructions });
-                // Best count so far, at the lower limit if equal.
+                // Selects the best count so far; of equal counts, the one with the lower limit.
                 to.logic("better", Logic::Less { width: instructions, count: 1 });
                 to.logic("equal", Logic::Comparator { width: instructions, count: 1 });
                 to.logic("lower", Logic::Less { width: bits_of::<Limit>(), count: 1 });
