@@ -28,7 +28,7 @@ pub struct Hook {
 pub struct HookCall {
     /// Hook that was called.
     pub hook: Hook,
-    /// Cycle of the most recent call on this thread that passed one.
+    /// Cycle given by the most recent call on this thread that has a cycle.
     pub cycle: u64,
     /// Number of the call within its thread.
     pub number: u64,

@@ -203,7 +203,8 @@ impl IndexUnit {
 }
 
 /// Returns the index contribution of every value of a line-address byte, whose bits flip the index bits of
-/// `columns`. A value flips what the value without its lowest 1 flips, and the column of that 1.
+/// `columns`. The contribution of a value is that of the value without its lowest 1 bit, XOR the column of
+/// that bit.
 fn contributions(columns: &[u16]) -> BigArray<u16, 256> {
     let mut table = BigArray([0; 256]);
     for value in 1..table.len() {
