@@ -12,7 +12,7 @@ use super::doc::about;
 #[derive(Default)]
 struct OfStruct {
     has: Option<Type>,
-    /// Key, meaning and value of each sum.
+    /// Key, meaning and value of each sum of counters.
     sums: Vec<(String, String, Expr)>,
 }
 

@@ -91,9 +91,9 @@ pub trait ArrayView {
 /// Numbers of reads and writes through the ports of a memory, for energy estimates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Accesses {
-    /// Words read; searches in a CAM.
+    /// Number of words read, or of searches in a CAM.
     pub reads: u64,
-    /// Words written.
+    /// Number of words written.
     pub writes: u64,
 }
 
@@ -127,7 +127,7 @@ pub struct Array<T: Payload> {
     written: Option<Box<[u64]>>,
 }
 
-/// Row number that no row has: row numbers fit 31 bits.
+/// Row number that marks that no row was touched; real row numbers fit 31 bits.
 const NO_ROW: u32 = u32::MAX;
 
 impl<T: Payload> Array<T> {

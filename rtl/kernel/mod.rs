@@ -60,11 +60,11 @@ pub use wake::{BlockId, DOMAINS as MAX_DOMAINS, Edge, Wake};
 /// Next clock edge at which a block must be evaluated, decided from its new state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sleep {
-    /// At the next edge of its clock.
+    /// Evaluates the block at the next edge of its clock.
     Next,
-    /// At the given cycle of the block's own clock, or earlier if a channel event wakes it.
+    /// Evaluates the block at the given cycle of its own clock, or earlier if a channel event wakes it.
     At(u64),
-    /// Only when a beat arrives or a full channel gets a free slot.
+    /// Evaluates the block only when a beat arrives or a full channel gets a free slot.
     UntilEvent,
 }
 

@@ -112,7 +112,7 @@ pub struct Due {
 }
 
 impl Due {
-    /// Selects one block.
+    /// Creates the set of due blocks that consists of one block.
     #[must_use]
     pub fn from_block(block: BlockId) -> Self {
         let mut blocks = BlockSet::EMPTY;
@@ -133,7 +133,7 @@ impl Due {
         self.domain
     }
 
-    /// Returns the slots that are due, one bit per slot of the word.
+    /// Returns the slots of `seats` that are due, one bit per slot of a 64-slot word.
     #[must_use]
     #[inline(always)]
     pub fn among(&self, seats: SlotMask) -> u64 {

@@ -284,8 +284,8 @@ impl Domain {
         }
     }
 
-    /// Ends an edge and starts the immediately following one, if any blocks are due at it: those in `again`
-    /// and those woken for it.
+    /// Ends an edge and starts the immediately following edge, if any blocks are due at it: blocks in
+    /// `again`, or blocks woken for it.
     #[inline(always)]
     fn next_edge(&mut self, again: BlockSet) -> Option<(u64, BlockSet)> {
         let (cycle, mut due) = (self.base, again);

@@ -55,7 +55,7 @@ pub struct MachineConfig {
     pub link: LinkConfig,
     /// SM core.
     pub sm: SmConfig,
-    /// Warp throttling: which warps may issue.
+    /// Warp throttling: the scheme that limits which warps may issue.
     pub throttle: ThrottleConfig,
     /// Load-store unit.
     pub lsu: LsuConfig,
@@ -335,7 +335,7 @@ impl MachineConfig {
             format!("ascending multiples of a way's {of_a_way} bytes below the L1's {all}, the last at least {bytes}");
         let given = format!("{:?}", shared.carve_outs);
         let mut sides = vec![Side::new("sm.shared.carve_outs", &given, legal)];
-        // Changing one of these fields alone can make the carve-outs legal.
+        // Changing `l1.ways`, `l1.sets` or `sm.shared.bytes` alone can make the carve-outs legal.
         let with = format!("with sm.shared.carve_outs = {given}");
         if are_legal {
             if let Some(least) = (1..=L1_MAX_WAYS).find(|&ways| are_ways(l1.sets, ways)) {

@@ -312,7 +312,7 @@ impl Unit<Wires> for Dueling {
     }
 }
 
-/// Coordinator of a throttle that has a global component.
+/// Block that holds the hub of a throttle, to which all cores report.
 #[derive(Serialize, Deserialize)]
 pub struct Coordinator(pub Box<dyn Hub>);
 

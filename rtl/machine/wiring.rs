@@ -49,7 +49,7 @@ pub const L2: u8 = 2;
 /// Clock domain of the DRAM channels.
 pub const DRAM: u8 = 3;
 
-/// Names of the clocks of these domains, in the same order.
+/// Names of the clocks of the domains [`CORE`], [`XBAR`], [`L2`] and [`DRAM`], in this order.
 pub const CLOCKS: [&str; 4] = ["core_clk", "xbar_clk", "l2_clk", "dram_clk"];
 
 /// Width of a program counter in bits, as an instruction number within one kernel.
@@ -68,7 +68,7 @@ pub(super) struct Kinds {
     pub replies: Family<Node<Reply>>,
     pub banks: Family<L2Bank>,
     pub drams: Family<DramChannel>,
-    /// Coordinator of a throttle with a global component.
+    /// Coordinator, if the throttle has a hub to which all cores report.
     pub hub: Option<Family<Coordinator>>,
     /// Controller of SM dueling, if SMs duel.
     pub duel: Option<Family<Dueling>>,

@@ -26,7 +26,7 @@ const MAX_INSTRUCTION_BYTES: u64 = 1 << 20;
 pub enum SchedulerPolicy {
     /// Greedy-then-oldest (GTO): the warp issued last, then the oldest by launch order.
     GreedyThenOldest,
-    /// Loose round robin (LRR): the next warp slot after the one issued last.
+    /// Loose round robin (LRR): the warps in slot order, starting after the slot issued last.
     LooseRoundRobin,
     /// Two-level: round robin in a pool of six warps. A pool warp that waits at a barrier or for device
     /// memory is replaced by the first queued warp that does not wait.
@@ -58,15 +58,15 @@ pub struct OpTiming {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClassTiming {
-    /// Addition, logic, shifts, moves, comparisons and conversions.
+    /// Timing of additions, logic, shifts, moves, comparisons and conversions.
     pub add: OpTiming,
-    /// Minimum and maximum.
+    /// Timing of minimum and maximum.
     pub minmax: OpTiming,
-    /// Multiplication.
+    /// Timing of multiplications.
     pub mul: OpTiming,
-    /// Multiply-add.
+    /// Timing of multiply-adds.
     pub mad: OpTiming,
-    /// Division and remainder.
+    /// Timing of divisions and remainders.
     pub div: OpTiming,
 }
 
@@ -78,18 +78,18 @@ pub struct PipeConfig {
     pub operand_read: u16,
     /// Width of the result bus [warp results per cycle] (GPGPU-Sim's pipeline width of EX_WB).
     pub result_bus: u8,
-    /// Integer operations.
+    /// Timing of integer operations.
     pub int: ClassTiming,
-    /// Single-precision operations.
+    /// Timing of single-precision operations.
     pub fp: ClassTiming,
-    /// Double-precision operations.
+    /// Timing of double-precision operations.
     pub dp: ClassTiming,
-    /// Roots and transcendental functions.
+    /// Timing of roots and transcendental functions.
     pub sfu: OpTiming,
     /// True if integer operations have a separate pipe, one per scheduler, instead of sharing the
     /// single-precision pipe.
     pub int_pipe: bool,
-    /// Loads of kernel parameters, which lie in constant memory on GPUs.
+    /// Timing of loads of kernel parameters, which lie in constant memory on GPUs.
     pub param: OpTiming,
     /// Matrix multiply step of 256 multiplications; an m8n8k4 instruction takes four such steps. A step with
     /// n times as many multiplications occupies its tensor pipe (one per scheduler) for n intervals and

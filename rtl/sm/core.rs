@@ -1,16 +1,20 @@
 //! # SM core
 //! Executes the warps of the CTAs launched on it, from instruction fetch to writeback.
 //!
-//! | port     | dir | payload      | contract                                                       |
-//! |----------|-----|--------------|----------------------------------------------------------------|
-//! | `launch` | in  | `CtaLaunch`  | sent only while a CTA slot is free; accepted at once           |
-//! | `done`   | out | `CtaDone`    | once per CTA, when all its warps have exited and no load or    |
-//! |          |     |              | result is in flight; the CTA slot is free then                 |
-//! | `mem`    | out | `WarpAccess` | at most one beat per cycle, in issue order                     |
-//! | `wb`     | in  | `WarpReply`  | one per beat of a load (data) and of a store (acknowledgment), |
-//! |          |     |              | in any order; accepted at once                                 |
-//! | `fetch.wanted` | out | `LineWanted` | one per line that misses in the instruction cache, if the core has one |
-//! | `fetch.brought` | in | `LineBrought` | a requested line; accepted once all warps waiting for the previous line are served |
+//! | port            | dir | payload                  | contract                                            |
+//! |-----------------|-----|--------------------------|-----------------------------------------------------|
+//! | `launch`        | in  | `CtaLaunch`              | sent only while a CTA slot is free; accepted at     |
+//! |                 |     |                          | once                                                |
+//! | `done`          | out | `CtaDone`                | once per CTA, when all its warps have exited and no |
+//! |                 |     |                          | load or result is in flight; the CTA slot is free   |
+//! |                 |     |                          | then                                                |
+//! | `mem`           | out | `WarpAccess`             | at most one beat per cycle, in issue order          |
+//! | `wb`            | in  | `WarpReply`              | one per beat of a load (data) and of a store        |
+//! |                 |     |                          | (acknowledgment), in any order; accepted at once    |
+//! | `fetch.wanted`  | out | `InstructionLineRequest` | one per line that misses in the instruction cache,  |
+//! |                 |     |                          | if the core has one                                 |
+//! | `fetch.brought` | in  | `InstructionLineReply`   | a requested line; accepted once all warps waiting   |
+//! |                 |     |                          | for the previous line are served                    |
 //!
 //! Latency, in cycles: launch to first issue 3 (fetch, decode, issue); issue to dependent issue
 //! `operand_read + latency + 1`; branch to the first instruction of its target 3; issue of a global access to
@@ -76,7 +80,7 @@ pub struct SmPorts {
     pub mem: Out<WarpAccess>,
     /// Load data and store acknowledgments from the LSU.
     pub wb: In<WarpReply>,
-    /// Optional ports: those of an instruction cache and of a throttle.
+    /// Optional ports, for an instruction cache and for a throttle.
     pub extra: Extra<SmExtraPorts>,
 }
 
@@ -287,7 +291,7 @@ impl SmCore {
         }
     }
 
-    /// Sends a load of 16 bytes per lane to the LSU as one access instead of two.
+    /// Makes the core send each load of 16 bytes per lane to the LSU as one access instead of two.
     pub fn widen_loads(&mut self) {
         self.address_unit.widen_loads();
     }

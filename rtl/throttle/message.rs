@@ -41,7 +41,7 @@ pub struct Report {
     pub instructions: Instructions,
 }
 
-/// Use that a core makes of a limit.
+/// Way in which a core uses a limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
 #[width(1)]
 pub enum OrderKind {
@@ -55,7 +55,7 @@ pub enum OrderKind {
 /// Hub to core: a limit on the warps that may issue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct Order {
-    /// Use of the limit.
+    /// Way in which the core uses the limit.
     #[payload(state)]
     pub kind: OrderKind,
     /// Number of warps per scheduler that may issue.

@@ -138,9 +138,9 @@ impl ThrottleConfig {
 /// State of a core at the end of a cycle, for the throttle. Sets of warps have one bit per warp slot.
 #[derive(Clone, Copy, Debug)]
 pub struct CycleState {
-    /// Cycle that ends.
+    /// Cycle at whose end the core has this state.
     pub cycle: u64,
-    /// Warps that run.
+    /// Warps that run: launched and not exited.
     pub live: u64,
     /// Running warps that wait at a barrier.
     pub waiting: u64,
@@ -156,9 +156,9 @@ pub enum IssueLimit {
     /// Number of warps per scheduler that may issue: the oldest that neither wait at a barrier nor have
     /// ended.
     Oldest(u32),
-    /// All warps may issue, but only these may load from global or local memory.
+    /// All warps may issue, but only the warps in the mask may load from global or local memory.
     Load(u64),
-    /// Only these warps may issue. Warps that a barrier waits for must be admitted eventually.
+    /// Only the warps in the mask may issue. Warps that a barrier waits for must be admitted eventually.
     Issue(u64),
 }
 

@@ -9,11 +9,11 @@ use crate::kernel::{In, Many, Out, Ports, Rx, RxBank, Tx, TxBank};
 pub struct CoreSide<'a> {
     /// Load misses from the L1D.
     pub misses: Rx<'a, Miss>,
-    /// Ends of periods, to the L1D, if the scheme sends them.
+    /// Ends of periods, to the L1D; `None` if the scheme does not send them.
     pub periods: Option<Tx<'a, PeriodEnd>>,
-    /// Counts to the hub, if the scheme has one.
+    /// Counts to the hub; `None` if the scheme has no hub.
     pub reports: Option<Tx<'a, Report>>,
-    /// Orders from the hub, if the scheme has one.
+    /// Orders from the hub; `None` if the scheme has no hub.
     pub orders: Option<Rx<'a, Order>>,
 }
 
@@ -21,7 +21,7 @@ pub struct CoreSide<'a> {
 pub struct L1Side<'a> {
     /// Load misses, to the core.
     pub misses: Tx<'a, Miss>,
-    /// Ends of periods, from the core, if the scheme sends them.
+    /// Ends of periods, from the core; `None` if the scheme does not send them.
     pub periods: Option<Rx<'a, PeriodEnd>>,
 }
 

@@ -80,13 +80,13 @@ pub struct Port<B: HasPorts, E> {
     port: fn(&mut B::Ports) -> &mut E,
 }
 
-/// Scopes of a block, outermost first: name and number.
+/// Hierarchical path of a block: name and number of each scope, outermost first.
 pub type Path = Vec<(&'static str, Option<u32>)>;
 
 /// Link as the description of its receiver shows it.
 #[derive(Clone, Copy, Debug)]
 struct Input {
-    /// Position of the receiver's port.
+    /// Position of the port among the ports of the receiver.
     port: usize,
     pool: usize,
     id: u32,
@@ -101,10 +101,10 @@ pub struct Link {
     pub from: BlockId,
     /// Receiving block.
     pub to: BlockId,
-    /// Depth and delays.
+    /// Depth and delays of the link.
     pub spec: LinkSpec,
     pool: usize,
-    /// Kind, number and port of the receiver.
+    /// Kind of the receiver, its number within the kind, and the position of its port.
     place: (usize, usize, usize),
 }
 

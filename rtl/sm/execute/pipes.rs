@@ -20,7 +20,7 @@ use crate::sm::front::issue::{HalfOrder, Issue};
 use crate::sm::front::scheduler::MAX_SCHEDULERS;
 use crate::sm::host::image::RESULT_WORDS;
 
-/// Span of the calendar [core cycles].
+/// Number of future cycles that the result bus calendar spans [core cycles].
 pub(in crate::sm) const CALENDAR_CYCLES: usize = 1024;
 /// Maximum number of results in flight.
 const FLIGHTS: usize = 64;
@@ -88,8 +88,8 @@ pub(in crate::sm) struct Pipes {
     /// collectors. Schedulers that share a pipe use its first entry.
     #[serde(with = "BigArray")]
     free: [u64; MAX_SCHEDULERS * PIPES],
-    /// For each pipe, mask applied to a scheduler's number to obtain its entry in `free`: `MAX_SCHEDULERS -
-    /// 1` if each scheduler has an entry, else 0.
+    /// For each pipe, mask applied to a scheduler's number to obtain its entry in `free`. The mask is
+    /// `MAX_SCHEDULERS - 1` if each scheduler has an entry, else 0.
     places: [u8; PIPES],
     schedulers: usize,
     sub_cores: bool,

@@ -22,7 +22,7 @@ use crate::sm::warp::halves::Half;
 enum HeadOutcome {
     /// The instruction leaves the buffer, and the warp has advanced.
     Leaves,
-    /// The instruction issues again, or has stopped the core.
+    /// The instruction stays in the buffer: it issues again, or has stopped the core.
     Stays,
 }
 
@@ -142,7 +142,7 @@ impl SmCore {
         self.advance_warp::<PAIRS>(at, issue, decoded)
     }
 
-    /// Executes an instruction that only computes.
+    /// Executes an instruction that neither accesses memory nor changes the control flow.
     #[inline(always)]
     fn dispatch_computing<const PAIRS: bool>(
         &mut self,
@@ -159,7 +159,8 @@ impl SmCore {
         self.advance_warp::<PAIRS>(at, issue, decoded)
     }
 
-    /// Executes one of the rare instructions; at least one lane must be active.
+    /// Executes an instruction of a rare kind, such as an atomic or a texture fetch; at least one lane must
+    /// be active.
     #[inline(always)]
     fn dispatch_rare<const PAIRS: bool>(
         &mut self,

@@ -3,12 +3,15 @@
 //! between the selection of a warp and its instruction buffer. Its misses leave through the LSU, which owns
 //! the SM's memory port.
 //!
-//! | port      | dir | payload       | contract                                                                       |
-//! |-----------|-----|---------------|--------------------------------------------------------------------------------|
-//! | `look_up` | in  | warp, address | at most once per cycle, for a warp that waits for no line; not while warps wait to be served |
-//! | `serve`   | in  | warp, address | instead of a lookup, for a warp whose line has arrived                         |
-//! | `wanted`  | out | `LineWanted`  | one for each line that misses; the link has room for one request per MSHR entry |
-//! | `brought` | in  | `LineBrought` | a requested line; accepted once every warp that waited for the previous line is served |
+//! | port      | dir | payload                  | contract                                               |
+//! |-----------|-----|--------------------------|--------------------------------------------------------|
+//! | `look_up` | in  | warp, address            | at most once per cycle, for a warp that waits for no   |
+//! |           |     |                          | line; not while warps wait to be served                |
+//! | `serve`   | in  | warp, address            | instead of a lookup, for a warp whose line has arrived |
+//! | `wanted`  | out | `InstructionLineRequest` | one per line that misses; the link has room for one    |
+//! |           |     |                          | request per MSHR entry                                 |
+//! | `brought` | in  | `InstructionLineReply`   | a requested line; accepted once every warp that waited |
+//! |           |     |                          | for the previous line is served                        |
 //!
 //! Latency: a hit is fetched in the cycle of its lookup, as from a perfect store. A line that arrives is
 //! written, and the first of its warps served, in the cycle in which the line is accepted.

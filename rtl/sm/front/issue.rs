@@ -17,7 +17,7 @@ pub(in crate::sm) struct Ready {
     pub open: u64,
 }
 
-/// Order of an issue among the halves of a warp.
+/// Position of an issue among the issues of the two halves of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sm) enum HalfOrder {
     /// Only issue: the warp has 32 lanes, or the other half has no active lane.
@@ -45,7 +45,7 @@ pub(in crate::sm) struct Issue {
     /// Half of a 64-lane warp: 0 or 1; 0 for a warp of 32 lanes.
     pub half: u8,
     pub turn: HalfOrder,
-    /// First register row of the half.
+    /// First register row of the warp or half.
     pub rows: u16,
     pub pc: u32,
     /// Lanes of the half in which the instruction acts.
@@ -64,7 +64,7 @@ impl Issue {
 /// Progress of an instruction at its issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sm) enum IssueProgress {
-    /// All lanes are served.
+    /// All lanes of the instruction are served.
     All,
     /// Some lanes are served; the instruction issues again for the remaining lanes and is counted at its last
     /// issue.
@@ -90,7 +90,7 @@ impl SmCore {
                 Some(pipe) => {
                     issued = true;
                     if pipe.is_memory() {
-                        // The only memory issue port is taken. After a fault, nothing else issues.
+                        // The only memory issue port is in use. After a fault, nothing else issues.
                         open &= !self.memory_heads();
                         if self.fault.is_some() {
                             (open, closed) = (0, 0);
@@ -126,7 +126,7 @@ impl SmCore {
         }
     }
 
-    /// Returns the mask of the warps whose barrier or fence waits for their stores to be acknowledged.
+    /// Returns the mask of the warps that wait at a barrier or fence until their stores are acknowledged.
     #[inline(always)]
     fn draining(&self) -> u64 {
         self.heads[Pipe::Barrier as usize] & self.warps.storing()

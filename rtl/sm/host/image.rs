@@ -28,7 +28,7 @@ pub enum LaunchError {
     /// The grid or block has no threads, or the block is too large.
     #[error("{what} is {}x{}x{}, expected {legal}", .given[0], .given[1], .given[2])]
     Shape {
-        /// `grid` or `block`.
+        /// Name of the illegal shape: `grid` or `block`.
         what: &'static str,
         /// Shape of the launch: x, y, z.
         given: [u32; 3],

@@ -27,9 +27,9 @@ use crate::sm::{KernelImage, SmCore};
 /// Lanes of a generic access that one issue serves: those in one address space.
 struct ResolvedAccess {
     issue: Issue,
-    /// Access converted to the address space of these lanes.
+    /// Access converted to the address space of the served lanes.
     mem: MemOp,
-    /// Addresses within that space.
+    /// Addresses of the lanes within their address space.
     address: [u64; LANES],
 }
 
@@ -60,7 +60,7 @@ impl ResolvedAccess {
 }
 
 impl SmCore {
-    /// Performs the core's share of a load, store or atomic.
+    /// Executes a load, store or atomic. An access to device memory only starts here, in the address unit.
     #[inline(never)]
     pub(in crate::sm) fn access(
         &mut self,

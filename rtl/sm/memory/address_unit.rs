@@ -104,7 +104,7 @@ impl AddressUnit {
         }
     }
 
-    /// Sends a load of 16 bytes per lane as one access instead of two.
+    /// Makes the unit send each load of 16 bytes per lane as one access instead of two.
     pub fn widen_loads(&mut self) {
         self.is_wide = true;
     }

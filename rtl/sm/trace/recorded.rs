@@ -23,8 +23,8 @@ use crate::sm::{AddressMap, KernelImage, LaunchError, SmConfig, TraceTiming};
 
 /// Maximum register count per thread in a trace header; a larger value is not a register count.
 const MAX_REGISTERS: u32 = 255;
-/// Pseudo-predicate that stands for outstanding asynchronous copies and that no instruction writes. A wait
-/// for copies reads it.
+/// Pseudo-predicate that represents outstanding asynchronous copies. No instruction writes it, and an
+/// instruction that waits for copies reads it.
 pub(in crate::sm) const COPIES: RegMask = RegMask { words: [0; 4], preds: 1 << 31 };
 /// Index of the predicate that represents uniform predicate 0; lower indices are the predicates of the lanes.
 const UNIFORM_PREDICATES: u16 = 8;
@@ -77,7 +77,8 @@ impl TracedKernel {
 }
 
 impl KernelImage {
-    /// Creates the image of a traced kernel whose CTAs come from `source`; `file` names it in messages.
+    /// Creates the image of a traced kernel whose CTAs come from `source`; `file` names the trace in
+    /// messages.
     ///
     /// # Errors
     /// If no SM can run a kernel of this shape.
@@ -200,7 +201,7 @@ fn insert(set: &mut RegMask, Register { file, number }: Register, words: u16) {
         RegisterFile::Uniform if number < 63 => insert_word(set, UNIFORM_WORDS + number),
         RegisterFile::Predicate if number < 7 => set.insert_pred(number),
         RegisterFile::UniformPredicate if number < 7 => set.insert_pred(UNIFORM_PREDICATES + number),
-        // The last register of each of these files is a constant.
+        // The last register of the uniform, predicate and uniform-predicate files is a constant.
         RegisterFile::Uniform | RegisterFile::Predicate | RegisterFile::UniformPredicate => {}
     }
 }

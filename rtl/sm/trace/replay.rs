@@ -1,4 +1,5 @@
-//! Replay of traced kernels: the steps of fetch, issue and retirement that differ from those of a program.
+//! Replay of traced kernels: the steps of fetch, issue and retirement that differ from those of a PTX
+//! program.
 //!
 //! The program counter of a warp is the index of a recorded instruction; its active mask is that of the
 //! recorded step. Both are set anew at each step. Everything else works as for a program: buffers,
@@ -293,7 +294,7 @@ impl SmCore {
     }
 }
 
-/// Fills store data with the words that a store with `tag` writes to these addresses.
+/// Fills store data with the words that a store with `tag` writes to the lane addresses `address`.
 fn fill(data: &mut StoreData, address: &[u64; LANES], bytes: u8, tag: u8) {
     if bytes < 4 {
         data[0] = address.map(|address| recorded::bytes(address, tag));
@@ -306,7 +307,7 @@ fn fill(data: &mut StoreData, address: &[u64; LANES], bytes: u8, tag: u8) {
     }
 }
 
-/// True if a reply carries the data of a load of `bytes` bytes from these addresses.
+/// True if a reply carries the data of a load of `bytes` bytes from the lane addresses `address`.
 fn belongs(reply: &WarpReply, address: &[u64; LANES], bytes: u32) -> bool {
     let [low, high] = &reply.data;
     if bytes == 4 && reply.mask == u32::MAX {

@@ -84,8 +84,8 @@ impl Halves {
         }
     }
 
-    /// Records that one half of a load has returned. True if the load is complete: the other half returned
-    /// before or was not issued.
+    /// Records that one half of a load has returned. Returns true if the load is complete: the other half
+    /// returned before or was not issued.
     pub fn complete(&mut self, warp: u8, writes: &RegMask) -> bool {
         let Some(came) = self.came.get_mut(usize::from(warp)) else { return true };
         let complete = writes.is_empty() || came.intersects(writes);

@@ -18,12 +18,12 @@
 //!
 //! Each step sees the effects of the steps before it.
 //!
-//! A score is at least `base`; above `base`, it decreases by one per cycle. A lost-locality event adds `hits
-//! * k * cutoff / instructions`, rounded down. Hits and instructions are those of all running warps, and the
-//! cutoff is `base` times the number of running warps. The added value is also the maximum score, so an event
-//! sets the score to this value, or to `base` if that is higher. Warps are admitted in order of decreasing
-//! score, and of equal scores in slot order, until the sum of their scores reaches the cutoff. The warp that
-//! reaches the cutoff is admitted too. While all scores are at `base`, all warps are admitted.
+//! A score is at least `base`; above `base`, it decreases by one per cycle. A lost-locality event adds
+//! `hits * k * cutoff / instructions`, rounded down. Hits and instructions are those of all running warps,
+//! and the cutoff is `base` times the number of running warps. The added value is also the maximum score, so
+//! an event sets the score to this value, or to `base` if that is higher. Warps are admitted in order of
+//! decreasing score, and of equal scores in slot order, until the sum of their scores reaches the cutoff. The
+//! warp that reaches the cutoff is admitted too. While all scores are at `base`, all warps are admitted.
 //!
 //! Area: scores, counts, the sum of the scores before each warp, and a divider off the issue path. The model
 //! computes all of them in one cycle: 18 subtractions after a product, and a sum over all warps. Hardware
@@ -58,7 +58,7 @@ struct Share {
     rests: u64,
 }
 
-/// Warps that may load, and the cycles in which this holds.
+/// Set of warps that may load, with the cycle until which the set is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct AdmittedWarps {
     warps: u64,

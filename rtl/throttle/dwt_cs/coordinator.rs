@@ -44,11 +44,11 @@ type AllMisses = u27;
 /// Sum of the thread instructions of all cores.
 type AllInstructions = u31;
 
-/// Phase of the search, named after the event that ends it.
+/// Phase of the search for the best limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encoding)]
 #[width(2)]
 enum Phase {
-    /// Waits for enough consecutive thrashing periods.
+    /// Waits for enough consecutive periods in which the L1Ds thrash.
     #[default]
     Monitor,
     /// Waits for the counts of a sample.
@@ -71,7 +71,7 @@ struct Search {
     streak: Periods,
     /// Highest limit tried in earlier rounds; in phase `Fixed`, the limit that was found.
     base: Limit,
-    /// Highest instruction count in a sample, and its limit.
+    /// Highest instruction count in a sample, and the limit with which it was reached.
     best: Option<(Instructions, Limit)>,
 }
 

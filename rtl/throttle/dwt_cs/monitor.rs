@@ -41,11 +41,11 @@ pub enum Phase {
     /// All warps may issue, and every period is reported.
     #[default]
     Monitor,
-    /// Tries a limit for the periods of a sample.
+    /// The core tries a limit for the periods of a sample.
     Sample,
-    /// Has reported the counts of the sample and waits for an order.
+    /// The core has reported the counts of the sample and waits for an order.
     Wait,
-    /// Keeps the limit that the search found.
+    /// The core keeps the limit that the search found.
     Fixed,
 }
 
