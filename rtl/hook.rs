@@ -17,9 +17,9 @@ use crate::kernel::name::Name;
 pub struct Hook {
     /// Configuration key of the slot that selects the scheme: `l1.bypass`.
     pub slot: &'static str,
-    /// Kind of the scheme.
+    /// Kind of the scheme, as in the configuration.
     pub scheme: Name,
-    /// Name of the method.
+    /// Name of the hook method.
     pub name: &'static str,
 }
 
