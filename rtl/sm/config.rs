@@ -24,12 +24,13 @@ const MAX_INSTRUCTION_BYTES: u64 = 1 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SchedulerPolicy {
-    /// Greedy-then-oldest (GTO): the warp issued last, then the oldest by launch order.
+    /// Greedy-then-oldest (GTO): first the warp issued last, then the other warps, in the order of their
+    /// launch.
     GreedyThenOldest,
     /// Loose round robin (LRR): the warps in slot order, starting after the slot issued last.
     LooseRoundRobin,
-    /// Two-level: round robin in a pool of six warps. A pool warp that waits at a barrier or for device
-    /// memory is replaced by the first queued warp that does not wait.
+    /// Two-level: round robin in a pool of six warps. If a warp of the pool waits at a barrier or for device
+    /// memory, the first queued warp that does not wait replaces it.
     TwoLevel,
 }
 

@@ -21,8 +21,8 @@
 //!
 //! Area: waiting operands, then the crossbar from the banks to the collectors.
 //!
-//! Sources: the units and their numbers are those of GPGPU-Sim's GTX 480 configuration. Unlike here, a
-//! collector of GPGPU-Sim receives one operand per cycle, and reads and writes share the port of a bank.
+//! Sources: the units and their numbers are those of GPGPU-Sim's GTX 480 configuration. Unlike in this model,
+//! a GPGPU-Sim collector receives one operand per cycle, and reads and writes share the port of a bank.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.

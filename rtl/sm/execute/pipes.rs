@@ -224,7 +224,8 @@ impl Pipes {
         self.calendar[cycle as usize % CALENDAR_CYCLES] != RetiringResults::NONE
     }
 
-    /// Takes the results due in this cycle, and the read ports through which `retire` reads them one by one.
+    /// Removes the results due in this cycle from the calendar. Uses the read ports through which `retire`
+    /// then reads these results one by one.
     #[inline(always)]
     pub fn due(&mut self, at: &impl AnyEdge) -> RetiringResults {
         let due = std::mem::replace(&mut self.calendar[at.cycle() as usize % CALENDAR_CYCLES], RetiringResults::NONE);

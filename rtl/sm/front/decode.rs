@@ -253,8 +253,8 @@ fn timing_of(inst: &Inst, pipe: Pipe, config: &SmConfig) -> OpTiming {
     match pipe {
         Pipe::Shared => OpTiming { latency: config.shared.latency, interval: 1 },
         Pipe::Param => pipes.param,
-        // Assumption: a generic access to shared memory or parameters takes as long as shared memory. So does
-        // a texture fetch whose lanes all lie outside the texture.
+        // Assumption: a generic access to shared memory or parameters takes as long as shared memory. This
+        // also applies to a texture fetch whose lanes all lie outside the texture.
         Pipe::Global if is_late(inst) => OpTiming { latency: config.shared.latency, interval: 1 },
         // Assumption: writing a barrier's reduction result takes as long as an integer addition.
         Pipe::Barrier if is_late(inst) => pipes.int.add,

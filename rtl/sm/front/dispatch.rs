@@ -77,7 +77,7 @@ impl SmCore {
         }
     }
 
-    /// Dispatches an instruction of a warp of two halves, as [`Self::dispatch`] does, out of line.
+    /// Dispatches an instruction of a 64-lane warp as [`Self::dispatch`] does, but is not inlined.
     #[inline(never)]
     pub(super) fn dispatch_half(&mut self, loaded: &Loaded, at: &impl AnyEdge, scheduler: usize, head: Head<'_>) {
         self.dispatch::<true>(loaded, at, scheduler, head);

@@ -48,7 +48,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// Grants the next of `warps`, round robin, and returns it as a one-bit mask; `warps` must not be empty.
+    /// Selects the next of `warps`, round robin, and returns it as a one-bit mask; `warps` must not be empty.
     #[inline(always)]
     fn turn(&mut self, warps: u64) -> u64 {
         let ahead = warps & self.after;

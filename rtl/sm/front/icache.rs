@@ -1,5 +1,5 @@
 //! # Instruction cache (L1I)
-//! Caches the instruction lines of the running kernels for the warps of one SM. The cache stands in the core,
+//! Caches the instruction lines of the running kernels for the warps of one SM. The cache lies in the core,
 //! between the selection of a warp and its instruction buffer. Its misses leave through the LSU, which owns
 //! the SM's memory port.
 //!

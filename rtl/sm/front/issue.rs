@@ -36,8 +36,8 @@ pub(in crate::sm) struct Head<'l> {
     pub decoded: &'l DecodedInst,
 }
 
-/// Issue of an instruction for 32 lanes. Out-of-line functions take it by value, so that the common inlined
-/// path never builds the struct.
+/// Issue of an instruction for 32 lanes. Functions that are not inlined take an `Issue` by value, so that the
+/// common inlined path never builds the struct.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sm) struct Issue {
     pub scheduler: usize,

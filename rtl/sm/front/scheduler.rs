@@ -4,10 +4,10 @@
 //! age matrix, with one row of "is older" bits per warp, finds that warp without sorting. Loose round robin
 //! selects the next ready warp slot after the one issued last.
 //!
-//! Two-level runs a round robin in a pool of a few warps; the other warps queue. A pool warp in a long wait
-//! moves to the tail of the queue, and the first queued warp that does not wait replaces it. The age matrix
-//! then holds the order of the queue, since no policy needs both orders. A warp that spins on shared memory
-//! never counts as waiting and stays in the pool.
+//! Two-level scheduling runs a round robin in a pool of a few warps; the other warps queue. A pool warp in a
+//! long wait moves to the tail of the queue, and the first queued warp that does not wait replaces it. With
+//! this policy, the age matrix holds the order of the queue instead of the launch order. A warp that spins on
+//! shared memory never counts as waiting and stays in the pool.
 //!
 //! In one cycle, in this order:
 //! 1. `pick`, repeated while the selected warp finds its pipe or the result bus busy.

@@ -115,8 +115,8 @@ pub struct KernelImage {
 
 impl KernelImage {
     /// Checks and prepares a launch. `program` is in physical form, with allocated registers; `params` is the
-    /// parameter block. `dynamic_shared` is the shared memory beyond the static one, in bytes. `launch` is
-    /// the number of the launch (`%gridid`).
+    /// parameter block. `dynamic_shared` is the size of the dynamic shared memory in bytes. `launch` is the
+    /// number of the launch (`%gridid`).
     ///
     /// # Errors
     /// If no SM can run the program, shape or parameter block.
@@ -169,7 +169,8 @@ impl KernelImage {
         Self { local: base, ..self }
     }
 
-    /// Returns the image with its first instruction at `code` in device memory, the start of a line.
+    /// Returns the image with its first instruction at `code` in device memory, which is the start of a cache
+    /// line.
     #[must_use]
     pub fn with_code(self, code: u64) -> Self {
         Self { code, ..self }

@@ -58,7 +58,8 @@ struct Stream {
     loads: Vec<Load>,
     /// Number of copy groups that the warp has committed.
     groups: u32,
-    /// The warp waits for all copy groups with a lower number; `None` if it does not wait.
+    /// Number of the first copy group that the warp does not wait for: it waits for all groups with lower
+    /// numbers. `None` if the warp does not wait.
     awaited: Option<u32>,
 }
 

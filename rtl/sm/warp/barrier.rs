@@ -23,7 +23,7 @@ use crate::sm::MAX_WARPS;
 
 /// Number of barriers per CTA.
 pub(in crate::sm) const IDS: usize = 16;
-/// Threads that each arriving warp of 32 lanes counts for, whatever its active lanes.
+/// Number of threads that an arriving warp of 32 lanes counts for, whatever its active lanes.
 const WARP_THREADS: u32 = 32;
 /// Number of threads at a barrier.
 pub(in crate::sm) type Threads = u12;

@@ -5,8 +5,8 @@
 //! the warp advances and the destination registers are reserved.
 //!
 //! Kernels see the halves as the 32-lane warps they were written for: `%laneid`, `%warpid`, shuffles and
-//! votes are those of 32 lanes. Results therefore do not depend on the warp size. Two halves that wait for
-//! each other without a barrier may deadlock, as the lanes of any warp may.
+//! votes refer to 32 lanes. Results therefore do not depend on the warp size. Two halves that wait for each
+//! other without a barrier may deadlock, as the lanes of any warp may.
 //!
 //! The second half issues when the pipe is free: a pipe of 16 lanes is busy for two cycles per half and four
 //! per warp. Generic accesses and texture fetches finish one half before they start the next.
