@@ -193,8 +193,8 @@ impl IndexUnit {
 
     /// Lists one XOR tree for each index bit that is not a plain wire.
     pub fn describe(&self, to: &mut dyn Describe) {
-        // The tables are the rows in a form for the host. Inverting the function costs hardware the same XOR
-        // trees.
+        // The tables are the rows in another form, which is faster on the host. In hardware, inverting the
+        // function costs the same XOR trees.
         let Self { rows, tables: _, low_bits: _, linear: _ } = self;
         for fan_in in rows.iter().map(|row| row.count_ones() as u32).filter(|&fan_in| fan_in > 1) {
             to.logic("index_bit", Logic::XorTree { fan_in });

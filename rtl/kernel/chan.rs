@@ -314,8 +314,8 @@ impl<T: Payload> Tx<'_, T> {
         self.0.pushed_at != at.tick() && !self.is_blocked(at)
     }
 
-    /// True if the sender sees a full channel; it may then sleep, and is woken when it sees a free slot.
-    /// False immediately after a push means that the next edge can push again.
+    /// True if the sender sees a full channel. The sender may then sleep, and is woken when it sees a free
+    /// slot. False immediately after a push means that the next edge can push again.
     #[inline]
     pub fn is_blocked(&mut self, at: &mut impl AnyEdge) -> bool {
         let chan = &*self.0;
@@ -344,8 +344,8 @@ impl<T: Payload> Tx<'_, T> {
         self.push_with(at, |slot| *slot = beat);
     }
 
-    /// Sends one beat that `form` builds in its slot. `form` finds an old beat there and must set all its
-    /// fields. For beats that are too large to move.
+    /// Sends one beat that `form` builds in its slot. `form` finds an old beat in the slot and must set all
+    /// its fields. For beats that are too large to move.
     ///
     /// # Panics
     /// As [`Self::push`].

@@ -41,8 +41,8 @@ pub trait Fields {
     fn field(&mut self, field: Field);
     /// Reads a field of any number of bytes, least significant byte first.
     fn wide(&mut self, name: &'static str, bytes: &[u8]);
-    /// True if this reader has no use for the next `count` fields. It has then skipped them, and they must
-    /// not be listed.
+    /// True if this reader has no use for the next `count` fields and has skipped them. The caller must then
+    /// not list these fields.
     #[inline(always)]
     fn passes_fields(&mut self, count: usize) -> bool {
         let _ = count;
@@ -307,8 +307,8 @@ pub trait Describe: Fields {
         let _ = version;
         false
     }
-    /// True if this reader has no use for the next `entries` scopes, all entries of one table. It has then
-    /// skipped them, and they must not be listed.
+    /// True if this reader has no use for the next `entries` scopes, all entries of one table, and has
+    /// skipped them. The caller must then not list these scopes.
     fn skip_scopes(&mut self, entries: usize) -> bool {
         let _ = entries;
         false

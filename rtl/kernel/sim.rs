@@ -71,8 +71,8 @@ pub trait Blocks {
             }
         }
     }
-    /// Executes one edge of all due blocks of a domain without checks. By default it evaluates them with
-    /// checks.
+    /// Executes one edge of all due blocks of a domain without checks. The default implementation evaluates
+    /// the blocks with checks.
     fn eval_due_fast(&mut self, due: &mut Due, at: &mut FastEdge<'_>) {
         at.with_edge(|at| self.eval_due(due, at));
     }
@@ -86,7 +86,7 @@ pub trait IndependentBlocks {
     fn eval(&mut self, due: &mut Due, at: &mut impl AnyEdge) -> ControlFlow<()>;
 }
 
-/// Adjacent slots in one word of a domain's block set, as a mask for frequent tests of which are due.
+/// Adjacent slots in one word of a domain's block set, as a mask that selects the bits of these slots.
 #[derive(Clone, Copy, Debug)]
 pub struct SlotMask {
     word: u8,
@@ -228,7 +228,8 @@ impl Simulator {
         if !self.mode.evaluates_all() || !self.started {
             return Some(due);
         }
-        // No block sleeps through an edge in this mode, but the run still ends when no block is due.
+        // If all blocks are evaluated, no block sleeps through an edge. The run still ends when no block is
+        // due.
         let edges = (0..self.population.len()).filter(|&domain| self.population[domain] > 0);
         edges.map(|domain| (self.tick / self.wake.period(domain) + 1) * self.wake.period(domain)).min()
     }
@@ -336,8 +337,8 @@ impl Simulator {
         self.step_before(u64::MAX, blocks)
     }
 
-    /// Evaluates all blocks due at the next tick if it is before `end`; `None` otherwise or if no block is
-    /// due.
+    /// Evaluates all blocks due at the next tick, if that tick is before `end`, and returns it. `None` if it
+    /// is not before `end`, or if no block is due.
     ///
     /// # Panics
     /// As [`Self::step`].

@@ -219,7 +219,7 @@ impl Domain {
     /// Schedules a block for its first edge at or after `tick`.
     #[inline]
     fn wake_at(&mut self, now: u64, tick: u64, slot: u8) {
-        // A block of another wheel is scheduled there, when the message on its link is exchanged.
+        // A block of another wheel is scheduled by that wheel, when the message on its link is exchanged.
         if !self.own.contains(slot) {
             return;
         }

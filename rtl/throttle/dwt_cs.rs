@@ -95,8 +95,8 @@ impl DwtConfig {
         1000 * misses > u64::from(self.mpki) * instructions
     }
 
-    /// Lists the logic of [`Self::is_above`] for counts of the given widths; both factors are in lowest
-    /// terms.
+    /// Lists the logic of [`Self::is_above`] for counts of the given widths. The factors 1000 and `mpki` are
+    /// reduced to lowest terms.
     fn describe_is_above(&self, misses: u32, instructions: u32, to: &mut dyn Describe) {
         let common = (1..=self.mpki).rev().find(|d| 1000 % d == 0 && self.mpki.is_multiple_of(*d)).unwrap_or(1);
         let [per_miss, per_instruction] = [1000 / common, self.mpki / common];

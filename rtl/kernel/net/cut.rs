@@ -26,8 +26,8 @@ pub struct Cut {
     /// Bounds on the leads. Each gives by how many ticks an island may run ahead of another one from which it
     /// has received no newer message.
     pub(super) bounds: Vec<Bound>,
-    /// Islands that signal the end of a run, and the latency of that signal in ticks: no island runs farther
-    /// ahead of them.
+    /// Islands that signal the end of a run, and the latency of that signal in ticks. No island runs ahead of
+    /// such an island by more than this latency.
     pub(super) news: Vec<(usize, u64)>,
 }
 
@@ -35,8 +35,9 @@ pub struct Cut {
 type Bound = (usize, usize, u64);
 
 /// Cuts a netlist whose cores have a period of `cycle` ticks. `tells` selects the links that signal the end
-/// of a run. Considers the cuts at all links with a minimum delay. Selects the one with the longest window,
-/// and of equal ones the one with the most islands. `None` if no cut has a window of at least one cycle.
+/// of a run. Considers, for each delay that occurs, the cut at all links with at least this delay. Selects
+/// the cut with the longest window; of equal windows, the cut with the most islands. `None` if no cut has a
+/// window of at least one cycle.
 pub(super) fn cut(links: &[Link], cycle: u64, tells: &dyn Fn(&Link) -> bool) -> Option<Cut> {
     let delays: BTreeSet<u64> = links.iter().map(Link::least_delay).filter(|delay| *delay >= cycle).collect();
     let mut best: Option<Cut> = None;

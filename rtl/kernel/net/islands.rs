@@ -31,7 +31,8 @@ pub(super) struct Plan {
     island_of: Vec<Vec<usize>>,
     /// Islands of each link, by pool and number.
     owners: Vec<Vec<Owners>>,
-    /// Islands that host a synchronization point, with all islands of higher numbers that they have links to.
+    /// Islands that host a synchronization point. A host synchronizes with all islands of higher numbers to
+    /// which it has links.
     hosts: Vec<usize>,
 }
 
@@ -52,8 +53,7 @@ struct IslandInfo {
     guests: Vec<SyncPeer>,
 }
 
-/// Island that takes part in a synchronization point of another, with the links to it (`there`) and from it
-/// (`back`).
+/// Peer of the host of a synchronization point, with the links to the peer (`there`) and from it (`back`).
 #[derive(Clone, Debug, Default)]
 struct SyncPeer {
     island: usize,
@@ -162,7 +162,8 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         Plan { window: cut.window, news: cut.news.clone(), islands, island_of, owners, hosts }
     }
 
-    /// Splits the netlist into islands, if it can be cut. The netlist has no blocks until [`Self::rejoin`].
+    /// Splits the netlist into islands; `None` if it cannot be cut. The netlist has no blocks until
+    /// [`Self::rejoin`].
     pub fn separate(&mut self, sim: &mut Simulator) -> Option<Islands<L, K>> {
         let plan = Arc::clone(self.plan()?);
         let count = plan.islands.len();

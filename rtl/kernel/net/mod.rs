@@ -5,9 +5,9 @@
 //! block's ports struct. A port that does not exist, or that carries other beats, is therefore a compile
 //! error.
 //!
-//! The two lists determine everything else. For each block, they give its place in the wake wheels and the
-//! links that its description shows. For the whole machine, they give the digests, quiescence, the saved
-//! state, and the islands that can run independently.
+//! The lists of blocks and links determine everything else. For each block, they give its place in the wake
+//! wheels and the links that its description shows. For the whole machine, they give the digests, quiescence,
+//! the saved state, and the islands that can run independently.
 
 mod cut;
 mod islands;
@@ -480,7 +480,8 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         }
         self.board.links = links;
         let is_alike = self.board.kinds.iter_mut().zip(kinds).all(|(own, saved)| own.adopt(saved));
-        // A block that had called before the save may have nothing left to do, and would not call again.
+        // A block that had called the host before the save may have nothing left to do, and would not call it
+        // again.
         let callers = (0..).zip(&self.board.kinds).filter_map(|(kind, blocks)| Some((kind, blocks.caller()?)));
         self.board.called = callers.map(|(kind, block)| HostCall { tick: 0, kind, block }).min();
         is_alike
@@ -515,7 +516,8 @@ impl<L: Links, K: Kind<L>> Blocks for Net<L, K> {
         self.board.eval(due, at);
     }
 
-    // Both variants are compiled in the crate that declares the netlist, for all its users.
+    // Both variants, with and without checks, are compiled in the crate that declares the netlist, for all
+    // its users.
     fn eval_due_fast(&mut self, due: &mut Due, at: &mut FastEdge<'_>) {
         self.board.eval(due, at);
     }

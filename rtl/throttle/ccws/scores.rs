@@ -112,8 +112,8 @@ impl Scores {
         let instructions: u64 = running().map(|share| u64::from(share.instructions)).sum();
         let cutoff = u64::from(live.count_ones()) * self.base();
         let boost = hits * u64::from(self.config.k) * cutoff / instructions.max(1);
-        // The maximum score never exceeds the previous score plus the boost, so the score becomes the
-        // maximum.
+        // The maximum score is the boost itself, which the previous score plus the boost always reaches. The
+        // score therefore becomes the maximum.
         let score = boost.min(Score::MAX.into()).max(self.base());
         self.shares[usize::from(warp)].rests = cycle + score - self.base();
         self.found = None;

@@ -17,9 +17,9 @@
 //! needed. The other cores, always including the last one, keep the previous winner for comparison. A lone
 //! core has no other core to compare with, so the best counts of its last round are kept.
 //!
-//! The limit with the most thread instructions wins; of equal ones, the one with fewer warps. A core without
-//! warps counts no instructions and cannot win. If no core counted any, no warp is throttled and no limit is
-//! remembered.
+//! The limit with the most thread instructions wins; of equal counts, the limit with fewer warps. A core
+//! without warps counts no instructions and cannot win. If no core counted any, no warp is throttled and no
+//! limit is remembered.
 //!
 //! Area: the sums, the best count, the memo.
 //!
