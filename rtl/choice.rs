@@ -28,7 +28,7 @@ pub struct CacheGeometry<'a> {
 pub struct Choice<S: ?Sized>(Arc<S>);
 
 impl<S: ?Sized> Choice<S> {
-    /// Wraps a scheme.
+    /// Creates the choice of `scheme`.
     #[must_use]
     pub fn new(scheme: Arc<S>) -> Self {
         Self(scheme)

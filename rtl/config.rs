@@ -269,7 +269,7 @@ mod tests {
         assert!(!holds(1, &[("a", u32::MAX, 8)]));
     }
 
-    /// Returns the violation of a rule between fields as the values that are legal for each.
+    /// Checks rules and returns the legal values of each field in the violations.
     fn legal(check: impl FnOnce(&mut Rules)) -> Vec<(String, String)> {
         let mut rules = Rules::default();
         check(&mut rules);

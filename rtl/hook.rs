@@ -17,9 +17,9 @@ use crate::kernel::name::Name;
 pub struct Hook {
     /// Configuration key of the slot that selects the scheme: `l1.bypass`.
     pub slot: &'static str,
-    /// Kind of the scheme.
+    /// Kind of the scheme, as in the configuration.
     pub scheme: Name,
-    /// Name of the method.
+    /// Name of the hook method.
     pub name: &'static str,
 }
 
@@ -28,7 +28,7 @@ pub struct Hook {
 pub struct HookCall {
     /// Hook that was called.
     pub hook: Hook,
-    /// Cycle of the most recent call on this thread that passed one.
+    /// Cycle given by the most recent call on this thread that has a cycle.
     pub cycle: u64,
     /// Number of the call within its thread.
     pub number: u64,

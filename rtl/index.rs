@@ -193,8 +193,8 @@ impl IndexUnit {
 
     /// Lists one XOR tree for each index bit that is not a plain wire.
     pub fn describe(&self, to: &mut dyn Describe) {
-        // The tables are the rows in a form for the host. Inverting the function costs hardware the same XOR
-        // trees.
+        // The tables are the rows in another form, which is faster on the host. In hardware, inverting the
+        // function costs the same XOR trees.
         let Self { rows, tables: _, low_bits: _, linear: _ } = self;
         for fan_in in rows.iter().map(|row| row.count_ones() as u32).filter(|&fan_in| fan_in > 1) {
             to.logic("index_bit", Logic::XorTree { fan_in });
@@ -203,7 +203,8 @@ impl IndexUnit {
 }
 
 /// Returns the index contribution of every value of a line-address byte, whose bits flip the index bits of
-/// `columns`. A value flips what the value without its lowest 1 flips, and the column of that 1.
+/// `columns`. The contribution of a value is that of the value without its lowest 1 bit, XOR the column of
+/// that bit.
 fn contributions(columns: &[u16]) -> BigArray<u16, 256> {
     let mut table = BigArray([0; 256]);
     for value in 1..table.len() {

@@ -1,4 +1,4 @@
-//! Values of memory behind a trace.
+//! Values of memory for the replay of traces.
 //!
 //! A trace records addresses but no values. The caches must nevertheless carry bytes, so that wrong data can
 //! be detected. Every aligned word of memory therefore holds 24 bits derived from its address, and an 8-bit
@@ -10,7 +10,7 @@ pub const WORD_BYTES: u64 = 4;
 /// Tag of memory that was never stored to.
 pub const UNTOUCHED: u8 = 0;
 
-/// Returns the word at `address`, which is aligned down, as a store with `tag` leaves it.
+/// Returns the word at `address`, rounded down to a whole word, after a store with `tag`.
 #[inline(always)]
 #[must_use]
 pub fn word(address: u64, tag: u8) -> u32 {
@@ -45,7 +45,8 @@ fn mix(low: u32, high: u32) -> u32 {
     bits & !0xff
 }
 
-/// True if a loaded word belongs to `address`, which is aligned down, regardless of the tag stored there.
+/// True if a loaded word belongs to `address`, rounded down to a whole word, regardless of the tag stored
+/// there.
 #[inline(always)]
 #[must_use]
 pub fn belongs(value: u32, address: u64) -> bool {

@@ -12,7 +12,7 @@ use super::doc::about;
 #[derive(Default)]
 struct OfStruct {
     has: Option<Type>,
-    /// Key, meaning and value of each sum.
+    /// Key, meaning and value of each sum of counters.
     sums: Vec<(String, String, Expr)>,
 }
 
@@ -165,7 +165,8 @@ fn sum_fields(value: &Expr) -> TokenStream {
     }
 }
 
-/// Returns code that changes a field by that of another instance: counts by an operator, groups by a method.
+/// Returns code that updates a field by that of another instance: counts with `operator`, groups with
+/// `method`.
 fn combine(field: &Field, operator: &TokenStream, method: &TokenStream) -> TokenStream {
     let name = &field.ident;
     match held(&field.ty) {

@@ -119,8 +119,8 @@ pub fn kinds(input: TokenStream) -> TokenStream {
     ports::kinds(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Applies to the trait of a slot's hooks; the argument is the configuration key of the slot, which is
-/// passed to `Watched::of` if there is none. Generates `Watched`, a wrapper that records every call of a
+/// Applies to the trait with the hooks of a slot. The argument is the configuration key of the slot; without
+/// an argument, `Watched::of` receives the key. Generates `Watched`, a wrapper that records every call of a
 /// hook (`rtl::hook`) and forwards it. The cycle of a call is taken from its argument `at` or `seen`, or is
 /// its argument `cycle`.
 #[proc_macro_attribute]

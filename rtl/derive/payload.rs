@@ -10,15 +10,15 @@ use super::counted::{condition, text};
 
 /// Form in which a field is listed.
 enum Form {
-    /// According to its type: a flag, a number, or one number per lane.
+    /// Listed according to its type: a flag, a number, or one number per lane.
     Typed,
-    /// Number of the given width in bits, or one per lane.
+    /// Listed as a number of the given width in bits, or as one such number per lane.
     Sized(Expr),
-    /// Code of a state register.
+    /// Listed as the code of a state register.
     State,
-    /// First bytes, up to the given count, or all bytes.
+    /// Listed as bytes: the first ones, up to the given count, or all of them.
     Bytes(Option<Expr>),
-    /// Fields of a nested payload with the given shape, or `()`.
+    /// Listed as the fields of a nested payload with the given shape; `None` for the shape `()`.
     Inside(Option<Expr>),
     /// Not listed.
     Skipped,

@@ -1,5 +1,6 @@
-//! Attribute macro `#[watched]`: records each call of the hooks of a slot. Without an argument, the wrapper
-//! of a scheme receives the slot by name, for hooks that several slots share.
+//! Attribute macro `#[watched]`: records each call of the hooks of a slot. Several slots may share the same
+//! hooks. In this case the macro has no argument, and the wrapper of a scheme receives the name of its slot
+//! when it is created.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};

@@ -1,9 +1,9 @@
 //! # Memories with counted ports
 //! Models an SRAM, CAM, register file or flip-flop array with `rows` rows of `columns` cells. In a tag array,
-//! a row is a set and its cells are the ways. Unlike an ordinary array, each read and write uses a port. At
-//! an edge that [checks](super::contract), using more ports than exist is a panic that names the cycle and
-//! the array. Each array declares the result of a read whose row is written in the same cycle: old cell, new
-//! cell (forwarding), or an error.
+//! a row is a set and its cells are the ways. Unlike an ordinary array, each read and write uses a port. At a
+//! clock edge with [contract checks](super::contract), using more ports than exist panics and names the cycle
+//! and the array. Each array declares the result of a read whose row is written in the same cycle: old cell,
+//! new cell (forwarding), or an error.
 
 use std::cell::Cell;
 use std::hash::Hash;
@@ -36,7 +36,7 @@ pub enum Access {
     Row,
     /// One cell: the data of the way that hit.
     Cell,
-    /// One cell of each column, each in a row of its own: the columns are banks.
+    /// One cell of each column, at a separate row per column: the columns are banks.
     Banks,
 }
 
@@ -47,7 +47,7 @@ pub enum Collide {
     Old,
     /// New cell, forwarded in program order of `eval`.
     New,
-    /// Neither: such a cycle is a design error.
+    /// No defined result: reading and writing one row in the same cycle is a design error.
     Forbidden,
 }
 
@@ -70,7 +70,7 @@ pub struct ArraySpec {
     pub collide: Collide,
 }
 
-/// View of a memory for readers of a description.
+/// Read-only view of a memory, for readers of block descriptions.
 pub trait ArrayView {
     /// Returns the dimensions and ports.
     fn spec(&self) -> &ArraySpec;
@@ -88,12 +88,12 @@ pub trait ArrayView {
     fn cell(&self, row: u32, column: u32, to: &mut dyn Fields);
 }
 
-/// Numbers of reads and writes through the ports of a memory, for its energy.
+/// Numbers of reads and writes through the ports of a memory, for energy estimates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Accesses {
-    /// Words read; searches in a CAM.
+    /// Number of words read, or of searches in a CAM.
     pub reads: u64,
-    /// Words written.
+    /// Number of words written.
     pub writes: u64,
 }
 
@@ -118,7 +118,7 @@ pub struct Array<T: Payload> {
     /// Tick and row of the last access, if it forbids another access to the same row in that tick.
     touched: Cell<(u64, u32)>,
     used: PortUse,
-    /// True if more than port uses must be observed: conflicting accesses or recorded contents.
+    /// True if checks beyond the port counts are needed: for conflicting accesses or recorded contents.
     watched: bool,
     /// True if the digest is maintained, or if reads of cells that were never written are detected.
     recorded: bool,
@@ -127,7 +127,7 @@ pub struct Array<T: Payload> {
     written: Option<Box<[u64]>>,
 }
 
-/// Row number that no row has: row numbers fit 31 bits.
+/// Row number that marks that no row was touched; real row numbers fit 31 bits.
 const NO_ROW: u32 = u32::MAX;
 
 impl<T: Payload> Array<T> {
@@ -190,7 +190,8 @@ impl<T: Payload> Array<T> {
         &self.cells[self.index(row, column)]
     }
 
-    /// Uses `count` read ports at once, in a memory that forwards; [`Self::row`] then returns the rows.
+    /// Uses `count` read ports at once, in a memory with [`Collide::New`]; [`Self::row`] then returns the
+    /// rows.
     ///
     /// # Panics
     /// If fewer than `count` read ports are left in this cycle.
@@ -382,7 +383,7 @@ impl<T: Payload> Array<T> {
         row as usize * self.spec.columns as usize + column as usize
     }
 
-    /// True if more than port uses must be observed at this edge.
+    /// True if checks beyond the port counts are needed at this edge.
     #[inline(always)]
     fn watches(&self, at: &impl AnyEdge) -> bool {
         debug_assert!(at.is_checked() || !self.recorded, "{}: recorded at an edge without checks", self.spec.path);
@@ -504,7 +505,7 @@ impl<T: Payload> Array<T> {
         }
     }
 
-    /// Checks a write for conflicting accesses. With [`Collide::Old`] it may follow a read, which has
+    /// Checks a write for conflicting accesses. With [`Collide::Old`], a write may follow a read, which has
     /// returned the old cell.
     #[inline(always)]
     fn check_write_conflict(&self, at: &impl AnyEdge, row: u32) {
@@ -516,7 +517,7 @@ impl<T: Payload> Array<T> {
     }
 
     /// Rejects an access to the row that was last touched in this cycle. `touches` is true if this access
-    /// also counts as one.
+    /// also counts as touching the row.
     #[inline(always)]
     fn check_row_conflict(&self, at: &impl AnyEdge, row: u32, how: &str, touches: bool) {
         let (tick, last) = self.touched.get();

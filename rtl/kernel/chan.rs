@@ -1,16 +1,17 @@
 //! # Registered channel
-//! The only way in which two blocks communicate. Unlike a FIFO with a commit phase, each beat carries the
-//! tick from which its receiver sees it. Each freed slot carries the tick from which its sender counts it.
-//! Nothing has to be committed, and the order in which blocks are evaluated does not matter.
+//! Connects two blocks, which cannot communicate in any other way. Unlike in a FIFO with a commit phase, each
+//! beat carries the tick from which its receiver sees it. Each freed slot carries the tick from which the
+//! sender counts it as free. No commit phase is needed, and the order in which blocks are evaluated does not
+//! matter.
 //!
-//! | end  | call    | contract                                                              |
-//! |------|---------|-----------------------------------------------------------------------|
-//! | `Tx` | `ready` | a slot is free as of the last edge, and nothing was sent at this edge  |
-//! | `Tx` | `push`  | only while `ready`, once per edge                                      |
-//! | `Rx` | `peek`  | the head beat if it is visible and nothing was taken at this edge      |
-//! | `Rx` | `pop`   | only while `peek` returns a beat, once per edge                        |
+//! | end  | call       | contract                                                               |
+//! |------|------------|------------------------------------------------------------------------|
+//! | `Tx` | `is_ready` | a slot is free as of the last edge, and nothing was sent at this edge  |
+//! | `Tx` | `push`     | only while `is_ready`, once per edge                                   |
+//! | `Rx` | `peek`     | the head beat if it is visible and nothing was taken at this edge      |
+//! | `Rx` | `pop`      | only while `peek` returns a beat, once per edge                        |
 //!
-//! Violations are detected at edges that [check](super::contract).
+//! Violations are detected at clock edges with [contract checks](super::contract).
 //!
 //! Latency: `latency` ticks from push to visible, at least one; `credit` ticks from pop to a free slot, at
 //! least one. A depth of 2 sustains one beat per edge if latency and credit are one period each. A longer
@@ -109,12 +110,12 @@ impl<T: Payload> Chan<T> {
         }
     }
 
-    /// Lends the sending end.
+    /// Returns the sending end, to use at one clock edge.
     pub fn tx(&mut self) -> Tx<'_, T> {
         Tx(self)
     }
 
-    /// Lends the receiving end.
+    /// Returns the receiving end, to use at one clock edge.
     pub fn rx(&mut self) -> Rx<'_, T> {
         Rx(self)
     }
@@ -153,14 +154,15 @@ impl<T: Payload> Chan<T> {
         self.beats().next()
     }
 
-    /// Returns the beat sent at a tick, if there was one: for outside observers, before the next tick.
+    /// Returns the beat sent at a tick, if there was one. For observers outside the model, before the next
+    /// tick.
     #[must_use]
     pub fn beat_sent_at(&self, tick: u64) -> Option<&T> {
         (self.pushed_at == tick).then(|| &self.slot(self.pushed - 1).beat)
     }
 
-    /// Returns the beat taken at a tick, if there was one: for outside observers, before the next tick reuses
-    /// its slot.
+    /// Returns the beat taken at a tick, if there was one. For observers outside the model, before the next
+    /// tick reuses the slot of the beat.
     #[must_use]
     pub fn beat_taken_at(&self, tick: u64) -> Option<&T> {
         (self.popped_at == tick).then(|| &self.slot(self.popped - 1).beat)
@@ -220,8 +222,8 @@ impl<T: Payload> Chan<T> {
     /// shows the reset value of a beat, so that its waveform does not change.
     pub fn describe(&self, name: &'static str, index: Option<u32>, to: &mut dyn Describe) {
         to.enter(name, index);
-        // Only pushes and pops change the contents, and readers look after the tick: the last such tick
-        // identifies the contents.
+        // Only pushes and pops change the contents, and a description is read after the tick. The tick of the
+        // last push or pop therefore identifies the contents.
         let version = self.pushed_at.wrapping_add(1).max(self.popped_at.wrapping_add(1));
         if !to.is_scope_read() || to.has_seen(version) {
             return to.leave();
@@ -266,7 +268,8 @@ impl<T: Payload> Chan<T> {
     }
 
     /// Returns the tick from which the sender counts the next slot of a channel that is not full as free.
-    /// Slots are freed in the order of their beats, so it is the slot of the beat sent one depth earlier.
+    /// Slots are freed in the order of their beats, so the next slot is that of the beat sent `depth` beats
+    /// earlier.
     #[inline(always)]
     fn next_free_from(&self) -> u64 {
         self.slot(self.pushed.wrapping_sub(self.spec.depth as usize)).from
@@ -301,7 +304,7 @@ impl<T: Payload> Chan<T> {
     }
 }
 
-/// Sending end of a channel, lent for one edge.
+/// Sending end of a channel, valid for one clock edge.
 pub struct Tx<'a, T: Payload>(&'a mut Chan<T>);
 
 impl<T: Payload> Tx<'_, T> {
@@ -311,8 +314,8 @@ impl<T: Payload> Tx<'_, T> {
         self.0.pushed_at != at.tick() && !self.is_blocked(at)
     }
 
-    /// True if the sender sees a full channel; it may then sleep, and is woken when it sees a free slot.
-    /// False immediately after a push means that the next edge can push again.
+    /// True if the sender sees a full channel. The sender may then sleep, and is woken when it sees a free
+    /// slot. False immediately after a push means that the next edge can push again.
     #[inline]
     pub fn is_blocked(&mut self, at: &mut impl AnyEdge) -> bool {
         let chan = &*self.0;
@@ -341,8 +344,8 @@ impl<T: Payload> Tx<'_, T> {
         self.push_with(at, |slot| *slot = beat);
     }
 
-    /// Sends one beat that `form` builds in its slot. `form` finds an old beat there and must set all its
-    /// fields. For beats that are too large to move.
+    /// Sends one beat that `form` builds in its slot. `form` finds an old beat in the slot and must set all
+    /// its fields. For beats that are too large to move.
     ///
     /// # Panics
     /// As [`Self::push`].
@@ -374,7 +377,7 @@ impl<T: Payload> Tx<'_, T> {
     }
 }
 
-/// Receiving end of a channel, lent for one edge.
+/// Receiving end of a channel, valid for one clock edge.
 pub struct Rx<'a, T: Payload>(&'a mut Chan<T>);
 
 impl<T: Payload> Rx<'_, T> {
@@ -386,8 +389,9 @@ impl<T: Payload> Rx<'_, T> {
         if self.0.is_visible(at.tick()) { Some(&self.0.slot(self.0.popped).beat) } else { None }
     }
 
-    /// True if a beat is visible now, or will be at the next edge because this edge took another one. A block
-    /// may sleep until an event only while this is false. Beats in flight wake the receiver themselves.
+    /// True if a beat is visible now, or will be at the next edge because another beat was taken at this
+    /// edge. A block may sleep until an event only while this is false. Beats in flight wake the receiver
+    /// when they become visible.
     #[must_use]
     #[inline]
     pub fn has_beat(&self, at: &impl AnyEdge) -> bool {
@@ -432,7 +436,7 @@ impl<T: Payload> Rx<'_, T> {
     }
 }
 
-/// Positions 0 to 255, as the numbers of adjacent channels.
+/// Channel numbers 0 to 255, for banks of adjacent channels.
 const EACH: [u32; 256] = {
     let mut each = [0; 256];
     let mut i = 0;
@@ -443,11 +447,11 @@ const EACH: [u32; 256] = {
     each
 };
 
-/// Receiving ends of several channels of one type, lent for one edge.
+/// Receiving ends of several channels of one type, valid for one clock edge.
 pub struct RxBank<'a, T: Payload>(&'a mut [Chan<T>]);
 
 impl<'a, T: Payload> RxBank<'a, T> {
-    /// Lends the receiving ends of adjacent channels.
+    /// Returns the receiving ends of adjacent channels.
     #[must_use]
     #[inline]
     pub fn of(channels: &'a mut [Chan<T>]) -> Self {
@@ -489,14 +493,14 @@ impl<'a, T: Payload> RxBank<'a, T> {
     }
 }
 
-/// Sending ends of several channels of one type, lent for one edge.
+/// Sending ends of several channels of one type, valid for one clock edge.
 pub struct TxBank<'a, T: Payload> {
     pool: &'a mut [Chan<T>],
     ids: &'a [u32],
 }
 
 impl<'a, T: Payload> TxBank<'a, T> {
-    /// Lends the sending ends of adjacent channels.
+    /// Returns the sending ends of adjacent channels.
     ///
     /// # Panics
     /// If there are more than 256 channels.
@@ -506,7 +510,7 @@ impl<'a, T: Payload> TxBank<'a, T> {
         Self { ids: &EACH[..channels.len()], pool: channels }
     }
 
-    /// Lends the sending ends of the channels with the given numbers.
+    /// Returns the sending ends of the channels with the given numbers.
     #[must_use]
     #[inline]
     pub fn among(pool: &'a mut [Chan<T>], ids: &'a [u32]) -> Self {
@@ -528,7 +532,8 @@ impl<'a, T: Payload> TxBank<'a, T> {
     }
 }
 
-/// Receiving and sending ends of channels of one type, lent for one edge to a block that forwards beats.
+/// Receiving and sending ends of channels of one type, valid for one clock edge, for a block that forwards
+/// beats.
 pub struct Ends<'a, T: Payload> {
     pool: &'a mut [Chan<T>],
     from: Range<usize>,
@@ -536,7 +541,7 @@ pub struct Ends<'a, T: Payload> {
 }
 
 impl<'a, T: Payload> Ends<'a, T> {
-    /// Lends the ends of adjacent channels: `inputs` inputs first, then the outputs.
+    /// Returns the ends of adjacent channels: `inputs` inputs first, then the outputs.
     ///
     /// # Panics
     /// If there are more than 256 channels.
@@ -545,20 +550,20 @@ impl<'a, T: Payload> Ends<'a, T> {
         Self { to: &EACH[inputs..channels.len()], pool: channels, from: 0..inputs }
     }
 
-    /// Lends the ends of adjacent inputs, and of outputs with the given numbers.
+    /// Returns the ends of adjacent inputs, and of outputs with the given numbers.
     #[must_use]
     #[inline]
     pub fn among(pool: &'a mut [Chan<T>], from: Range<usize>, to: &'a [u32]) -> Self {
         Self { pool, from, to }
     }
 
-    /// Lends the receiving ends.
+    /// Returns the receiving ends.
     #[inline]
     pub fn from(&mut self) -> RxBank<'_, T> {
         RxBank(&mut self.pool[self.from.clone()])
     }
 
-    /// Lends the sending ends.
+    /// Returns the sending ends.
     #[inline]
     pub fn to(&mut self) -> TxBank<'_, T> {
         TxBank { pool: self.pool, ids: self.to }
@@ -618,7 +623,7 @@ mod tests {
         fn describe(&self, _: BlockId, _: &mut dyn Describe) {}
     }
 
-    /// Creates a simulator of one end that has reached a tick.
+    /// Creates the simulator of one end of a link, which has reached `tick`.
     fn simulator_at(tick: u64) -> Simulator {
         let mut sim = Simulator::new(&[1], &NoBlocks, Mode::default());
         sim.jump(tick);

@@ -1,14 +1,14 @@
 //! # Contracts
-//! Defines where the model checks the contracts between blocks and of memories. A cycle must not use more
-//! ports of a memory than exist, nor combine reads and writes where that is forbidden. A block must not push
-//! into a channel that is not ready, nor pop from one without a visible beat. No value may be wider than its
+//! Defines where the model checks the contracts of channels and memories. A cycle must not use more ports of
+//! a memory than exist, nor combine reads and writes where that is forbidden. A block must not push into a
+//! channel that is not ready, nor pop from a channel without a visible beat. No value may be wider than its
 //! field. At an [`Edge`], a violation is a panic. At a [`FastEdge`], nothing is checked, which saves up to a
-//! twelfth of the instructions of a run. Without a violation, both behave identically, and both count the
-//! uses of ports.
+//! twelfth of the instructions of a run. Without a violation, both types of edge behave identically, and both
+//! count the uses of ports.
 //!
-//! Code that executes most instructions of a run is generic over [`AnyEdge`] and compiled for both. Code that
-//! is rare or called through a trait object takes an [`Edge`] and is checked in every run. So are assertions
-//! of a block about its own state.
+//! Code that executes most instructions of a run is generic over [`AnyEdge`] and compiled for both types.
+//! Code that is rare or called through a trait object takes an [`Edge`] and is checked in every run.
+//! Assertions of a block about its own state are also checked in every run.
 
 use super::Edge;
 
@@ -17,10 +17,10 @@ pub trait AnyEdge {
     /// True if violations of contracts are checked; constant for each edge type.
     fn is_checked(&self) -> bool;
 
-    /// Returns the edge for code that always checks.
+    /// Returns this edge as an [`Edge`], for code that always checks contracts.
     fn edge(&self) -> &Edge<'_>;
 
-    /// Lends the edge to code that always checks, and runs that code.
+    /// Calls `act` with this edge as an [`Edge`], at which contracts are always checked.
     fn with_edge<R>(&mut self, act: impl FnOnce(&mut Edge<'_>) -> R) -> R;
 
     /// Returns the time in ticks of the common time base.
@@ -58,7 +58,7 @@ impl AnyEdge for Edge<'_> {
 pub struct FastEdge<'k>(Edge<'k>);
 
 impl<'k> FastEdge<'k> {
-    /// Disables checks for an edge.
+    /// Creates an edge without checks.
     #[must_use]
     pub fn new(edge: Edge<'k>) -> Self {
         Self(edge)

@@ -1,6 +1,7 @@
 //! # Counters
-//! Statistics of blocks. A struct of counters is their only list: `#[derive(Counted)]` takes names, units and
-//! meanings from its fields. Statistics, time series, waveforms and the dictionary are readers of that list.
+//! Lists the statistics of blocks. Each counter is declared once, as a field of a struct.
+//! `#[derive(Counted)]` takes names, units and meanings from the fields. Statistics, time series, waveforms
+//! and the dictionary are all readers of this list.
 //!
 //! Counters are reported at the end of a run; they are not hardware.
 
@@ -103,13 +104,13 @@ pub enum Value<'a> {
     Count(u64),
     /// Ratio, time or energy.
     Number(f64),
-    /// Name.
+    /// Text, such as a name.
     Text(&'a str),
     /// Histogram: counts by class. The meaning of the key defines the classes.
     Classes(&'a [u64]),
 }
 
-/// Kind of scope that is opened.
+/// Kind of scope that a reader of counters opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScopeKind {
     /// Group of a component that the machine lacks. A reader that lists only what exists skips its contents.
@@ -296,9 +297,9 @@ impl CounterReader for Signals<'_> {
 #[derive(Clone, Debug, Default)]
 pub struct Paths {
     open: Vec<&'static str>,
-    /// Paths, in order.
+    /// Paths of the counters, in the order in which they are listed.
     pub names: Vec<String>,
-    /// Values, in order.
+    /// Values of the counters, in the order in which they are listed.
     pub values: Vec<u64>,
     /// True to collect values only, because another reader has collected the names.
     skips_names: bool,

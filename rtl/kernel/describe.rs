@@ -41,8 +41,8 @@ pub trait Fields {
     fn field(&mut self, field: Field);
     /// Reads a field of any number of bytes, least significant byte first.
     fn wide(&mut self, name: &'static str, bytes: &[u8]);
-    /// True if this reader has no use for the next `count` fields. It has then skipped them, and they must
-    /// not be listed.
+    /// True if this reader has no use for the next `count` fields and has skipped them. The caller must then
+    /// not list these fields.
     #[inline(always)]
     fn passes_fields(&mut self, count: usize) -> bool {
         let _ = count;
@@ -50,7 +50,7 @@ pub trait Fields {
     }
 }
 
-/// Typed ways to list a field, for every reader.
+/// Typed convenience functions to list a field for any reader.
 pub trait FieldsExt: Fields {
     /// Lists a field whose type carries its width.
     fn bits(&mut self, name: &'static str, value: impl UnsignedInteger) {
@@ -68,8 +68,8 @@ pub trait FieldsExt: Fields {
         self.field(Field { name, width, value, names: &[] });
     }
 
-    /// Lists a mask with one bit for each of up to 128 things; more than 64 are listed as two fields of that
-    /// name.
+    /// Lists a mask with one bit for each of up to 128 items. More than 64 items are listed as two fields
+    /// with the same name.
     fn mask(&mut self, name: &'static str, bits: u128, things: u32) {
         self.sized(name, bits as u64, things.min(64));
         if things > 64 {
@@ -77,8 +77,8 @@ pub trait FieldsExt: Fields {
         }
     }
 
-    /// Lists one field per lane, all of one name, whose type carries their width. A reader without use for
-    /// them skips all at once.
+    /// Lists one field per lane, all with the same name, whose type carries their width. A reader without use
+    /// for these fields skips all of them at once.
     #[inline(always)]
     fn lanes<T: UnsignedInteger>(
         &mut self,
@@ -91,8 +91,8 @@ pub trait FieldsExt: Fields {
         }
     }
 
-    /// Lists one field per lane, all of one name, whose width depends on the configuration. A reader without
-    /// use for them skips all at once.
+    /// Lists one field per lane, all with the same name, whose width depends on the configuration. A reader
+    /// without use for these fields skips all of them at once.
     #[inline(always)]
     fn sized_lanes(
         &mut self,
@@ -301,22 +301,22 @@ pub trait Describe: Fields {
     /// Marks the innermost open scope, although numbered, as one of a few components and not an entry of a
     /// table. Waveforms and dumps include it by default.
     fn mark_as_component(&mut self) {}
-    /// True if this reader has already read the innermost open scope at this version, which may then be
-    /// closed at once. Different contents always have different versions.
+    /// True if this reader has already read the innermost open scope at this version, so that the scope may
+    /// be closed at once. Different contents always have different versions.
     fn has_seen(&mut self, version: u64) -> bool {
         let _ = version;
         false
     }
-    /// True if this reader has no use for the next `entries` scopes, all entries of one table. It has then
-    /// skipped them, and they must not be listed.
+    /// True if this reader has no use for the next `entries` scopes, all entries of one table, and has
+    /// skipped them. The caller must then not list these scopes.
     fn skip_scopes(&mut self, entries: usize) -> bool {
         let _ = entries;
         false
     }
     /// Reads a signal that is not state, for waveforms and dumps only.
     fn probe(&mut self, field: Field);
-    /// True if this reader has already read the next `count` statistics with this sum. Counters never
-    /// decrease, so an equal sum means that none has changed. The reader has then skipped them.
+    /// True if this reader has already read the next `count` statistics with this sum, and has skipped them.
+    /// Counters never decrease, so an equal sum means that none of them has changed.
     fn has_seen_stats(&mut self, count: usize, sum: u64) -> bool {
         let _ = (count, sum);
         false
@@ -332,7 +332,7 @@ pub trait Describe: Fields {
     fn logic(&mut self, name: &'static str, logic: Logic);
 }
 
-/// Convenience functions for every reader of blocks.
+/// Convenience functions for every reader of block descriptions.
 pub trait DescribeExt: Describe {
     /// Describes a component in a scope of its own.
     fn part(&mut self, name: &'static str, describe: impl FnOnce(&mut Self)) {
@@ -352,7 +352,8 @@ pub trait DescribeExt: Describe {
         self.leave();
     }
 
-    /// Describes the entries of a table in numbered scopes. A reader without use for them skips all at once.
+    /// Describes the entries of a table in numbered scopes. A reader without use for them skips all of them
+    /// at once.
     fn entries<T>(
         &mut self,
         name: &'static str,

@@ -17,8 +17,9 @@
 //! | `net`      | netlist: blocks and the links between their ports, a machine as data      |
 //! | `sim`      | the evaluation loop: shuffled order, evaluate-all, lint                   |
 //!
-//! A block implements [`Block`]. Its `eval` executes one rising clock edge. It first copies `q`, decides on
-//! `q`, writes `d`, and returns when it must be evaluated next, judged by the new state only.
+//! A block implements [`Block`]. Its `eval` executes one rising clock edge. It first copies the register
+//! values `q`, decides on `q`, and writes the next values `d`. It returns when the block must be evaluated
+//! next, which depends on the new state only.
 
 mod array;
 mod chan;
@@ -59,11 +60,11 @@ pub use wake::{BlockId, DOMAINS as MAX_DOMAINS, Edge, Wake};
 /// Next clock edge at which a block must be evaluated, decided from its new state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sleep {
-    /// At the next edge of its clock.
+    /// Evaluates the block at the next edge of its clock.
     Next,
-    /// At the given cycle of the block's own clock, or earlier if a channel event wakes it.
+    /// Evaluates the block at the given cycle of its own clock, or earlier if a channel event wakes it.
     At(u64),
-    /// Only when a beat arrives or a full channel gets a free slot.
+    /// Evaluates the block only when a beat arrives or a full channel gets a free slot.
     UntilEvent,
 }
 
@@ -83,7 +84,8 @@ impl Sleep {
 
 /// Clocked unit. Other blocks observe it only through channels, so its own state needs no commit phase.
 pub trait Block {
-    /// Channel ends that the parent lends for one edge. A block cannot use a port that is not listed here.
+    /// Channel ends that the block receives for one clock edge. A block cannot use a port that is not listed
+    /// here.
     type Io<'a>;
 
     /// Executes one clock edge.

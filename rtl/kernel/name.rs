@@ -1,7 +1,7 @@
 //! # Names in a saved state
 //! A name in the state of a block is static text of the program. A name that is read back from a saved state
-//! is a leaked copy of that text. Equal names share one copy. For fields of type [`Name`] with `#[serde(with
-//! = "kernel::name")]`.
+//! is a leaked copy of that text. Equal names share one copy. Fields of type [`Name`] select this module with
+//! `#[serde(with = "kernel::name")]`.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};

@@ -1,9 +1,9 @@
 //! # The evaluation loop
-//! Advances to the next tick at which any block is due, and evaluates the blocks due then. Unlike a loop over
-//! all blocks, it skips sleeping blocks and idle time. Blocks see only what was committed before the edge, so
-//! their order is free: `shuffle` draws a new one at every edge. `evaluate_all` disables sleeping. `lint`
-//! does too, and reports a block that acts without having been woken: a missed wake-up, which would otherwise
-//! be a hang.
+//! Advances to the next tick at which any block is due, and evaluates the blocks that are due then. Unlike a
+//! loop over all blocks, it skips sleeping blocks and idle time. Blocks see only what was committed before
+//! the edge, so their order is arbitrary: `shuffle` draws a new order at every edge. `evaluate_all` disables
+//! sleeping. `lint` also disables sleeping, and reports a block that acts without having been woken. Without
+//! `lint`, such a missed wake-up would be a hang.
 
 use std::hash::Hasher;
 use std::ops::ControlFlow;
@@ -71,8 +71,8 @@ pub trait Blocks {
             }
         }
     }
-    /// Executes one edge of all due blocks of a domain without checks. By default it evaluates them with
-    /// checks.
+    /// Executes one edge of all due blocks of a domain without checks. The default implementation evaluates
+    /// the blocks with checks.
     fn eval_due_fast(&mut self, due: &mut Due, at: &mut FastEdge<'_>) {
         at.with_edge(|at| self.eval_due(due, at));
     }
@@ -80,13 +80,13 @@ pub trait Blocks {
     fn describe(&self, block: BlockId, to: &mut dyn Describe);
 }
 
-/// Blocks that run independently of the others for a while.
+/// Blocks that run independently of all other blocks between synchronization points.
 pub trait IndependentBlocks {
-    /// Executes one edge of the due blocks of a domain; breaks if they must not run on.
+    /// Executes one edge of the due blocks of a domain. Returns `Break` if the blocks must not continue.
     fn eval(&mut self, due: &mut Due, at: &mut impl AnyEdge) -> ControlFlow<()>;
 }
 
-/// Adjacent slots in one word of a domain's block set, as a mask for frequent tests of which are due.
+/// Adjacent slots in one word of a domain's block set, as a mask that selects the bits of these slots.
 #[derive(Clone, Copy, Debug)]
 pub struct SlotMask {
     word: u8,
@@ -112,7 +112,7 @@ pub struct Due {
 }
 
 impl Due {
-    /// Selects one block.
+    /// Creates the set of due blocks that consists of one block.
     #[must_use]
     pub fn from_block(block: BlockId) -> Self {
         let mut blocks = BlockSet::EMPTY;
@@ -120,8 +120,8 @@ impl Due {
         Self { domain: block.domain, blocks, again: BlockSet::EMPTY }
     }
 
-    /// Returns the sleep of a single evaluated block, except for a wake-up at a given cycle, which is in the
-    /// wheel already.
+    /// Returns the sleep of a single evaluated block. A wake-up at a given cycle is already in the wake
+    /// wheel, so that `UntilEvent` is returned for it.
     #[must_use]
     pub fn sleep(&self) -> Sleep {
         if self.again.is_empty() { Sleep::UntilEvent } else { Sleep::Next }
@@ -133,7 +133,7 @@ impl Due {
         self.domain
     }
 
-    /// Returns the slots that are due, one bit per slot of the word.
+    /// Returns the slots of `seats` that are due, one bit per slot of a 64-slot word.
     #[must_use]
     #[inline(always)]
     pub fn among(&self, seats: SlotMask) -> u64 {
@@ -228,13 +228,14 @@ impl Simulator {
         if !self.mode.evaluates_all() || !self.started {
             return Some(due);
         }
-        // No block sleeps through an edge in this mode, but the run still ends when no block is due.
+        // If all blocks are evaluated, no block sleeps through an edge. The run still ends when no block is
+        // due.
         let edges = (0..self.population.len()).filter(|&domain| self.population[domain] > 0);
         edges.map(|domain| (self.tick / self.wake.period(domain) + 1) * self.wake.period(domain)).min()
     }
 
     /// Moves blocks to a separate simulator, in which they run independently of the others, possibly on
-    /// another thread. `Chan::meet` exchanges what crosses between both sides before it becomes visible.
+    /// another thread. `Chan::synchronize` exchanges messages between both sides before they become visible.
     ///
     /// # Panics
     /// In a mode that evaluates all blocks of an edge together.
@@ -259,7 +260,7 @@ impl Simulator {
     }
 
     /// Runs blocks moved by [`Self::separate`] through all their edges before `until`, or up to an edge at
-    /// which they break off.
+    /// which they return `Break`.
     #[inline(always)]
     pub fn run(&mut self, until: u64, blocks: &mut impl IndependentBlocks) {
         if self.checked {
@@ -336,8 +337,8 @@ impl Simulator {
         self.step_before(u64::MAX, blocks)
     }
 
-    /// Evaluates all blocks due at the next tick if it is before `end`; `None` otherwise or if no block is
-    /// due.
+    /// Evaluates all blocks due at the next tick, if that tick is before `end`, and returns it. `None` if it
+    /// is not before `end`, or if no block is due.
     ///
     /// # Panics
     /// As [`Self::step`].

@@ -1,11 +1,11 @@
 //! # Order of port uses within a cycle
 //! Checks that a component's ports are used in a fixed order. A block calls the functions of its components
-//! in program order, and a later call sees the effects of earlier ones. In hardware, all of them happen in
+//! in program order, and a later call sees the effects of earlier ones. In hardware, all the calls happen in
 //! the same cycle, through one physical port each, in an order fixed by the wiring. A component states that
 //! order in its header and owns a [`PortOrder`], which rejects any other order and a second use of a port. Checks
 //! are compiled in with debug assertions only, and start when the owner first calls [`PortOrder::at`].
 
-/// Port of a component that was used last in the current cycle.
+/// Record of the port of a component that was used last in the current cycle.
 #[derive(Clone, Debug)]
 pub struct PortOrder {
     #[cfg(debug_assertions)]

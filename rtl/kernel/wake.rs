@@ -2,9 +2,9 @@
 //! Schedules blocks for future edges. Each clock domain has a timing wheel: a ring of 256 future cycles, each
 //! a bit set of blocks. A sleeping block is in no set and costs nothing, and time in which every set is empty
 //! is skipped. An extra wake-up is harmless, a missing one is a hang, so every rule here errs on the side of
-//! waking. If a block requests a wake-up beyond the ring, it is woken early and requests another one. A beat
-//! cannot repeat its request. If it arrives beyond the ring, on a link that is long in receiver cycles, a
-//! separate list holds the wake-up.
+//! waking. If a block requests a wake-up beyond the ring, it is woken early and requests another one. The
+//! arrival of a beat cannot be requested again. If a beat arrives beyond the ring, on a link that is long in
+//! receiver cycles, a separate list holds the wake-up.
 
 use std::num::NonZeroU64;
 
@@ -36,7 +36,7 @@ impl BlockSet {
 
     #[inline]
     pub(super) fn insert(&mut self, slot: u8) {
-        // The index is computed in the word size of the host, as the shift is.
+        // Index and shift are computed in the word size of the host.
         let slot = usize::from(slot);
         self.0[slot / 64 % 2] |= 1 << (slot % 64);
     }
@@ -111,7 +111,8 @@ struct Domain {
     next_far: u64,
     /// Blocks that were sent a beat since the last [`Wake::take_touched`].
     touched: BlockSet,
-    /// Blocks that this wheel schedules. All others have a wheel of their own, and are not woken here.
+    /// Blocks that this wheel schedules. All other blocks have a wheel of their own, and are not woken by
+    /// this one.
     own: BlockSet,
 }
 
@@ -218,7 +219,7 @@ impl Domain {
     /// Schedules a block for its first edge at or after `tick`.
     #[inline]
     fn wake_at(&mut self, now: u64, tick: u64, slot: u8) {
-        // A block of another wheel is scheduled there, when the message on its link is exchanged.
+        // A block of another wheel is scheduled by that wheel, when the message on its link is exchanged.
         if !self.own.contains(slot) {
             return;
         }
@@ -243,7 +244,8 @@ impl Domain {
         }
     }
 
-    /// Schedules a block that requests a cycle that may be beyond the ring; it is then woken early.
+    /// Schedules a block for a cycle that it requests. If the cycle is beyond the ring, the block is woken
+    /// early.
     #[cold]
     #[inline(never)]
     fn request_far_wake(&mut self, now: u64, cycle: u64, slot: u8) {
@@ -268,7 +270,7 @@ impl Domain {
         (cycle, due)
     }
 
-    /// Ends the edge started at `tick`; the blocks in `again` are due at the immediately following one.
+    /// Ends the edge started at `tick`; the blocks in `again` are due at the immediately following edge.
     #[inline]
     fn end(&mut self, tick: u64, again: BlockSet) {
         let at = (self.base % SPAN) as usize;
@@ -282,8 +284,8 @@ impl Domain {
         }
     }
 
-    /// Ends an edge and starts the immediately following one, if any blocks are due at it: those in `again`
-    /// and those woken for it.
+    /// Ends an edge and starts the immediately following edge, if any blocks are due at it: blocks in
+    /// `again`, or blocks woken for it.
     #[inline(always)]
     fn next_edge(&mut self, again: BlockSet) -> Option<(u64, BlockSet)> {
         let (cycle, mut due) = (self.base, again);
@@ -318,7 +320,7 @@ impl Domain {
         for step in 0..=4 {
             let word = (start / 64 + step) % 4;
             let mut bits = self.filled[word];
-            // The first word comes again at the end, when no cycle from `start` on is left in it.
+            // The first word is visited again at the end, when no cycle from `start` on is left in it.
             if step == 0 {
                 bits &= u64::MAX << (start % 64);
             }
@@ -336,9 +338,9 @@ impl Domain {
 pub struct Wake {
     domains: Box<[Domain; DOMAINS]>,
     num_domains: usize,
-    /// First two domains that have blocks here; if only one has, it is given twice.
+    /// First two domains with blocks in these wheels; if there is only one such domain, it is given twice.
     own: (u8, u8),
-    /// True if more than two domains have blocks here.
+    /// True if more than two domains have blocks in these wheels.
     has_more: bool,
 }
 
@@ -365,7 +367,8 @@ impl Wake {
     }
 
     /// Moves blocks, given as one set per domain, to separate wheels. From then on, neither side wakes blocks
-    /// of the other. The exchange between both sides does ([`Chan::synchronize`](super::Chan::synchronize)).
+    /// of the other. Only the exchange of messages ([`Chan::synchronize`](super::Chan::synchronize)) wakes
+    /// blocks of both sides.
     pub(super) fn separate(&mut self, theirs: [BlockSet; DOMAINS]) -> Self {
         let parted: [Domain; DOMAINS] = std::array::from_fn(|domain| self.domains[domain].separate(theirs[domain]));
         let is_here = |domain: &Domain| !domain.own.is_empty();
@@ -394,8 +397,8 @@ impl Wake {
         self.domain(block.domain).wake_at(now, tick, block.slot);
     }
 
-    /// Wakes `block` for a beat that is visible from `tick` on. Also records that the description of its
-    /// channels has changed, although it may sleep until then.
+    /// Wakes `block` for a beat that is visible from `tick` on. Also records that the description of the
+    /// block's channels has changed, although the block may sleep until `tick`.
     #[inline(never)]
     pub(super) fn deliver(&mut self, now: u64, block: BlockId, tick: u64) {
         let domain = self.domain(block.domain);
@@ -453,9 +456,9 @@ impl Wake {
         self.domain(domain).end(tick, again);
     }
 
-    /// Ends the edge of `domain` at `tick` and starts its immediately following one, returning tick, cycle
-    /// and due blocks. `None` if no block is due then, if it is not before `until`, or if another domain is
-    /// due first.
+    /// Ends the edge of `domain` at `tick` and starts its immediately following edge; returns the tick, cycle
+    /// and due blocks of that edge. `None` if no block is due at it, if it is not before `until`, or if
+    /// another domain is due first.
     #[inline(always)]
     pub(super) fn finish_edge(
         &mut self,

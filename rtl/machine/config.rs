@@ -37,15 +37,15 @@ pub struct MachineConfig {
     pub num_sms: u32,
     /// Number of memory partitions.
     pub num_partitions: u32,
-    /// Number of consecutive bytes that map to one partition before the next one follows.
+    /// Number of consecutive bytes that map to one partition before the next partition follows.
     pub interleave_bytes: u32,
     /// Number of DRAM channels per partition; consecutive runs of `interleave_bytes` in a partition are
-    /// distributed among them in turn.
+    /// distributed among its channels in turn.
     pub channels_per_partition: u32,
-    /// Number of partitions that share a DRAM channel; its runs of `interleave_bytes` belong to each of them
-    /// in turn.
+    /// Number of partitions that share a DRAM channel; the channel's runs of `interleave_bytes` belong to
+    /// these partitions in turn.
     pub partitions_per_channel: u32,
-    /// Function that maps a run of `interleave_bytes` to a partition.
+    /// Function that maps a run of `interleave_bytes` consecutive bytes to a partition.
     pub partition_index: PartitionIndex,
     /// Width of a byte address in bits.
     pub addr_bits: u32,
@@ -55,7 +55,7 @@ pub struct MachineConfig {
     pub link: LinkConfig,
     /// SM core.
     pub sm: SmConfig,
-    /// Warp throttling: which warps may issue.
+    /// Warp throttling: the scheme that limits which warps may issue.
     pub throttle: ThrottleConfig,
     /// Load-store unit.
     pub lsu: LsuConfig,
@@ -67,7 +67,7 @@ pub struct MachineConfig {
     pub texture_cache: CacheConfig,
     /// Topology of the networks between SMs and partitions.
     pub noc: NocConfig,
-    /// Parameters of each of these networks.
+    /// Parameters of each network between SMs and partitions.
     pub xbar: XbarConfig,
     /// Banks of the sharing tracker.
     pub tracker: TrackerConfig,
@@ -77,14 +77,14 @@ pub struct MachineConfig {
     pub dram: DramConfig,
 }
 
-/// Function that maps a run of `interleave_bytes` to a partition.
+/// Function that maps a run of `interleave_bytes` consecutive bytes to a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PartitionIndex {
-    /// Number of the run modulo the number of partitions.
+    /// Run number modulo the number of partitions.
     Modulo,
-    /// Number of the run modulo an irreducible polynomial over GF(2), so that no power-of-two stride maps to
-    /// few partitions only.
+    /// Run number modulo an irreducible polynomial over GF(2), so that no power-of-two stride maps to only a
+    /// few partitions.
     IPoly,
 }
 
@@ -102,20 +102,22 @@ pub struct ClockConfig {
     pub dram_khz: u32,
 }
 
-/// Fixed delays of links in core cycles. A credit takes as long as a message in its direction: credits of
-/// links from an SM have the delay of links to it. If all directions have delays, SMs, crossbars and
-/// partitions influence each other only after them, and can be simulated in parallel.
+/// Fixed delays of the links between blocks [core cycles]. A credit takes as long as a message in the same
+/// direction: a credit for a link from an SM has the delay of links to that SM. If links in all directions
+/// have delays, SMs, crossbars and partitions affect each other only after these delays. They can then be
+/// simulated in parallel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkConfig {
-    /// Delay from an SM to the request crossbar, and to the CTA dispatcher when a CTA has ended; 0: visible
-    /// at the next edge.
+    /// Delay from an SM to the request crossbar, and to the CTA dispatcher when a CTA has ended; 0: a message
+    /// is visible at the next clock edge.
     pub inject: u32,
     /// Delay from the request crossbar to the L2 bank.
     pub request: u32,
     /// Delay from the L2 bank to the reply crossbar.
     pub reply: u32,
-    /// Delay from the reply crossbar to an SM, and from the CTA dispatcher; 0: visible at the next edge.
+    /// Delay from the reply crossbar to an SM, and from the CTA dispatcher to an SM; 0: a message is visible
+    /// at the next clock edge.
     pub deliver: u32,
     /// Delay from the DRAM channel to the L2 bank.
     pub dram_return: u32,
@@ -207,7 +209,8 @@ impl MachineConfig {
         rules.into_violations()
     }
 
-    /// True if the SMs duel about the organization of their L1Ds; a single SM has no opponent.
+    /// True if SM dueling chooses the organization of the L1Ds: leader SMs sample each candidate. A machine
+    /// with one SM has no dueling.
     #[must_use]
     pub fn has_duel(&self) -> bool {
         self.l1.organisation == Organisation::Decoupled && self.l1.dueling.leaders != Leaders::None && self.num_sms > 1
@@ -281,8 +284,8 @@ impl MachineConfig {
         Topology::new(&self.noc, sms, partitions)
     }
 
-    /// Returns the numbers of extra domains of the wake wheels, for SMs and for routers that do not fit the
-    /// first domain of their clock.
+    /// Returns two numbers of extra domains of the wake wheels: for SMs, and for routers. Extra domains hold
+    /// the blocks that do not fit the first domain of their clock.
     fn more_domains(&self) -> [usize; 2] {
         let more = |blocks: usize, kinds: usize| {
             let all = blocks.div_ceil(MAX_PER_KIND).max((blocks * kinds).div_ceil(2 * MAX_PER_KIND));
@@ -306,7 +309,7 @@ impl MachineConfig {
         );
     }
 
-    /// Returns the clocks on their common tick, if they have one.
+    /// Returns the clocks with their common tick; `None` if they have none.
     #[must_use]
     pub fn clocks(&self) -> Option<Clocks> {
         let ClockConfig { core_khz, xbar_khz, l2_khz, dram_khz } = self.clock;
@@ -332,7 +335,7 @@ impl MachineConfig {
             format!("ascending multiples of a way's {of_a_way} bytes below the L1's {all}, the last at least {bytes}");
         let given = format!("{:?}", shared.carve_outs);
         let mut sides = vec![Side::new("sm.shared.carve_outs", &given, legal)];
-        // Changing one of these fields alone can make the carve-outs legal.
+        // Changing `l1.ways`, `l1.sets` or `sm.shared.bytes` alone can make the carve-outs legal.
         let with = format!("with sm.shared.carve_outs = {given}");
         if are_legal {
             if let Some(least) = (1..=L1_MAX_WAYS).find(|&ways| are_ways(l1.sets, ways)) {
@@ -358,8 +361,8 @@ impl MachineConfig {
         self.l1.ways - self.sm.shared.carve_out(shared) / (self.l1.sets * self.l1.line_bytes)
     }
 
-    /// Returns the interleaving of units of `unit_bytes` among the partitions: lines of an L1 or L2, or
-    /// bursts.
+    /// Returns the interleaving among the partitions, for units (L1 or L2 lines, or bursts) of `unit_bytes`
+    /// bytes.
     #[must_use]
     pub fn interleave(&self, unit_bytes: u32) -> Interleave {
         let hash = match self.partition_index {
@@ -400,8 +403,8 @@ impl MachineConfig {
         self.num_partitions * self.channels_per_partition / self.partitions_per_channel
     }
 
-    /// Returns the interleaving of units of `unit_bytes` among all channels; the channels of a partition have
-    /// consecutive numbers.
+    /// Returns the interleaving among all channels, for units of `unit_bytes` bytes; the channels of a
+    /// partition have consecutive numbers.
     #[must_use]
     pub fn channels(&self, unit_bytes: u32) -> Channels {
         let rounds = |count| Interleave::new(count, self.interleave_bytes, unit_bytes);

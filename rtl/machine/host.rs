@@ -151,7 +151,7 @@ impl Machine {
         self.kinds.tracking.map_or(&[], |tracking| self.net.all(tracking.trackers))
     }
 
-    /// Returns the networks of forwarded loads and of their answers, if L1s supply each other.
+    /// Returns the networks of forwarded loads and of their answers, if L1s supply lines to each other.
     #[must_use]
     pub fn forward_networks(&self) -> Option<(Network<'_, Forward>, Network<'_, Answer>)> {
         let tracking = self.kinds.tracking?;
@@ -170,7 +170,8 @@ impl Machine {
         banks + cores + local + self.dispatchers().iter().map(|block| block.progress().0).sum::<u64>()
     }
 
-    /// Returns the number of warps per scheduler that a throttle found best for a kernel.
+    /// Returns the number of warps per scheduler that the throttle has found best for the kernel with hash
+    /// `key`.
     #[must_use]
     pub fn warp_limit_of(&self, key: u16) -> Option<u8> {
         self.net.all(self.kinds.hub?)[0].0.limit_of(key)
@@ -186,7 +187,7 @@ impl Machine {
         self.net.all(self.kinds.dispatchers)
     }
 
-    /// Returns the actions of a sharing tracker bank since the previous call, if observed.
+    /// Returns the actions of a sharing tracker bank since the previous call, if actions are recorded.
     pub fn take_seen(&mut self, partition: usize) -> Option<BankObservation> {
         let trackers = self.kinds.tracking?.trackers;
         self.net.all_mut(trackers)[partition].take_seen()
@@ -201,13 +202,13 @@ impl Machine {
         self.banks_mut().iter_mut().for_each(|block| block.refuse_unwritten());
     }
 
-    /// Returns the actions of an L1 since the previous call, if observed.
+    /// Returns the actions of an L1 since the previous call, if actions are recorded.
     pub fn take_watch(&mut self, sm: usize) -> Option<Watch> {
         self.lsus_mut()[sm].take_watch()
     }
 
-    /// Returns the actions of an instruction cache since the previous call, if there is one and it is
-    /// observed.
+    /// Returns the actions of an instruction cache since the previous call, if there is one and actions are
+    /// recorded.
     pub fn take_fetches(&mut self, sm: usize) -> Option<FetchWatch> {
         self.cores_mut()[sm].take_fetches()
     }
@@ -218,7 +219,8 @@ impl Machine {
         self.net.settle(tick);
     }
 
-    /// Like [`Self::settle`] for all blocks but the cores. The machine can go on afterward.
+    /// Charges the cycles that sleeping blocks have not counted yet, as [`Self::settle`] does, but not those
+    /// of the cores. The machine can continue to run afterward.
     pub fn settle_memory(&mut self, tick: u64) {
         self.net.settle_others(self.kinds.cores, tick);
     }
@@ -234,7 +236,7 @@ impl Machine {
     }
 
     /// Maps a range of memory, filled with zeros and rounded outward to whole interleaved runs of
-    /// `interleave_bytes`. A prefetcher may read the rest of a page, so with one, whole pages are mapped.
+    /// `interleave_bytes`. With a prefetcher, whole pages are mapped, because it may read the rest of a page.
     ///
     /// # Errors
     /// If the range exceeds the channels.
@@ -255,8 +257,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Writes memory as a host copy does. Every cached copy is updated or was invalidated at the end of the
-    /// kernel.
+    /// Writes memory as a host copy does. Every cached copy is updated here, or was invalidated at the end of
+    /// the last kernel.
     ///
     /// # Errors
     /// If the range is not mapped.
@@ -354,7 +356,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Returns the SMs that a dispatcher launches on: each dispatcher has as many, in order.
+    /// Returns the SMs that a dispatcher launches on: consecutive SMs, the same number for each dispatcher.
     fn sms_of(&self, dispatcher: usize) -> Range<usize> {
         let each = self.cores().len() / self.dispatchers().len();
         dispatcher * each..(dispatcher + 1) * each
@@ -433,15 +435,16 @@ impl Machine {
         self.net.is_called()
     }
 
-    /// Returns the first fault of any core; of several at one edge, the one of the SM with the lowest number.
+    /// Returns the first fault of any core; of several faults at one edge, that of the SM with the lowest
+    /// number.
     #[must_use]
     pub fn fault(&self) -> Option<&Fault> {
         self.cores()[self.net.caller(self.kinds.cores)?].fault()
     }
 }
 
-/// Cuts a range of bytes at multiples of `size`. Yields for each piece the number of its unit, the offset in
-/// that unit and the position in the range.
+/// Cuts a range of bytes at multiples of `size`, the size of a line or burst. Yields for each piece the
+/// number of its line or burst, the offset in it, and the position of the piece in the range.
 fn cut(start: u64, bytes: usize, size: usize) -> impl Iterator<Item = (u64, usize, Range<usize>)> {
     let mut at = 0;
     std::iter::from_fn(move || {

@@ -1,5 +1,6 @@
 //! # The machine
-//! A netlist with its configuration, and the queries of the simulator, of reports and of observers.
+//! Holds a netlist with its configuration, and answers the queries of the simulator, of reports and of
+//! observers.
 
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -94,47 +95,48 @@ impl Machine {
         self.net.beat_digest()
     }
 
-    /// Returns the CTAs in flight to their SMs.
+    /// Returns the CTA launches that are in flight from the dispatchers to the SMs.
     pub(super) fn launches_in_flight(&self) -> impl Iterator<Item = &CtaLaunch> {
         let launches = &self.net.links().launches;
         self.net.ports(self.kinds.cores).flat_map(|ports| launches.at(&ports.launch).beats())
     }
 
-    /// Returns the warp instructions that load-store units took at a tick, with their SMs: for outside
-    /// observers.
+    /// Returns the warp instructions that load-store units accepted at a tick, with their SMs. For observers
+    /// outside the model.
     pub fn accepted_accesses(&self, tick: u64) -> impl Iterator<Item = (usize, &WarpAccess)> {
         let (ports, links) = (self.net.ports(self.kinds.lsus), &self.net.links().accesses);
         ports.enumerate().filter_map(move |(sm, ports)| Some((sm, links.at(&ports.core_req).beat_taken_at(tick)?)))
     }
 
-    /// Returns the replies that load-store units sent at a tick, with their SMs: for outside observers.
+    /// Returns the replies that load-store units sent at a tick, with their SMs. For observers outside the
+    /// model.
     pub fn sent_replies(&self, tick: u64) -> impl Iterator<Item = (usize, &WarpReply)> {
         let (ports, links) = (self.net.ports(self.kinds.cores), &self.net.links().replies_to_warps);
         ports.enumerate().filter_map(move |(sm, ports)| Some((sm, links.at(&ports.wb).beat_sent_at(tick)?)))
     }
 
-    /// Returns the requests that L2 banks took at a tick: for outside observers.
+    /// Returns the requests that L2 banks accepted at a tick. For observers outside the model.
     pub fn accepted_requests(&self, tick: u64) -> impl Iterator<Item = &Request> {
         let links = &self.net.links().requests;
         self.net.ports(self.kinds.banks).filter_map(move |ports| links.at(&ports.req).beat_taken_at(tick))
     }
 
-    /// Returns the number of CTAs whose completion message was not sent yet. The kernel cannot end while
-    /// there are any.
+    /// Returns the number of CTAs whose completion message was not sent yet. The kernel cannot end while this
+    /// number is above 0.
     #[must_use]
     pub fn outstanding_ctas(&self) -> u64 {
         let links = self.net.links();
         self.dispatchers().iter().map(|dispatcher| outstanding_ctas(dispatcher, dispatcher.ports(), links)).sum()
     }
 
-    /// True if the netlist can be cut into islands.
+    /// True if the netlist can be split into islands (groups of blocks that can run in parallel).
     #[must_use]
     pub fn has_islands(&self) -> bool {
         self.net.num_islands().is_some()
     }
 
-    /// Splits the machine into islands until [`Self::rejoin`], if it can be cut. The machine has no blocks
-    /// meanwhile.
+    /// Splits the machine into islands, or returns `None` if it cannot be split. The machine has no blocks
+    /// until [`Self::rejoin`].
     pub fn separate(&mut self, sim: &mut Simulator) -> Option<MachineIslands> {
         let dispatchers = (self.kinds.dispatchers, self.dispatchers().len());
         Some(MachineIslands { islands: self.net.separate(sim)?, dispatchers })
@@ -177,7 +179,8 @@ impl MachineIslands {
         self.islands.run(island);
     }
 
-    /// Holds one of the synchronization points. Several may be held at the same time, while no island runs.
+    /// Executes one synchronization point, at which an island exchanges messages with others. Several may be
+    /// executed at the same time, while no island runs.
     pub fn synchronize(&self, meeting: usize) {
         self.islands.synchronize(meeting);
     }

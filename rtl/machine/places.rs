@@ -6,7 +6,7 @@ use crate::l2::BankPlace;
 use crate::noc::interleave::Interleave;
 use crate::noc::packet::PacketShape;
 
-/// Returns the number of bits that number `count` things, at least one.
+/// Returns the width in bits of an index of `count` items, at least 1.
 pub(super) fn bits_for(count: u32) -> u32 {
     count.max(2).next_power_of_two().ilog2()
 }

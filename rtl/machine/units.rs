@@ -1,9 +1,9 @@
 //! # Blocks and links of a machine
-//! Defines the types of the machine's netlist: links by type of beat, blocks by kind, and the link ends lent
-//! to each block.
+//! Defines the types of the machine's netlist: links by message type, blocks by kind, and the link ends that
+//! each block receives at a clock edge.
 //!
-//! Ports that most machines lack are lent in a separate function, so that machines without them pay only one
-//! comparison per edge.
+//! Ports that most machines lack are passed in a separate function, so that machines without such ports need
+//! only one comparison per edge.
 
 use derive::{Kinds, Links};
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ use crate::throttle::message::{Miss, Order, PeriodEnd, Report};
 use crate::throttle::side::{CoreSide, HubIo, HubPorts, L1Side};
 use crate::tracker::{Answer, Forward, SupplyIo, Tracker, TrackerIo, TrackerPorts};
 
-/// Links of a machine, one pool per type of beat.
+/// Links of a machine, one pool per message type.
 #[derive(Default, Serialize, Deserialize, Links)]
 pub struct Wires {
     pub(super) launches: Pool<CtaLaunch>,
@@ -312,7 +312,7 @@ impl Unit<Wires> for Dueling {
     }
 }
 
-/// Coordinator of a throttle that has a global component.
+/// Block that holds the hub of a throttle, to which all cores report.
 #[derive(Serialize, Deserialize)]
 pub struct Coordinator(pub Box<dyn Hub>);
 

@@ -49,7 +49,7 @@ pub const L2: u8 = 2;
 /// Clock domain of the DRAM channels.
 pub const DRAM: u8 = 3;
 
-/// Names of the clocks of these domains, in the same order.
+/// Names of the clocks of the domains [`CORE`], [`XBAR`], [`L2`] and [`DRAM`], in this order.
 pub const CLOCKS: [&str; 4] = ["core_clk", "xbar_clk", "l2_clk", "dram_clk"];
 
 /// Width of a program counter in bits, as an instruction number within one kernel.
@@ -68,13 +68,13 @@ pub(super) struct Kinds {
     pub replies: Family<Node<Reply>>,
     pub banks: Family<L2Bank>,
     pub drams: Family<DramChannel>,
-    /// Coordinator of a throttle with a global component.
+    /// Coordinator, if the throttle has a hub to which all cores report.
     pub hub: Option<Family<Coordinator>>,
     /// Controller of SM dueling, if SMs duel.
     pub duel: Option<Family<Dueling>>,
     /// Networks of recalls, if the L2 keeps the L1s coherent.
     pub recalls: Option<Recalls>,
-    /// Sharing tracker, if L1s supply each other.
+    /// Sharing tracker, if L1s supply lines to each other.
     pub tracking: Option<Tracking>,
 }
 
@@ -370,15 +370,15 @@ fn link_forwards(net: &mut MachineNet, &Kinds { lsus, replies, tracking, .. }: &
     }
 }
 
-/// Blocks attached to a network other than that of requests and replies, and the ports they use.
+/// Blocks attached to a side network, which carries neither requests nor replies, and their ports on it.
 struct SideEnds<B: HasPorts, S, R> {
     blocks: Family<B>,
     sends: fn(&mut B::Ports) -> &mut Out<S>,
     receives: fn(&mut B::Ports) -> &mut In<R>,
 }
 
-/// Links a network other than that of requests and replies: messages from partitions to SMs, and answers
-/// back.
+/// Links a side network, which carries neither requests nor replies: messages from partitions to SMs, and
+/// answers in the opposite direction.
 fn link_side_network<W, A, B, L>(
     net: &mut MachineNet,
     links: &Links<'_>,
@@ -438,7 +438,7 @@ fn new_tracker(config: &MachineConfig, partition: usize) -> Tracker {
     Tracker::new(place, &config.tracker, config.tracker.scheme.protections())
 }
 
-/// Link without delay: a beat is visible at the receiver's next edge, because one tick is less than any
+/// Link without delay: a beat is visible at the receiver's next edge, because one tick is less than any clock
 /// period.
 const PLAIN: LinkSpec = LinkSpec { depth: 2, latency: 1, credit: 1 };
 
@@ -468,7 +468,7 @@ impl Links<'_> {
     /// Returns a link that sustains one packet per cycle while the next router accepts them.
     fn router_to_router(&self) -> LinkSpec {
         let cycles = self.config.noc.as_routed().map_or(1, |routed| routed.hop_latency);
-        // One tick is less than any period, so the receiver sees the packet at its next edge.
+        // One tick is less than any clock period, so the receiver sees the packet at its next edge.
         let ticks = u64::from(cycles - 1) * self.hop + 1;
         LinkSpec { depth: 2 * cycles, latency: ticks, credit: ticks }
     }
@@ -496,7 +496,7 @@ impl Links<'_> {
         self.near(self.config.link.deliver, self.config.link.inject)
     }
 
-    /// Returns a link with the given delays of beats and credits [core cycles]; 0 is no delay.
+    /// Returns a link with the given delays of beats and credits [core cycles]; 0: visible at the next edge.
     fn near(&self, cycles: u32, credit: u32) -> LinkSpec {
         let [latency, credit_ticks] = [cycles, credit].map(|cycles| (u64::from(cycles) * self.cycle).max(1));
         LinkSpec { depth: PLAIN.depth + cycles + credit, latency, credit: credit_ticks }

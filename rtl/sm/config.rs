@@ -24,12 +24,13 @@ const MAX_INSTRUCTION_BYTES: u64 = 1 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SchedulerPolicy {
-    /// Greedy-then-oldest (GTO): the warp issued last, then the oldest by launch order.
+    /// Greedy-then-oldest (GTO): first the warp issued last, then the other warps, in the order of their
+    /// launch.
     GreedyThenOldest,
-    /// Loose round robin (LRR): the next warp slot after the one issued last.
+    /// Loose round robin (LRR): the warps in slot order, starting after the slot issued last.
     LooseRoundRobin,
-    /// Two-level: round robin in a pool of six warps. A pool warp that waits at a barrier or for device
-    /// memory is replaced by the first queued warp that does not wait.
+    /// Two-level: round robin in a pool of six warps. If a warp of the pool waits at a barrier or for device
+    /// memory, the first queued warp that does not wait replaces it.
     TwoLevel,
 }
 
@@ -39,8 +40,8 @@ pub enum SchedulerPolicy {
 pub enum TraceTiming {
     /// Timing of the PTX operation that does the same work.
     Pipes,
-    /// Timing that Accel-Sim assigns for a GPU of the trace's binary version; that of the pipes if Accel-Sim
-    /// has no such GPU.
+    /// Timing that Accel-Sim assigns to a GPU of the trace's binary version. If Accel-Sim has no such GPU:
+    /// the timing of the PTX operation that does the same work.
     BinaryVersion,
 }
 
@@ -50,7 +51,7 @@ pub enum TraceTiming {
 pub struct OpTiming {
     /// Latency from operand read to writeback [core cycles].
     pub latency: u16,
-    /// Initiation interval: cycles until the pipe takes its next warp instruction [core cycles].
+    /// Initiation interval: cycles until the pipe can accept its next warp instruction [core cycles].
     pub interval: u16,
 }
 
@@ -58,15 +59,15 @@ pub struct OpTiming {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClassTiming {
-    /// Addition, logic, shifts, moves, comparisons and conversions.
+    /// Timing of additions, logic, shifts, moves, comparisons and conversions.
     pub add: OpTiming,
-    /// Minimum and maximum.
+    /// Timing of minimum and maximum.
     pub minmax: OpTiming,
-    /// Multiplication.
+    /// Timing of multiplications.
     pub mul: OpTiming,
-    /// Multiply-add.
+    /// Timing of multiply-adds.
     pub mad: OpTiming,
-    /// Division and remainder.
+    /// Timing of divisions and remainders.
     pub div: OpTiming,
 }
 
@@ -74,27 +75,27 @@ pub struct ClassTiming {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct PipeConfig {
-    /// Operand read time ahead of every pipe [core cycles].
+    /// Time to read the operands of an instruction before it enters any pipe [core cycles].
     pub operand_read: u16,
     /// Width of the result bus [warp results per cycle] (GPGPU-Sim's pipeline width of EX_WB).
     pub result_bus: u8,
-    /// Integer operations.
+    /// Timing of integer operations.
     pub int: ClassTiming,
-    /// Single-precision operations.
+    /// Timing of single-precision operations.
     pub fp: ClassTiming,
-    /// Double-precision operations.
+    /// Timing of double-precision operations.
     pub dp: ClassTiming,
-    /// Roots and transcendental functions.
+    /// Timing of roots and transcendental functions.
     pub sfu: OpTiming,
     /// True if integer operations have a separate pipe, one per scheduler, instead of sharing the
     /// single-precision pipe.
     pub int_pipe: bool,
-    /// Kernel parameter loads, which read like constants.
+    /// Timing of loads of kernel parameters, which lie in constant memory on GPUs.
     pub param: OpTiming,
-    /// Matrix multiply step of 256 multiplications; an m8n8k4 instruction takes four steps. A step with n
-    /// times as many multiplications keeps its pipe (one per scheduler) for n intervals and delivers its
-    /// result n - 1 intervals later. Latency and interval 0: the machine has no tensor pipe and refuses
-    /// kernels with `mma` and `wmma`.
+    /// Matrix multiply step of 256 multiplications; an m8n8k4 instruction takes four such steps. A step with
+    /// n times as many multiplications occupies its tensor pipe (one per scheduler) for n intervals and
+    /// delivers its result n - 1 intervals later. If latency and interval are 0, the machine has no tensor
+    /// pipe and refuses kernels with `mma` or `wmma`.
     pub tensor: OpTiming,
 }
 
@@ -110,11 +111,11 @@ pub struct OperandConfig {
     pub sfu_collectors: u8,
     /// Operand collectors of shared memory, kernel parameters and the address unit.
     pub memory_collectors: u8,
-    /// Generic operand collectors, which serve all pipes and replace the collectors of the classes; 0: each
-    /// class has its own.
+    /// Generic operand collectors, which serve all pipes and replace the collectors per class of pipes (SP,
+    /// SFU, memory). 0: each class has its own collectors.
     pub generic_collectors: u8,
-    /// True if each pipe has an input register (GPGPU-Sim's OC_EX pipeline registers). While that is free, an
-    /// instruction with all operands waits there and releases its collector.
+    /// True if each pipe has an input register (GPGPU-Sim's OC_EX pipeline registers). An instruction with
+    /// all its operands moves to a free input register and releases its operand collector.
     pub latches: bool,
 }
 
@@ -128,15 +129,16 @@ pub struct SharedConfig {
     pub banks: u32,
     /// Latency of a conflict-free access from operand read to writeback [core cycles].
     pub latency: u16,
-    /// Sizes of shared memory that can be carved out of the L1 data memory, in ascending order, in bytes. A
-    /// launch takes the smallest one that holds the CTAs of an SM; the L1 loses those ways. Empty: shared
-    /// memory has its own storage.
+    /// Sizes of shared memory that can be carved out of the L1 data memory, in ascending order [bytes]. A
+    /// launch uses the smallest size that holds the shared memory of all CTAs on an SM; the L1 loses the
+    /// corresponding ways. Empty: shared memory has its own storage.
     pub carve_outs: Vec<u32>,
 }
 
 impl SharedConfig {
-    /// Returns the L1 capacity that a kernel with `bytes` bytes of shared memory per SM takes. This is the
-    /// smallest carve-out that holds them, else the largest; 0 without carve-outs.
+    /// Returns the L1 capacity [bytes] that a kernel with `bytes` bytes of shared memory per SM occupies.
+    /// This is the smallest carve-out of at least `bytes` bytes, else the largest carve-out; 0 without
+    /// carve-outs.
     #[must_use]
     pub fn carve_out(&self, bytes: u64) -> u32 {
         let fits = |carve_out: &&u32| u64::from(**carve_out) >= bytes;
@@ -240,7 +242,7 @@ impl SmConfig {
         if self.sub_cores { self.schedulers } else { 1 }
     }
 
-    /// Returns the cycles for which the 32 lanes of one issue occupy a pipe.
+    /// Returns the number of cycles for which the 32 lanes of one issue occupy a pipe.
     pub(super) fn passes(&self) -> u16 {
         (LANES as u32 / self.simd_width) as u16
     }
@@ -266,7 +268,8 @@ impl SmConfig {
         rules.expect_relation(threads <= most, sides, why);
     }
 
-    /// Checks that a throttle of the given kind fits the schedulers.
+    /// Checks that a warp throttle of the given kind is compatible with the scheduling policy and the warp
+    /// limit.
     pub(crate) fn validate_throttle(&self, kind: &str, rules: &mut Rules) {
         let is_aged = self.policy != SchedulerPolicy::TwoLevel;
         let why = "a two-level scheduler orders its warps by their queue, not by their age";

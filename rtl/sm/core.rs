@@ -1,16 +1,20 @@
 //! # SM core
 //! Executes the warps of the CTAs launched on it, from instruction fetch to writeback.
 //!
-//! | port     | dir | payload      | contract                                                       |
-//! |----------|-----|--------------|----------------------------------------------------------------|
-//! | `launch` | in  | `CtaLaunch`  | sent only while a CTA slot is free; accepted at once           |
-//! | `done`   | out | `CtaDone`    | once per CTA, when all its warps have exited and no load or    |
-//! |          |     |              | result is in flight; the CTA slot is free then                 |
-//! | `mem`    | out | `WarpAccess` | at most one beat per cycle, in issue order                     |
-//! | `wb`     | in  | `WarpReply`  | one per beat of a load (data) and of a store (acknowledgment), |
-//! |          |     |              | in any order; accepted at once                                 |
-//! | `fetch.wanted` | out | `LineWanted` | one per line that misses in the instruction cache, if the core has one |
-//! | `fetch.brought` | in | `LineBrought` | a requested line; accepted once all warps waiting for the previous line are served |
+//! | port            | dir | payload                  | contract                                            |
+//! |-----------------|-----|--------------------------|-----------------------------------------------------|
+//! | `launch`        | in  | `CtaLaunch`              | sent only while a CTA slot is free; accepted at     |
+//! |                 |     |                          | once                                                |
+//! | `done`          | out | `CtaDone`                | once per CTA, when all its warps have exited and no |
+//! |                 |     |                          | load or result is in flight; the CTA slot is free   |
+//! |                 |     |                          | then                                                |
+//! | `mem`           | out | `WarpAccess`             | at most one beat per cycle, in issue order          |
+//! | `wb`            | in  | `WarpReply`              | one per beat of a load (data) and of a store        |
+//! |                 |     |                          | (acknowledgment), in any order; accepted at once    |
+//! | `fetch.wanted`  | out | `InstructionLineRequest` | one per line that misses in the instruction cache,  |
+//! |                 |     |                          | if the core has one                                 |
+//! | `fetch.brought` | in  | `InstructionLineReply`   | a requested line; accepted once all warps waiting   |
+//! |                 |     |                          | for the previous line are served                    |
 //!
 //! Latency, in cycles: launch to first issue 3 (fetch, decode, issue); issue to dependent issue
 //! `operand_read + latency + 1`; branch to the first instruction of its target 3; issue of a global access to
@@ -76,7 +80,7 @@ pub struct SmPorts {
     pub mem: Out<WarpAccess>,
     /// Load data and store acknowledgments from the LSU.
     pub wb: In<WarpReply>,
-    /// Optional ports: those of an instruction cache and of a throttle.
+    /// Optional ports, for an instruction cache and for a throttle.
     pub extra: Extra<SmExtraPorts>,
 }
 
@@ -91,9 +95,9 @@ pub struct SmExtraPorts {
     pub misses: In<Miss>,
     /// Ends of the throttle's sampling periods, to the L1D.
     pub periods: Out<PeriodEnd>,
-    /// Counts of a period, to the hub of the throttle.
+    /// Counts of one sampling period, to the throttle's coordinator, which all SMs share.
     pub reports: Out<Report>,
-    /// Warp limits, from the hub of the throttle.
+    /// Warp limits from the throttle's coordinator, which all SMs share.
     pub orders: In<Order>,
 }
 
@@ -149,9 +153,9 @@ pub struct Counters {
     /// register file has banks.
     #[counted(cycles, only(has.operand_banks))]
     pub operand_conflicts: u64,
-    /// Warp stores to shared memory, plus shared-memory atomics that changed their word, counted by lane.
+    /// Warp stores to shared memory, plus lanes whose shared-memory atomic changed a word.
     pub shared_changes: u64,
-    /// Block copies of a trace, in the order of [`BLOCK_COPIES`]. They are issued but move no data.
+    /// Block copy instructions issued from a trace, in the order of [`BLOCK_COPIES`]. They move no data.
     #[counted(skip)]
     pub block_copies: [u64; BLOCK_COPIES.len()],
 }
@@ -181,7 +185,7 @@ pub struct WaitingWarp {
     pub pc: u32,
     /// Line of that instruction in the PTX file or in the source of a trace; 0 if unknown.
     pub line: u32,
-    /// Reason for which the warp does not issue; `Issued` if it could.
+    /// Reason for which the warp does not issue; `Issued` if the warp could issue.
     pub reason: StallReason,
 }
 
@@ -210,9 +214,10 @@ pub struct SmCore {
     pub(super) icache: Option<Box<InstructionCache>>,
     pub(super) schedulers: [Scheduler; MAX_SCHEDULERS],
     pub(super) ages: Ages,
-    /// Throttle that restricts which warps may issue; `None` if all may.
+    /// Throttle that restricts which warps may issue; `None` if all warps may issue.
     pub(super) throttle: Option<Box<dyn Hooks>>,
-    /// True if the schedulers' pools change: two-level scheduling, a warp limit or a throttle.
+    /// True if the pools of the schedulers (the warps that may issue) vary: two-level scheduling, a warp
+    /// limit or a throttle.
     pub(super) pooled: bool,
     pub(super) scoreboard: Scoreboard,
     pub(super) halves: Halves,
@@ -228,19 +233,20 @@ pub struct SmCore {
     pub(super) shared: SharedMemory,
     pub(super) address_unit: AddressUnit,
     pub(super) fetches: Fetches,
-    /// Mask of the warps whose head instruction goes to each pipe.
+    /// For each pipe, mask of the warps whose next instruction (at the head of the buffer) executes on that
+    /// pipe.
     pub(super) heads: [u64; PIPES],
     #[serde(skip)]
     pub(super) fault: Option<Box<Fault>>,
     /// Cycle before which every scheduler keeps the stall reason it had when the core went to sleep; 0 if the
-    /// core was awake. Void once the address unit becomes free or an instruction line arrives.
+    /// core was awake. Ignored once the address unit becomes free or an instruction line arrives.
     pub(super) stalled_until: u64,
     pub(super) stalls: Stalls,
     pub(super) counters: Counters,
 }
 
 impl SmCore {
-    /// Creates core `sm` of `num_sms`, without a kernel; `path` names it in messages.
+    /// Creates core `sm` of `num_sms`, without a kernel; `path` names the core in messages.
     ///
     /// # Panics
     /// If the number of schedulers violates [`SmConfig::validate`].
@@ -285,7 +291,7 @@ impl SmCore {
         }
     }
 
-    /// Makes a load of 16 bytes per lane one access of the LSU, instead of two.
+    /// Makes the core send each load of 16 bytes per lane to the LSU as one access instead of two.
     pub fn widen_loads(&mut self) {
         self.address_unit.widen_loads();
     }
@@ -311,7 +317,8 @@ impl SmCore {
         Ok(fit)
     }
 
-    /// Decodes a kernel into the tables of this core, which are not state and are not saved in checkpoints.
+    /// Decodes a kernel into the tables of this core. Checkpoints omit the tables, because they follow from
+    /// the launch.
     pub(crate) fn attach_kernel(&mut self, image: Arc<KernelImage>) {
         let (table, constants) = decode(&image, &self.config, self.identity);
         let recorded = image.source.as_ref().map(TracedKernel::new);
@@ -352,8 +359,8 @@ impl SmCore {
         (0..self.config.schedulers as usize).map(|scheduler| self.stalls.cycles(scheduler, reason)).sum()
     }
 
-    /// Returns the scheduler cycles before `cycle`, by reason. Since `cycle`, the core must have had no warp
-    /// or not have been evaluated.
+    /// Returns the scheduler cycles before `cycle`, by reason. After `cycle`, the core must not have been
+    /// evaluated with a resident warp.
     ///
     /// # Panics
     /// If the cycles of a scheduler do not add up to `cycle`.
@@ -431,7 +438,8 @@ impl SmCore {
         }
     }
 
-    /// Presents a new head instruction of a warp, which had none, to schedulers and scoreboard.
+    /// Presents a new head instruction to schedulers and scoreboard. The warp must not have had a head
+    /// instruction.
     #[inline(always)]
     pub(super) fn show_head(&mut self, loaded: &Loaded, warp: u8, pc: u32) {
         let decoded = &loaded.table[pc as usize];
@@ -439,8 +447,8 @@ impl SmCore {
         self.scoreboard.show(warp, &decoded.uses);
     }
 
-    /// Fills the instruction buffers of the warps in `fetched` with their decoded pairs, unless they have
-    /// ended.
+    /// Fills the instruction buffers of the warps in `fetched` with decoded instruction pairs; skips warps
+    /// that have exited.
     #[inline(always)]
     fn fill_buffers(&mut self, loaded: &Loaded, fetched: u64) {
         let mut rest = fetched & self.warps.live();
@@ -491,8 +499,8 @@ impl SmCore {
         report
     }
 
-    /// Returns when to evaluate the core next if no stage has work in the next cycle, judged on the state
-    /// after this edge. Records the stall reason of each scheduler for the cycles slept through.
+    /// Returns when to evaluate the core next, if no stage has work in the next cycle given the state after
+    /// this edge. Records the stall reason of each scheduler for the cycles in which the core sleeps.
     #[inline(never)]
     fn sleep(&mut self, loaded: &Loaded, at: &impl AnyEdge) -> Sleep {
         let (next, ready) = (at.cycle() + 1, self.ready());
@@ -515,8 +523,9 @@ impl SmCore {
 
     /// Evaluates one clock edge, with or without contract checks.
     ///
-    /// A stage that frees a resource runs before the stage that takes it. Issue sees what this cycle writes
-    /// back, decodes or launches only in the next cycle.
+    /// A stage that frees a resource is evaluated before the stage that allocates the resource. Results
+    /// written back, instructions decoded and warps launched in this cycle become visible to issue in the
+    /// next cycle.
     pub(crate) fn eval_any(&mut self, mut io: SmIo<'_>, at: &mut impl AnyEdge) -> Sleep {
         let Some(mut loaded) = self.loaded.take() else { return Sleep::UntilEvent };
         self.stalls.wake(at.cycle());

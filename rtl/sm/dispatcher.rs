@@ -60,7 +60,7 @@ pub struct Dispatcher {
 }
 
 impl Dispatcher {
-    /// Creates a dispatcher for `num_sms` SMs that has no grid; `path` names it in messages.
+    /// Creates a dispatcher for `num_sms` SMs that has no grid; `path` names the dispatcher in messages.
     #[must_use]
     pub fn new(path: &str, num_sms: usize) -> Self {
         assert!((1..=128).contains(&num_sms), "{path}: {num_sms} SMs, expected 1 to 128: one bit per SM");
@@ -161,8 +161,8 @@ impl Dispatcher {
         let more_done = self.collect(&mut io.done, at);
         let left = self.launched < self.total;
         let blocked = left && free != 0 && !self.send(&mut io.launch, at, free);
-        // Slots freed in this cycle can be assigned in the next. A full channel wakes the block when it
-        // drains.
+        // Slots freed in this cycle can be assigned in the next. A channel that was full wakes the dispatcher
+        // when it has room again.
         let may_send = self.launched < self.total && self.free_mask() & !if blocked { free } else { 0 } != 0;
         if more_done || may_send { Sleep::Next } else { Sleep::UntilEvent }
     }

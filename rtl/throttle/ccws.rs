@@ -1,7 +1,7 @@
 //! # Cache-conscious wavefront scheduling
-//! CCWS, the scheme of Rogers et al. with which khairy2015 compares in section 5. Victim tags in the L1D
-//! detect the warps whose lines other warps evict. For a while, scores in the core let only the warps that
-//! lose the most lines issue loads.
+//! CCWS, the scheme of Rogers et al. with which khairy2015 compares its own in section 5. Victim tags in the
+//! L1D detect warps that miss lines which they fetched before and lost to evictions. Scores in the core then
+//! temporarily permit only the warps that lose the most lines to issue loads.
 
 pub mod scores;
 pub mod victims;
@@ -17,13 +17,14 @@ use crate::config::Rules;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CcwsConfig {
-    /// Number of victim tags per warp, which hold the lines that the warp lost last (khairy2015 Table 4: 16).
+    /// Number of victim tags per warp, which hold the lines that the warp lost most recently (khairy2015
+    /// Table 4: 16).
     pub victims: u32,
     /// Associativity of the victim tags of a warp (Table 4: 8).
     pub victim_ways: u32,
     /// Score of a warp that has lost no locality (Table 4: 100).
     pub base_score: u32,
-    /// Weight of lost locality relative to instructions (Table 4: 8).
+    /// Weight of lost-locality events relative to issued instructions (Table 4: 8).
     pub k: u32,
 }
 

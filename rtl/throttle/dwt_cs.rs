@@ -1,7 +1,7 @@
 //! # Dynamic warp throttling via cores sampling
-//! DWT-CS (khairy2015 section 4.2): while the L1Ds thrash, each core tries a different limit on its warps.
-//! Then all cores keep the limit of the core that executed the most instructions. A monitor in each core
-//! counts and reports; a coordinator of all cores decides.
+//! DWT-CS (khairy2015 section 4.2): while the L1Ds thrash, each core tries a different limit on the number of
+//! warps that may issue. Then all cores keep the limit of the core that executed the most instructions. A
+//! monitor in each core counts and reports; one coordinator decides for all cores.
 
 pub mod coordinator;
 mod memo;
@@ -27,11 +27,11 @@ type Periods = u3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trigger {
-    /// The sums over all cores.
+    /// Sums of misses and instructions over all cores.
     Sum,
-    /// The counts of any single core.
+    /// Misses and instructions of any single core.
     AnyCore,
-    /// The counts of the coordinator's core.
+    /// Misses and instructions of the core given by `coordinator`.
     CoordinatorOnly,
 }
 
@@ -39,9 +39,9 @@ pub enum Trigger {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Persist {
-    /// Only the memo of limits.
+    /// Only the memo, which holds the limits found for kernels.
     Off,
-    /// The memo, and timer, counts and phase for the next launch of the same kernel.
+    /// The memo. If the next launch is of the same kernel, also timer, counts and phase.
     Kernel,
 }
 
@@ -62,9 +62,9 @@ pub struct DwtConfig {
     pub latency: u32,
     /// Selection of the counts that start the sampling.
     pub trigger: Trigger,
-    /// Number of the coordinator's core, counted from 1.
+    /// With trigger `coordinator-only`: number of the core whose counts start the sampling, counted from 1.
     pub coordinator: u32,
-    /// Number of kernels whose limits are remembered.
+    /// Number of kernels for which the memo holds the limit found.
     pub memo: u32,
     /// State that is kept beyond the end of a kernel.
     pub persist: Persist,
@@ -95,8 +95,8 @@ impl DwtConfig {
         1000 * misses > u64::from(self.mpki) * instructions
     }
 
-    /// Lists the logic of [`Self::is_above`] for counts of the given widths; both factors are in lowest
-    /// terms.
+    /// Lists the logic of [`Self::is_above`] for counts of the given widths. The factors 1000 and `mpki` are
+    /// reduced to lowest terms.
     fn describe_is_above(&self, misses: u32, instructions: u32, to: &mut dyn Describe) {
         let common = (1..=self.mpki).rev().find(|d| 1000 % d == 0 && self.mpki.is_multiple_of(*d)).unwrap_or(1);
         let [per_miss, per_instruction] = [1000 / common, self.mpki / common];

@@ -1,4 +1,4 @@
-//! Messages of the side band between an L1D, its core and the hub of all cores.
+//! Messages of the side band between an L1D, its core and the hub, the block to which all cores report.
 
 use arbitrary_int::{u7, u20, u24};
 use serde::{Deserialize, Serialize};
@@ -22,11 +22,11 @@ pub struct Miss {
     pub lost: bool,
 }
 
-/// Core to L1D: a period of the core has ended.
+/// Core to L1D: a monitoring or sampling period of the core has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct PeriodEnd {
-    /// True if the L1D may close for streaming: the misses are not caused by thrashing, or throttling is
-    /// known not to help. If false, the L1D opens.
+    /// True if the streaming monitor may close the L1D, so that loads bypass it: the misses are not caused by
+    /// thrashing, or throttling is known not to help. If false, a closed L1D opens.
     pub may_close: bool,
 }
 
@@ -41,21 +41,21 @@ pub struct Report {
     pub instructions: Instructions,
 }
 
-/// Use that a core makes of a limit.
+/// Way in which a core uses a limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
 #[width(1)]
 pub enum OrderKind {
-    /// Tries the limit and reports the counts.
+    /// The core tries the limit for a sample and reports the counts.
     #[default]
     Sample,
-    /// Keeps the limit to the end of the kernel.
+    /// The core keeps the limit to the end of the kernel.
     Fixed,
 }
 
 /// Hub to core: a limit on the warps that may issue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct Order {
-    /// Use of the limit.
+    /// Way in which the core uses the limit.
     #[payload(state)]
     pub kind: OrderKind,
     /// Number of warps per scheduler that may issue.

@@ -9,8 +9,8 @@
 //!             ◀──period──      ◀──order───
 //! ```
 //!
-//! | kind     | source                        | what is held back                       | parts                              |
-//! |----------|-------------------------------|-----------------------------------------|------------------------------------|
+//! | kind     | source                        | what is throttled                       | components       |
+//! |----------|-------------------------------|-----------------------------------------|------------------|
 //! | `dwt-cs` | khairy2015 section 4.2        | all but the oldest warps of a scheduler | [`dwt_cs::monitor`], [`dwt_cs::coordinator`] |
 //! | `ccws`   | khairy2015 section 5, Table 4 | loads of warps that lost no locality    | [`ccws::victims`], [`ccws::scores`] |
 //!
@@ -86,13 +86,13 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Checks the parameters of the scheme, for a machine with the given number of SMs.
     fn validate(&self, _num_sms: u32, _rules: &mut Rules) {}
 
-    /// Returns the component for an L1D, if the scheme needs one.
+    /// Returns the component for an L1D; `None` if the scheme needs none.
     fn l1(&self, _place: &L1Place<'_>) -> Option<Box<dyn Losses>> {
         None
     }
 
-    /// Returns the hub for a machine with the given number of cores like `_core`, if the scheme needs one.
-    /// The path of `_core` is that of the hub.
+    /// Returns the hub for a machine with the given number of cores like `_core`; `None` if the scheme needs
+    /// none. The path of `_core` is that of the hub.
     fn hub(&self, _num_sms: u32, _core: &CorePlace<'_>) -> Option<Box<dyn Hub>> {
         None
     }
@@ -138,9 +138,9 @@ impl ThrottleConfig {
 /// State of a core at the end of a cycle, for the throttle. Sets of warps have one bit per warp slot.
 #[derive(Clone, Copy, Debug)]
 pub struct CycleState {
-    /// Cycle that ends.
+    /// Cycle at whose end the core has this state.
     pub cycle: u64,
-    /// Warps that run.
+    /// Warps that run: launched and not exited.
     pub live: u64,
     /// Running warps that wait at a barrier.
     pub waiting: u64,
@@ -156,18 +156,18 @@ pub enum IssueLimit {
     /// Number of warps per scheduler that may issue: the oldest that neither wait at a barrier nor have
     /// ended.
     Oldest(u32),
-    /// All warps may issue, but only these may load from global or local memory.
+    /// All warps may issue, but only the warps in the mask may load from global or local memory.
     Load(u64),
-    /// Only these warps may issue. Warps that a barrier waits for must be admitted eventually.
+    /// Only the warps in the mask may issue. Warps that a barrier waits for must be admitted eventually.
     Issue(u64),
 }
 
 /// Messages that a core sends at the end of a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tick {
-    /// Message to the L1D, if the scheme sends it ends of periods.
+    /// Message to the L1D, sent if [`Scheme::ends_periods`] returns true.
     pub period: PeriodEnd,
-    /// Message to the hub, if there is one.
+    /// Message to the hub; `None` if there is nothing to report.
     pub report: Option<Report>,
 }
 

@@ -1,6 +1,6 @@
-//! Side band of an SM: links for throttle messages between its L1D, its core and the hub of all cores. The
-//! links are few and narrow. They are separate from the memory network, so that no scheme waits for the
-//! traffic that it is meant to reduce.
+//! Side band of an SM: links for throttle messages between its L1D, its core and the hub, the block to which
+//! all cores report. The links are few and narrow. They are separate from the memory network, so that no
+//! scheme waits for the traffic that it is meant to reduce.
 
 use super::message::{Miss, Order, PeriodEnd, Report};
 use crate::kernel::{In, Many, Out, Ports, Rx, RxBank, Tx, TxBank};
@@ -9,11 +9,11 @@ use crate::kernel::{In, Many, Out, Ports, Rx, RxBank, Tx, TxBank};
 pub struct CoreSide<'a> {
     /// Load misses from the L1D.
     pub misses: Rx<'a, Miss>,
-    /// Ends of periods, to the L1D, if the scheme sends them.
+    /// Ends of periods, to the L1D; `None` if the scheme does not send them.
     pub periods: Option<Tx<'a, PeriodEnd>>,
-    /// Counts to the hub, if the scheme has one.
+    /// Counts to the hub; `None` if the scheme has no hub.
     pub reports: Option<Tx<'a, Report>>,
-    /// Orders from the hub, if the scheme has one.
+    /// Orders from the hub; `None` if the scheme has no hub.
     pub orders: Option<Rx<'a, Order>>,
 }
 
@@ -21,11 +21,11 @@ pub struct CoreSide<'a> {
 pub struct L1Side<'a> {
     /// Load misses, to the core.
     pub misses: Tx<'a, Miss>,
-    /// Ends of periods, from the core, if the scheme sends them.
+    /// Ends of periods, from the core; `None` if the scheme does not send them.
     pub periods: Option<Rx<'a, PeriodEnd>>,
 }
 
-/// Ports of the hub of a throttle, one per SM.
+/// Ports of the hub of a throttle: one link per SM in each direction.
 #[derive(Default, Ports)]
 pub struct HubPorts {
     /// Reports of counts from the cores.
@@ -34,7 +34,7 @@ pub struct HubPorts {
     pub orders: Many<Out<Order>>,
 }
 
-/// Side-band link ends of the hub, one per core.
+/// Side-band link ends of the hub: one link per core in each direction.
 pub struct HubIo<'a> {
     /// Reports of counts from the cores.
     pub reports: RxBank<'a, Report>,

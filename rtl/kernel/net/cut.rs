@@ -23,20 +23,21 @@ pub struct Cut {
     pub(super) window: u64,
     /// Lead of each island over the slowest island in ticks.
     pub(super) ahead: Vec<u64>,
-    /// Maximum distance in ticks that an island may run ahead of another from which it has received nothing
-    /// newer.
+    /// Bounds on the leads. Each gives by how many ticks an island may run ahead of another one from which it
+    /// has received no newer message.
     pub(super) bounds: Vec<Bound>,
-    /// Islands that signal the end of a run, and the latency of that signal in ticks: no island runs farther
-    /// ahead of them.
+    /// Islands that signal the end of a run, and the latency of that signal in ticks. No island runs ahead of
+    /// such an island by more than this latency.
     pub(super) news: Vec<(usize, u64)>,
 }
 
-/// Bound on a lead: island that limits, island that is limited, maximum distance in ticks.
+/// Bound on a lead: limiting island, limited island, maximum distance in ticks.
 type Bound = (usize, usize, u64);
 
 /// Cuts a netlist whose cores have a period of `cycle` ticks. `tells` selects the links that signal the end
-/// of a run. Considers the cuts at all links with a minimum delay. Selects the one with the longest window,
-/// and of equal ones the one with the most islands. `None` if no cut has a window of at least one cycle.
+/// of a run. Considers, for each delay that occurs, the cut at all links with at least this delay. Selects
+/// the cut with the longest window; of equal windows, the cut with the most islands. `None` if no cut has a
+/// window of at least one cycle.
 pub(super) fn cut(links: &[Link], cycle: u64, tells: &dyn Fn(&Link) -> bool) -> Option<Cut> {
     let delays: BTreeSet<u64> = links.iter().map(Link::least_delay).filter(|delay| *delay >= cycle).collect();
     let mut best: Option<Cut> = None;
@@ -72,7 +73,7 @@ fn cut_at(links: &[Link], cycle: u64, (least, known): (u64, u64), tells: &dyn Fn
             *known = link.spec.latency.min(*known);
         }
     }
-    // Two windows of two islands are at most the delay of the link between them and back.
+    // Two windows are at most the sum of the delays from one island to another and back.
     let there_and_back = |(&(from, to), ticks)| Some(ticks + shortest.get(&(to, from))?);
     let (mut fits, mut most) = (known, shortest.iter().filter_map(there_and_back).min()? / 2 / cycle);
     let bounds: Vec<Bound> = shortest.into_iter().map(|((from, to), ticks)| (from, to, ticks)).collect();
@@ -137,7 +138,7 @@ impl Sets {
         self.0.insert(other, one);
     }
 
-    /// Numbers the sets. Those with links to the most other sets come first, because their synchronization
+    /// Numbers the sets. Sets with links to the most other sets come first, because their synchronization
     /// points take longest.
     fn number_sets(mut self, links: &[Link]) -> (BTreeMap<BlockId, usize>, usize) {
         let blocks: Vec<BlockId> = self.0.keys().copied().collect();

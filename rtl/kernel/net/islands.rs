@@ -1,6 +1,6 @@
 //! # Islands of a netlist
 //! Runs a netlist in parallel. Where links have delays, the netlist is cut into islands. Each island runs for
-//! a while without messages from the others, on its own thread or in turn with them. Islands exchange
+//! a while without messages from other islands, on its own thread or in turn with them. Islands exchange
 //! messages at synchronization points, always before a message could become visible. Results therefore equal
 //! lockstep execution.
 //!
@@ -31,7 +31,8 @@ pub(super) struct Plan {
     island_of: Vec<Vec<usize>>,
     /// Islands of each link, by pool and number.
     owners: Vec<Vec<Owners>>,
-    /// Islands that host a synchronization point, with all islands of higher numbers that they have links to.
+    /// Islands that host a synchronization point. A host synchronizes with all islands of higher numbers to
+    /// which it has links.
     hosts: Vec<usize>,
 }
 
@@ -52,8 +53,7 @@ struct IslandInfo {
     guests: Vec<SyncPeer>,
 }
 
-/// Island that takes part in a synchronization point of another, with the links to it (`there`) and from it
-/// (`back`).
+/// Peer of the host of a synchronization point, with the links to the peer (`there`) and from it (`back`).
 #[derive(Clone, Debug, Default)]
 struct SyncPeer {
     island: usize,
@@ -95,14 +95,14 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         cut(&self.graph, cycle, &|link: &Link| self.heard_by.contains(&link.to))
     }
 
-    /// Returns the number of islands, if the netlist can be cut into any.
+    /// Returns the number of islands; `None` if the netlist cannot be cut.
     #[must_use]
     pub fn num_islands(&self) -> Option<usize> {
         self.plan().map(|plan| plan.islands.len())
     }
 
     /// Returns the ticks that islands run between two synchronization points, and the lead of a block's
-    /// island over the slowest one in ticks.
+    /// island over the slowest island in ticks.
     #[must_use]
     pub fn pace_of(&self, block: BlockId) -> Option<(u64, u64)> {
         let (kind, number) = self.kind_of(block)?;
@@ -155,14 +155,15 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         for ((host, _), guest) in guests {
             islands[host].guests.push(guest);
         }
-        // Every other host visits its guests in reverse order, so that two synchronization points held at the
-        // same time do not wait for each other.
+        // Every other host visits its guests in reverse order, so that two synchronization points executed at
+        // the same time do not wait for each other.
         islands.iter_mut().skip(1).step_by(2).for_each(|island| island.guests.reverse());
         let hosts = (0..count).filter(|&island| !islands[island].guests.is_empty()).collect();
         Plan { window: cut.window, news: cut.news.clone(), islands, island_of, owners, hosts }
     }
 
-    /// Splits the netlist into islands, if it can be cut. The netlist has no blocks until [`Self::rejoin`].
+    /// Splits the netlist into islands; `None` if it cannot be cut. The netlist has no blocks until
+    /// [`Self::rejoin`].
     pub fn separate(&mut self, sim: &mut Simulator) -> Option<Islands<L, K>> {
         let plan = Arc::clone(self.plan()?);
         let count = plan.islands.len();
@@ -266,12 +267,12 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
     pub fn run(&self, island: usize) {
         let goal = self.islands[island].goal.load(Ordering::Relaxed);
         let Inside { board, sim } = &mut *self.islands[island].lock();
-        // An island with a block that has called the host does nothing more.
+        // If a block of the island has called the host, the island evaluates no more blocks.
         if board.called.is_some() { sim.jump(goal) } else { sim.run(goal, board) }
     }
 
-    /// Holds one of the synchronization points, at which islands exchange the beats sent and the credits
-    /// returned. Several may be held at the same time, while no island runs.
+    /// Executes one synchronization point, at which an island exchanges sent beats and returned credits with
+    /// others. Several may be executed at the same time, while no island runs.
     pub fn synchronize(&self, meeting: usize) {
         let host = self.plan.hosts[meeting];
         let Inside { board: own, sim: own_sim } = &mut *self.islands[host].lock();
@@ -303,7 +304,7 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
     /// Sets the tick up to which each island runs next, at most `end`; called between the synchronization
     /// points of two rounds. Returns false if all islands have reached `end`.
     ///
-    /// The run ends early if it must stop, a block has called the host, or no block is due before `end`.
+    /// The run ends early if `stop` is set, a block has called the host, or no block is due before `end`.
     /// `end` is then lowered to the tick that the farthest islands have reached. All islands then stop at the
     /// same tick and can be rejoined.
     pub fn plan_round(&self, end: &mut u64, mut stop: bool) -> bool {
@@ -341,8 +342,8 @@ impl<L: Links, K: Kind<L>> Islands<L, K> {
         goes_on
     }
 
-    /// Sets the tick up to which each island runs next while their leads are not as planned. Returns false if
-    /// none can run.
+    /// Sets the tick up to which each island runs next while the leads of islands are not as planned. Returns
+    /// false if no island can run.
     #[inline(never)]
     fn plan_catch_up(&self, end: u64) -> bool {
         let Plan { islands, window, news, .. } = &*self.plan;

@@ -119,8 +119,8 @@ impl<B: Unit<L>, L: Links> Of<B, L> {
         self.blocks.push(Box::new(BlockWithPorts { block, ports: B::Ports::default() }));
     }
 
-    /// Executes one edge of the blocks of a place that are due, given as one bit per block. Returns the first
-    /// block that calls the host.
+    /// Executes one edge of the due blocks of a range, given as one bit per block. Returns the first block
+    /// that calls the host.
     #[inline(always)]
     pub fn eval(
         &mut self,
@@ -202,7 +202,7 @@ impl<B: Unit<L>, L: Links> Of<B, L> {
         self.blocks.extend(island_of.iter().filter_map(|&island| parts[island].next()));
     }
 
-    /// Replaces the state of all blocks by a saved one; false if their numbers differ.
+    /// Replaces the state of all blocks by a saved state; returns false if the numbers of blocks differ.
     pub fn adopt(&mut self, saved: Self) -> bool {
         let fits = saved.blocks.len() == self.blocks.len();
         for (own, saved) in self.blocks.iter_mut().zip(saved.blocks) {
@@ -215,8 +215,8 @@ impl<B: Unit<L>, L: Links> Of<B, L> {
 /// Interface to all blocks of one kind, independent of their type. Derived for an enum of [`Of`]s:
 /// [`derive::Kinds`].
 pub trait Kind<L>: Sized + Send {
-    /// Executes one edge of the blocks of a place that are due, given as one bit per block. Returns the first
-    /// block that calls the host.
+    /// Executes one edge of the due blocks of a range, given as one bit per block. Returns the first block
+    /// that calls the host.
     fn eval(&mut self, place: (&BlockRange, u64), links: &mut L, due: &mut Due, at: &mut impl AnyEdge)
     -> Option<usize>;
     /// Lists the registers, memories and logic of a block.
@@ -237,7 +237,8 @@ pub trait Kind<L>: Sized + Send {
     fn split(&mut self, island_of: &[usize], count: usize) -> Vec<Self>;
     /// Takes the blocks back from all islands.
     fn unite(&mut self, island_of: &[usize], parts: Vec<Self>);
-    /// Replaces the state of all blocks by a saved one; false if the kinds or numbers of blocks differ.
+    /// Replaces the state of all blocks by a saved state; returns false if the kinds or numbers of blocks
+    /// differ.
     fn adopt(&mut self, saved: Self) -> bool;
     /// Returns the blocks for a downcast to their type.
     fn as_any(&self) -> &dyn Any;

@@ -1,12 +1,13 @@
 //! # Netlist
 //! Represents a machine as data: a list of blocks and a list of links between their ports. Links are stored
-//! in pools, one for each type of beat. A block holds the numbers of its links, and is lent their ends for
-//! one edge, so it cannot reach other links. A port is named by a field of the block's ports struct. A port
-//! that does not exist, or that carries other beats, is therefore a compile error.
+//! in pools, one for each type of beat. A block holds the numbers of its links. At each clock edge it
+//! receives the ends of these links, so it cannot access other links. A port is named by a field of the
+//! block's ports struct. A port that does not exist, or that carries other beats, is therefore a compile
+//! error.
 //!
-//! The two lists determine everything else. For each block, they give its place in the wake wheels and the
-//! links that its description shows. For the whole machine, they give the digests, quiescence, the saved
-//! state, and the islands that can run independently.
+//! The lists of blocks and links determine everything else. For each block, they give its place in the wake
+//! wheels and the links that its description shows. For the whole machine, they give the digests, quiescence,
+//! the saved state, and the islands that can run independently.
 
 mod cut;
 mod islands;
@@ -79,13 +80,13 @@ pub struct Port<B: HasPorts, E> {
     port: fn(&mut B::Ports) -> &mut E,
 }
 
-/// Scopes of a block, outermost first: name and number.
+/// Hierarchical path of a block: name and number of each scope, outermost first.
 pub type Path = Vec<(&'static str, Option<u32>)>;
 
 /// Link as the description of its receiver shows it.
 #[derive(Clone, Copy, Debug)]
 struct Input {
-    /// Position of the receiver's port.
+    /// Position of the port among the ports of the receiver.
     port: usize,
     pool: usize,
     id: u32,
@@ -100,10 +101,10 @@ pub struct Link {
     pub from: BlockId,
     /// Receiving block.
     pub to: BlockId,
-    /// Depth and delays.
+    /// Depth and delays of the link.
     pub spec: LinkSpec,
     pool: usize,
-    /// Kind, number and port of the receiver.
+    /// Kind of the receiver, its number within the kind, and the position of its port.
     place: (usize, usize, usize),
 }
 
@@ -178,8 +179,8 @@ impl<L: Links, K: Kind<L>> IndependentBlocks for Board<L, K> {
 pub struct Net<L, K> {
     board: Board<L, K>,
     shown: Vec<KindInfo>,
-    /// Number of domains that stand for a clock. The domains after them hold blocks for which the former have
-    /// no room.
+    /// Number of domains that each represent a clock. The later domains hold blocks for which these have no
+    /// room.
     clocks: usize,
     /// Ticks per cycle of each domain.
     periods: Vec<u32>,
@@ -191,9 +192,9 @@ pub struct Net<L, K> {
 }
 
 impl<L: Links, K: Kind<L>> Net<L, K> {
-    /// Creates a netlist without blocks, with one domain per entry of `clocks`. The first `own` domains stand
-    /// for the clocks of the machine. Each later one holds blocks for which earlier domains with the same
-    /// period have no room.
+    /// Creates a netlist without blocks, with one domain per entry of `clocks`. The first `own` domains
+    /// represent the clocks of the machine. Each later domain holds blocks for which earlier domains with the
+    /// same period have no room.
     #[must_use]
     pub fn new(clocks: &Clocks, own: usize) -> Self {
         let periods = clocks.periods().to_vec();
@@ -420,12 +421,13 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         self.board.kinds.iter().all(K::is_idle) && self.is_quiet()
     }
 
-    /// Charges the cycles that blocks have slept and not counted yet, up to `tick`, that of the last edge.
+    /// Charges the cycles that blocks have slept and not counted yet, up to `tick`, the tick of the last
+    /// edge.
     pub fn settle(&mut self, tick: u64) {
         self.settle_kinds(tick, None);
     }
 
-    /// Like [`Self::settle`] for all blocks but those of one kind.
+    /// Charges uncounted cycles as [`Self::settle`] does, but not for the blocks of one kind.
     pub fn settle_others<B>(&mut self, but: Family<B>, tick: u64) {
         self.settle_kinds(tick, Some(but.0));
     }
@@ -469,7 +471,7 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         State { links: &self.board.links, kinds: &self.board.kinds }
     }
 
-    /// Replaces the state by a saved one; false if that belongs to another netlist.
+    /// Replaces the state by a saved state; returns false if that state belongs to another netlist.
     #[must_use]
     pub fn adopt(&mut self, State { links, kinds }: State<L, Vec<K>>) -> bool {
         let is_alike = |pool| links.any(pool).len() == self.board.links.any(pool).len();
@@ -478,7 +480,8 @@ impl<L: Links, K: Kind<L>> Net<L, K> {
         }
         self.board.links = links;
         let is_alike = self.board.kinds.iter_mut().zip(kinds).all(|(own, saved)| own.adopt(saved));
-        // A block that had called before the save may have nothing left to do, and would not call again.
+        // A block that had called the host before the save may have nothing left to do, and would not call it
+        // again.
         let callers = (0..).zip(&self.board.kinds).filter_map(|(kind, blocks)| Some((kind, blocks.caller()?)));
         self.board.called = callers.map(|(kind, block)| HostCall { tick: 0, kind, block }).min();
         is_alike
@@ -513,7 +516,8 @@ impl<L: Links, K: Kind<L>> Blocks for Net<L, K> {
         self.board.eval(due, at);
     }
 
-    // Both variants are compiled in the crate that declares the netlist, for all its users.
+    // Both variants, with and without checks, are compiled in the crate that declares the netlist, for all
+    // its users.
     fn eval_due_fast(&mut self, due: &mut Due, at: &mut FastEdge<'_>) {
         self.board.eval(due, at);
     }

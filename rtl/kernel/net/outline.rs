@@ -12,7 +12,7 @@ pub struct Outline {
     pub groups: Vec<Group>,
     /// Bundles, ordered by sending kind and then by receiving kind.
     pub bundles: Vec<Bundle>,
-    /// Number of islands, if the netlist can be cut into any.
+    /// Number of islands; `None` if the netlist cannot be cut.
     pub islands: Option<usize>,
 }
 

@@ -20,37 +20,37 @@ impl<T: Payload> Default for Pool<T> {
 }
 
 impl<T: Payload> Pool<T> {
-    /// Lends the receiving end of a port's link.
+    /// Returns the receiving end of a port's link.
     #[inline(always)]
     pub fn rx(&mut self, port: &In<T>) -> Rx<'_, T> {
         self.0[port.0 as usize].rx()
     }
 
-    /// Lends the sending end of a port's link.
+    /// Returns the sending end of a port's link.
     #[inline(always)]
     pub fn tx(&mut self, port: &Out<T>) -> Tx<'_, T> {
         self.0[port.0 as usize].tx()
     }
 
-    /// Lends the receiving ends of a port with any number of links.
+    /// Returns the receiving ends of a port with any number of links.
     #[inline(always)]
     pub fn rx_bank<'a>(&'a mut self, ports: &'a Many<In<T>>) -> RxBank<'a, T> {
         RxBank::of(&mut self.0[ports.range()])
     }
 
-    /// Lends the sending ends of a port with any number of links.
+    /// Returns the sending ends of a port with any number of links.
     #[inline(always)]
     pub fn tx_bank<'a>(&'a mut self, ports: &'a Many<Out<T>>) -> TxBank<'a, T> {
         TxBank::among(&mut self.0, &ports.ids)
     }
 
-    /// Lends both the receiving and the sending ends of a block that forwards what it receives.
+    /// Returns the receiving and sending ends of a block that forwards beats.
     #[inline(always)]
     pub fn ends<'a>(&'a mut self, from: &'a Many<In<T>>, to: &'a Many<Out<T>>) -> Ends<'a, T> {
         Ends::among(&mut self.0, from.range(), &to.ids)
     }
 
-    /// Lends one receiving and one sending end.
+    /// Returns one receiving and one sending end.
     #[inline]
     pub fn both(&mut self, from: &In<T>, to: &Out<T>) -> (Rx<'_, T>, Tx<'_, T>) {
         let Ok([from, to]) = self.0.get_disjoint_mut([from.0 as usize, to.0 as usize]) else {
@@ -112,7 +112,7 @@ pub trait AnyPool: Any {
     fn describe(&self, link: u32, name: &'static str, index: Option<u32>, to: &mut dyn Describe);
     /// Returns the type of the beats.
     fn beats(&self) -> TypeId;
-    /// Reorders the links: position `i` takes link `order[i]`.
+    /// Reorders the links: link `order[i]` moves to position `i`.
     fn sort(&mut self, order: &[u32]);
     /// Moves the links into the pools of islands: each link to the island of its receiver. A link that is cut
     /// is also copied to the island of its sender.
@@ -186,8 +186,8 @@ pub trait Links: Default + Send + 'static {
 
 /// Pools of a netlist, one of which holds the links with beats of type `T`.
 pub trait Carries<T: Payload>: Links {
-    /// Number of that pool.
+    /// Number of the pool with beats of type `T`.
     const POOL: usize;
-    /// Returns that pool.
+    /// Returns the pool with beats of type `T`.
     fn pool(&mut self) -> &mut Pool<T>;
 }

@@ -1,7 +1,7 @@
 //! # Ports
-//! A block declares its ports as a struct of these types, in its own file, and derives [`Ports`]. A port
-//! holds only numbers of links; the links themselves are stored in pools. For each edge, a block is lent the
-//! ends of its own ports, and no others.
+//! A block declares its ports in its own file, as a struct of [`In`], [`Out`], [`Many`] and [`Extra`] fields
+//! that derives [`Ports`]. A port holds only numbers of links; the links themselves are stored in pools. At
+//! each clock edge, a block receives the link ends of its own ports, and no others.
 
 use std::any::TypeId;
 use std::marker::PhantomData;
@@ -117,13 +117,13 @@ pub trait HasPorts {
 
 /// Visitor of the ports of a block.
 pub trait PortVisitor {
-    /// Starts the next port.
+    /// Called before the ends of each port are visited.
     fn port(&mut self);
     /// Visits one end of the current port, given the number of its link and the type of its beats.
     fn end(&mut self, beats: TypeId, link: &mut u32);
 }
 
-/// Port of any type.
+/// Port whose ends can be visited.
 pub trait AnyPort {
     /// Visits the ends of the port.
     fn visit(&mut self, visitor: &mut impl PortVisitor);
@@ -165,13 +165,14 @@ impl<T: 'static> AnyPort for Many<Out<T>> {
 pub trait Connects {
     /// Type of the beats on the port's links.
     type Beat;
-    /// Connects a link, given by its number; false if the port already has its only link.
+    /// Connects a link, given by its number; returns false if the port already has a link and allows only
+    /// one.
     fn connect(&mut self, link: u32) -> bool;
 }
 
-/// Port that sends.
+/// Output port, which sends beats.
 pub trait Sends: Connects {}
-/// Port that receives.
+/// Input port, which receives beats.
 pub trait Receives: Connects {}
 
 impl<T> Connects for In<T> {

@@ -1,5 +1,5 @@
-//! Execution of one warp instruction on 32 lanes. All lanes are computed; writeback keeps those in which the
-//! instruction acts.
+//! Execution of one warp instruction on 32 lanes. All lanes are computed; writeback writes only the lanes in
+//! which the instruction acts.
 
 use isa::lanes::{Loop, Pair, PairMut, alu_pair, alu32, carry_add, compare_pair, compare32, convert_pair};
 use isa::program::{Dst, Inst, Op, Src};
@@ -17,7 +17,7 @@ pub(in crate::sm) type Words = [Row; RESULT_WORDS];
 pub(in crate::sm) enum Compute {
     /// Copies the words of the first operand, as many as the destination has.
     Copy,
-    /// Writes precomputed words, equal in all lanes: those of a constant load.
+    /// Writes precomputed words that are equal in all lanes: those of a parameter load at a constant offset.
     Spread,
     /// Runs a specialized loop: one result word from two words.
     Two(fn(&Row, &Row, &mut Row)),
@@ -78,7 +78,7 @@ pub(in crate::sm) fn execute(decoded: &DecodedInst, mask: u32, read: Operands<'_
     [0; 2]
 }
 
-/// Fills the result words with a constant per word in the lanes of `mask`, and with zero in the others.
+/// Fills the result words with a constant per word in the lanes of `mask`, and with zero in the other lanes.
 #[inline(always)]
 fn spread(decoded: &DecodedInst, mask: u32, words: &mut Words) {
     for (word, value) in words.iter_mut().zip(decoded.loads).take(decoded.words.into()) {

@@ -21,8 +21,8 @@
 //!
 //! Area: waiting operands, then the crossbar from the banks to the collectors.
 //!
-//! Sources: the units and their numbers are those of GPGPU-Sim's GTX 480 configuration. Unlike here, a
-//! collector of GPGPU-Sim receives one operand per cycle, and reads and writes share the port of a bank.
+//! Sources: the units and their numbers are those of GPGPU-Sim's GTX 480 configuration. Unlike in this model,
+//! a GPGPU-Sim collector receives one operand per cycle, and reads and writes share the port of a bank.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
@@ -85,14 +85,14 @@ pub(in crate::sm) struct Collectors {
     schedulers: u32,
     /// True if each scheduler has its own banks and collectors.
     sub_cores: bool,
-    /// True if any collector accepts any instruction; all are of the first class then.
+    /// True if the collectors are generic: each accepts any instruction, and all belong to the first class.
     generic: bool,
     /// Class number of each pipe.
     classes: [u8; PIPES],
-    /// Mask on a scheduler's number that gives its sub-core: all ones with sub-cores, else 0.
+    /// Mask applied to a scheduler's number to obtain its sub-core: all ones with sub-cores, else 0.
     own_part: u8,
-    /// Mask on a scheduler's number that gives its index in `entry` and `latch`, per pipe: all ones for a
-    /// pipe of its own, else 0.
+    /// For each pipe, mask applied to a scheduler's number to obtain its index in `entry` and `latch`. All
+    /// ones if each scheduler has its own pipe, else 0.
     own_entry: [u8; PIPES],
     /// Number of collectors of each class per sub-core.
     counts: [u8; CLASSES],
@@ -112,8 +112,8 @@ pub(in crate::sm) struct Collectors {
     /// First cycle in which the input register of each pipe is free; `None` without input registers.
     /// Schedulers that share a pipe use entry 0.
     latch: Option<Box<[[u64; PIPES]; MAX_SCHEDULERS]>>,
-    /// Flip-flops for waiting operands, in collectors and pipe input registers. Listed only for their area:
-    /// the model reads operands, and computes the result, at issue.
+    /// Flip-flops for waiting operands, in collectors and pipe input registers. Described only for the area
+    /// estimate: the model reads operands, and computes the result, at issue.
     operands: Array<Word>,
     /// Pipes with collectors that exist in this SM.
     shown: Vec<Pipe>,
@@ -176,7 +176,7 @@ impl Collectors {
         usize::from(self.classes[pipe as usize]) % (CLASSES + 1)
     }
 
-    /// True if the register file has no banks, and hence no collectors.
+    /// True if the register file has no banks, so that the SM has no collectors.
     #[inline(always)]
     pub fn are_off(&self) -> bool {
         self.banks == 0
@@ -212,8 +212,9 @@ impl Collectors {
     }
 
     /// Schedules an instruction issued in `cycle`, with all operands read by `ready`, on a pipe that it
-    /// occupies for `interval` cycles. Returns the cycle in which the pipe accepts it. The collector is busy
-    /// to the end of that cycle, or of the one in which the instruction moves to the pipe's input register.
+    /// occupies for `interval` cycles. Returns the cycle in which the pipe accepts the instruction. The
+    /// collector is occupied to the end of that cycle, or of the cycle in which the instruction moves to the
+    /// pipe's input register.
     #[inline(always)]
     fn enter(&mut self, pipe: Pipe, scheduler: usize, cycle: u64, ready: u64, interval: u64) -> u64 {
         let place = self.place(pipe, scheduler);

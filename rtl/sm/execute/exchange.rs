@@ -1,6 +1,6 @@
-//! Exchanges between the lanes of a warp: shuffles, votes and matches. Lanes that name the same members form
-//! a group and exchange among themselves. A group that lacks a member stops the core. The SIMT stack runs one
-//! path of a warp at a time, so no path can wait for another.
+//! Exchanges between the lanes of a warp: shuffles, votes and matches. Lanes with the same member mask form a
+//! group and exchange among themselves. If a group lacks a member, a fault stops the core. The SIMT stack
+//! runs one path of a warp at a time, so a path cannot wait for lanes on another path.
 
 use isa::lanes::{ConvergenceFault, WarpInputs, WarpOp, warp};
 use isa::program::{BarrierKind, Dst, Op, Src};
@@ -65,9 +65,9 @@ impl SmCore {
         IssueProgress::All
     }
 
-    /// Returns the lanes that others may have to wait for. These have not exited and are not at an
-    /// instruction after which a thread only exits, such as the end of the kernel. Hardware keeps this as one
-    /// bit per stack entry.
+    /// Returns the lanes of a warp that a barrier or an exchange must wait for. These lanes have not exited,
+    /// and are not at an instruction after which a thread only exits, such as the end of the kernel. Hardware
+    /// keeps one bit per stack entry for this.
     fn awaited_lanes(&self, loaded: &Loaded, warp: u8) -> u64 {
         let alive = self.stacks.alive(warp);
         let (mut seen, mut awaited) = (0, 0);
@@ -82,8 +82,9 @@ impl SmCore {
         awaited
     }
 
-    /// Stops the core, and returns true, if a warp reaches a barrier without all the lanes that it waits for.
-    /// One half of a 64-lane warp may arrive alone at a barrier with a thread count, where it counts for 32.
+    /// Stops the core, and returns true, if a warp reaches a barrier without all the lanes that must arrive.
+    /// One half of a 64-lane warp may arrive alone at a barrier with a thread count, where it counts for 32
+    /// threads.
     #[inline(never)]
     pub(in crate::sm) fn stop_if_split(&mut self, loaded: &Loaded, issue: &Issue, decoded: &DecodedInst) -> bool {
         const LOWER: u64 = u32::MAX as u64;
@@ -106,8 +107,8 @@ impl SmCore {
     }
 }
 
-/// Returns the groups of lanes of `mask` that name the same members, each with those members; all of `mask`
-/// as one group without members.
+/// Splits the lanes of `mask` into groups with the same member mask; returns each group with its member mask.
+/// Without `members`, all lanes of `mask` form one group.
 fn groups<'m>(mask: u32, members: Option<&'m Row>) -> impl Iterator<Item = (u32, u32)> + 'm {
     let mut rest = mask;
     std::iter::from_fn(move || {
@@ -120,8 +121,8 @@ fn groups<'m>(mask: u32, members: Option<&'m Row>) -> impl Iterator<Item = (u32,
     })
 }
 
-/// Returns the fault of the first group of lanes that differs from the members it names. Missing members that
-/// are not `live` do not count.
+/// Returns the fault of the first group whose lanes differ from its member mask. Missing members that are not
+/// in `live` cause no fault.
 fn find_fault(op: &'static str, mask: u32, live: u32, members: &Row) -> Option<ConvergenceFault> {
     groups(mask, Some(members)).find_map(|(lanes, members)| match (lanes & !members, members & live & !lanes) {
         (0, 0) => None,

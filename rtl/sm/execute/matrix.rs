@@ -99,7 +99,8 @@ impl SmCore {
     }
 }
 
-/// Returns the two 16-bit elements per lane of the matrix whose rows lie at the addresses `rows`.
+/// Returns the matrix whose rows lie at the addresses `rows`, relative to `first`: two 16-bit elements per
+/// lane.
 fn matrix(shared: &SharedMemory, first: u32, rows: &[u64], transposed: bool) -> Row {
     let element = |lane: usize, half: u32| {
         let ElementPosition { row, column, .. } = EIGHT_BY_EIGHT.place(lane as u32, half);

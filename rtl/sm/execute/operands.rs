@@ -161,9 +161,9 @@ impl Base<'_> {
     }
 }
 
-// These are functions so that the compiler knows that operands and result do not alias, and vectorizes over
-// the lanes. The caller passes the address of lane 0 as `first`: otherwise the compiler would exclude that
-// lane from its vectors.
+// The loops are separate functions so that the compiler knows that operands and result do not alias, and
+// vectorizes over the lanes. The caller passes the address of lane 0 as `first`: otherwise the compiler would
+// exclude lane 0 from its vectors.
 
 #[inline(never)]
 fn narrow_addresses(base: &Row, offset: u32, first: u64, address: &mut [u64; LANES]) -> u64 {
@@ -192,8 +192,8 @@ pub(in crate::sm) struct Operands<'a> {
     warps: &'a Warps,
     ctas: &'a CtaSlots,
     loaded: &'a Loaded,
-    /// Edge for reading predicate operands, always with contract checks. They are too rare to compile all
-    /// operations a second time without checks.
+    /// Clock edge for reading predicate operands, always with contract checks. Predicate operands are too
+    /// rare to compile all operations a second time without checks.
     at: &'a Edge<'a>,
     /// Warp slot, and half of a 64-lane warp.
     warp: u8,
@@ -204,7 +204,7 @@ pub(in crate::sm) struct Operands<'a> {
 
 impl<'a> Operands<'a> {
     /// Opens the operands of an instruction and takes the register file ports that it needs. The components
-    /// of the core are passed one by one, so that the caller can still mutate the others.
+    /// of the core are passed one by one, so that the caller can still mutate its other components.
     #[inline(always)]
     pub fn open(
         (file, warps, ctas): (&'a RegisterFile, &'a Warps, &'a CtaSlots),
@@ -217,7 +217,8 @@ impl<'a> Operands<'a> {
         Self { file, warps, ctas, loaded, at: at.edge(), warp, half, rows: rows.into() }
     }
 
-    /// Reads one word of an operand; `spare` is storage for a word that is in no row.
+    /// Reads one word of an operand; `spare` is storage for a word that must be computed because no row holds
+    /// it.
     #[inline(always)]
     pub fn word<'s>(&self, word: Word, spare: &'s mut Option<Row>) -> &'s Row
     where
@@ -234,7 +235,8 @@ impl<'a> Operands<'a> {
         }
     }
 
-    /// Reads both words of an operand; `spare` is storage for words that are in no row.
+    /// Reads both words of an operand; `spare` is storage for words that must be computed because no row
+    /// holds them.
     #[inline(always)]
     pub fn pair<'s>(&self, operand: &Operand, spare: &'s mut [Option<Row>; 2]) -> Pair<'s, LANES>
     where
@@ -264,8 +266,8 @@ impl<'a> Operands<'a> {
         if guard.negated { !lanes } else { lanes }
     }
 
-    /// Reads the base address of `mem` from the operand `base`; `spare` is storage for words that are in no
-    /// row.
+    /// Reads the base address of `mem` from the operand `base`; `spare` is storage for words that must be
+    /// computed because no row holds them.
     #[inline(always)]
     pub fn base<'s>(&self, mem: &MemOp, base: &Operand, spare: &'s mut [Option<Row>; 2]) -> Base<'s>
     where
@@ -279,8 +281,8 @@ impl<'a> Operands<'a> {
     }
 }
 
-/// Returns a special register of warp `index` of a CTA slot, shifted right by `shift`. Only the thread
-/// position differs between lanes.
+/// Returns a special register of warp `index` of a CTA slot, shifted right by `shift`. Only the thread index
+/// (`%tid`) differs between lanes.
 #[inline(never)]
 fn special<'s>(
     (special, shift): (Special, u8),

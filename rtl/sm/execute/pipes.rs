@@ -1,8 +1,8 @@
 //! # Execution pipes and result bus
-//! Carry results from operand read to writeback, and arbitrate the result bus. An instruction that a pipe
-//! accepts reserves its writeback cycle on the result bus at once, in a calendar with one row per future
-//! cycle. Until then its result waits in the pipe. The model keeps all results in flight in one table,
-//! whatever their pipe and stage.
+//! Carry results from operand read to writeback, and arbitrate the result bus. When a pipe accepts an
+//! instruction, it reserves a writeback cycle on the result bus, in a calendar with one row per future cycle.
+//! The result waits in the pipe until that cycle. The model keeps the results in flight of all pipes and
+//! stages in one table.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
@@ -20,7 +20,7 @@ use crate::sm::front::issue::{HalfOrder, Issue};
 use crate::sm::front::scheduler::MAX_SCHEDULERS;
 use crate::sm::host::image::RESULT_WORDS;
 
-/// Span of the calendar [core cycles].
+/// Number of future cycles that the result bus calendar spans [core cycles].
 pub(in crate::sm) const CALENDAR_CYCLES: usize = 1024;
 /// Maximum number of results in flight.
 const FLIGHTS: usize = 64;
@@ -29,7 +29,7 @@ const FLIGHTS: usize = 64;
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(in crate::sm) struct Flight {
     pub warp: u8,
-    /// Half of a 64-lane warp, and (`more`) whether the other half issues next.
+    /// Half of a 64-lane warp; `more` is true if the other half issues next.
     pub half: u8,
     pub more: bool,
     /// First register row of the warp or half. Redundant with the warp; kept for simulation speed.
@@ -88,14 +88,14 @@ pub(in crate::sm) struct Pipes {
     /// collectors. Schedulers that share a pipe use its first entry.
     #[serde(with = "BigArray")]
     free: [u64; MAX_SCHEDULERS * PIPES],
-    /// Mask on a scheduler's number that selects its entry in `free`, per pipe: all ones for an entry per
-    /// scheduler, else 0.
+    /// For each pipe, mask applied to a scheduler's number to obtain its entry in `free`. The mask is
+    /// `MAX_SCHEDULERS - 1` if each scheduler has an entry, else 0.
     places: [u8; PIPES],
     schedulers: usize,
     sub_cores: bool,
     /// Number of 32-lane halves per warp.
     halves: u32,
-    /// Pipes that instructions occupy, for the state description.
+    /// Pipes that instructions occupy, which the state description lists.
     shown: Vec<Pipe>,
     #[serde(with = "BigArray")]
     flights: [Flight; FLIGHTS],
@@ -184,8 +184,8 @@ impl Pipes {
         (cycle..).find(|&cycle| self.has_room(cycle)).unwrap_or(cycle)
     }
 
-    /// Starts a result that is written back in cycle `due`; `fill` computes its words and returns its
-    /// predicates.
+    /// Adds a result that is written back in cycle `due` to the results in flight; `fill` computes its words
+    /// and returns its predicates.
     ///
     /// # Panics
     /// If the table or the bus has no room, or the cycle is beyond the calendar.
@@ -224,7 +224,8 @@ impl Pipes {
         self.calendar[cycle as usize % CALENDAR_CYCLES] != RetiringResults::NONE
     }
 
-    /// Takes the results due in this cycle, and the read ports through which `retire` reads them one by one.
+    /// Removes the results due in this cycle from the calendar. Uses the read ports through which `retire`
+    /// then reads these results one by one.
     #[inline(always)]
     pub fn due(&mut self, at: &impl AnyEdge) -> RetiringResults {
         let due = std::mem::replace(&mut self.calendar[at.cycle() as usize % CALENDAR_CYCLES], RetiringResults::NONE);
@@ -250,8 +251,8 @@ impl Pipes {
         panic!("cycle {cycle}, {path}: result of warp {warp} that was due in cycle {due}")
     }
 
-    /// Returns the first writeback cycle after `cycle`, whose own results must have retired; `u64::MAX` if no
-    /// result is in flight.
+    /// Returns the first cycle after `cycle` in which a result is written back; `u64::MAX` if no result is in
+    /// flight. Results due in `cycle` must have retired.
     pub fn next_due(&self, cycle: u64) -> u64 {
         let mut next = u64::MAX;
         let mut busy = self.busy;

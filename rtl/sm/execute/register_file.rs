@@ -107,12 +107,12 @@ impl RegisterFile {
         Self { words: Array::new(words, ()), preds: Array::new(preds, ()), banks, num_warps: config.warps }
     }
 
-    /// Takes the ports for reading `count` rows.
+    /// Uses the ports for reading `count` rows.
     pub fn take_reads(&self, at: &impl AnyEdge, count: u32) {
         self.words.take_reads(at, count);
     }
 
-    /// Returns a row, through a port taken by `take_reads`.
+    /// Returns a row, through a port used by `take_reads`.
     #[inline(always)]
     pub fn word(&self, row: u32) -> &[u32; LANES] {
         &self.words.cell_at(row as usize).0

@@ -12,7 +12,7 @@ use crate::sm::memory::address_unit::{Part, extend};
 use crate::sm::warp::warps::Warps;
 
 impl SmCore {
-    /// Writes back the results that own the result bus in this cycle.
+    /// Writes back the results for which the result bus is reserved in this cycle.
     #[inline(always)]
     pub(in crate::sm) fn write_back(&mut self, loaded: &Loaded, at: &impl AnyEdge) {
         if self.pipes.are_due(at.cycle()) {
@@ -167,7 +167,8 @@ impl SmCore {
         self.release_set(loaded, warp, &decoded.inst.writes, decoded.pipe == Pipe::Global);
     }
 
-    /// Releases the registers `writes`, which have been written; `memory` if by an access to device memory.
+    /// Releases the registers `writes`, which have been written; `memory` is true if a device-memory access
+    /// wrote them.
     #[inline(always)]
     pub(in crate::sm) fn release_set(&mut self, loaded: &Loaded, warp: u8, writes: &RegMask, memory: bool) {
         let stacks = &self.stacks;
@@ -178,7 +179,7 @@ impl SmCore {
         }
     }
 
-    /// Finishes a CTA once all its warps have exited and no load or result of them is outstanding.
+    /// Finishes a CTA once all its warps have exited and none of their loads and results is outstanding.
     #[inline(never)]
     fn finish_cta(&mut self, slot: u8) {
         let warps = self.ctas.warps(slot);

@@ -20,7 +20,7 @@ impl Loaded {
 }
 
 impl SmCore {
-    /// Creates the instruction cache of the configuration, if it has one. `shape` gives the line size of the
+    /// Creates the instruction cache, if the configuration has one. `shape` gives the line size of the
     /// machine.
     pub fn set_instruction_cache(&mut self, shape: PacketShape) {
         if let InstructionStore::Cache(config) = &self.config.icache {
@@ -48,8 +48,8 @@ impl SmCore {
         self.icache.as_mut().and_then(|icache| icache.take_watch())
     }
 
-    /// Returns the mask of the warps that must not be looked up: their line is in flight, or no MSHR entry
-    /// was free.
+    /// Returns the mask of the warps for which no lookup may be made: their line is in flight, or no MSHR
+    /// entry was free.
     pub(in crate::sm) fn missing(&self) -> u64 {
         self.icache.as_ref().map_or(0, |icache| icache.missing())
     }
@@ -89,8 +89,8 @@ impl SmCore {
         decoded
     }
 
-    /// True if fetching can progress in the next cycle, given the warps to fetch: one can be served or looked
-    /// up, or a line has arrived.
+    /// True if fetching can progress in the next cycle: a warp can be served, a lookup for a warp of `wanted`
+    /// can be made, or a line has arrived.
     #[inline(never)]
     pub(in crate::sm) fn can_fetch(&self, wanted: u64, io: &Option<FetchIo<'_>>, at: &impl AnyEdge) -> bool {
         let Some(icache) = &self.icache else { return true };

@@ -16,7 +16,7 @@ use crate::sm::host::image::RESULT_WORDS;
 use crate::sm::memory::address_unit::extend;
 use crate::sm::memory::check::check;
 
-/// Destination of an instruction at issue: an execution pipe, or a unit that takes its place.
+/// Unit to which an instruction issues: an execution pipe, or a unit in place of a pipe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding, Reason)]
 #[width(4)]
 pub enum Pipe {
@@ -102,11 +102,11 @@ pub(in crate::sm) struct DecodedInst {
     pub latency: u16,
     /// Cycles for which the instruction occupies its pipe [core cycles].
     pub interval: u16,
-    /// True if the result queues for the result bus instead of reserving its slot before issue. Bank
-    /// conflicts, in shared memory or the register file, fix its writeback cycle only after issue.
+    /// True if the result waits for a free slot of the result bus instead of reserving a slot before issue.
+    /// Bank conflicts, in shared memory or the register file, determine its writeback cycle only after issue.
     pub queues: bool,
-    /// True if the instruction may produce a result or occupy shared memory although its pipe does not. This
-    /// depends on its lane addresses, or on a barrier opening.
+    /// True if the instruction may produce a result or occupy shared memory although other instructions of
+    /// its pipe do not. This depends on its lane addresses, or on the opening of a barrier.
     pub late: bool,
     /// Registers read or written, which the scoreboard checks for hazards. A fence waits for all registers.
     pub uses: RegMask,
@@ -126,7 +126,7 @@ pub(in crate::sm) struct DecodedInst {
     /// Destination registers of the result words; `words` of them are valid.
     pub rows: [u16; RESULT_WORDS],
     pub words: u8,
-    /// Predicates of the first two destinations, and whether any destination is a predicate.
+    /// Predicates of the first two destinations; `has_preds` is true if any destination is a predicate.
     pub preds: [Option<u16>; 2],
     pub has_preds: bool,
 }
@@ -193,8 +193,8 @@ fn result_rows(inst: &Inst) -> ([u16; RESULT_WORDS], u8) {
     (rows, words as u8)
 }
 
-/// Returns the words of a load that is legal and equal in every lane of every warp: a parameter at a constant
-/// offset.
+/// Returns the result words of a legal load of a parameter at a constant offset. They are equal in every lane
+/// of every warp. `None` for other instructions.
 fn constant_loads(inst: &Inst, mem: &MemOp, image: &KernelImage) -> Option<[u32; RESULT_WORDS]> {
     let legal = check(image, mem, &[mem.address(0); LANES], u32::MAX).is_ok();
     if mem.space != Space::Param || mem.base.is_some() || !legal || !matches!(inst.op, Op::Load(_)) {
@@ -237,7 +237,8 @@ fn pipe_of(inst: &Inst, pipes: &PipeConfig) -> Pipe {
     }
 }
 
-/// True if an operation of the SP pipe is single precision; its timing is that of class `fp`.
+/// True if an operation is single-precision floating point; the SP pipe executes it even in SMs with an
+/// integer pipe.
 fn is_single(op: &Op) -> bool {
     match op {
         Op::Alu(op) => matches!(op.ty, Type::F32 | Type::F32x2),
@@ -252,8 +253,8 @@ fn timing_of(inst: &Inst, pipe: Pipe, config: &SmConfig) -> OpTiming {
     match pipe {
         Pipe::Shared => OpTiming { latency: config.shared.latency, interval: 1 },
         Pipe::Param => pipes.param,
-        // Assumption: a generic access to shared memory or parameters takes as long as shared memory. So does
-        // a texture fetch whose lanes all lie outside the texture.
+        // Assumption: a generic access to shared memory or parameters takes as long as shared memory. This
+        // also applies to a texture fetch whose lanes all lie outside the texture.
         Pipe::Global if is_late(inst) => OpTiming { latency: config.shared.latency, interval: 1 },
         // Assumption: writing a barrier's reduction result takes as long as an integer addition.
         Pipe::Barrier if is_late(inst) => pipes.int.add,
@@ -269,7 +270,7 @@ fn timing_of(inst: &Inst, pipe: Pipe, config: &SmConfig) -> OpTiming {
     }
 }
 
-/// True if the instruction must have [`Decoded::late`] set.
+/// True if [`DecodedInst::late`] must be set for the instruction.
 fn is_late(inst: &Inst) -> bool {
     match inst.op {
         Op::Texture(_) | Op::BarrierWith(BarrierKind::All | BarrierKind::Any | BarrierKind::Count) => true,

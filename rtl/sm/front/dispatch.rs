@@ -22,12 +22,12 @@ use crate::sm::warp::halves::Half;
 enum HeadOutcome {
     /// The instruction leaves the buffer, and the warp has advanced.
     Leaves,
-    /// The instruction issues again, or has stopped the core.
+    /// The instruction stays in the buffer: it issues again, or has stopped the core.
     Stays,
 }
 
 impl SmCore {
-    /// Executes an instruction as far as the core does at issue, and advances its warp.
+    /// Performs what the core does at the issue of an instruction, and advances its warp.
     #[inline(always)]
     pub(super) fn dispatch<const PAIRS: bool>(
         &mut self,
@@ -77,7 +77,7 @@ impl SmCore {
         }
     }
 
-    /// Dispatches an instruction of a warp of two halves, as [`Self::dispatch`] does, out of line.
+    /// Dispatches an instruction of a 64-lane warp as [`Self::dispatch`] does, but is not inlined.
     #[inline(never)]
     pub(super) fn dispatch_half(&mut self, loaded: &Loaded, at: &impl AnyEdge, scheduler: usize, head: Head<'_>) {
         self.dispatch::<true>(loaded, at, scheduler, head);
@@ -142,7 +142,7 @@ impl SmCore {
         self.advance_warp::<PAIRS>(at, issue, decoded)
     }
 
-    /// Executes an instruction that only computes.
+    /// Executes an instruction that neither accesses memory nor changes the control flow.
     #[inline(always)]
     fn dispatch_computing<const PAIRS: bool>(
         &mut self,
@@ -159,7 +159,8 @@ impl SmCore {
         self.advance_warp::<PAIRS>(at, issue, decoded)
     }
 
-    /// Executes one of the rare instructions; at least one lane must be active.
+    /// Executes an instruction of a rare kind, such as an atomic or a texture fetch; at least one lane must
+    /// be active.
     #[inline(always)]
     fn dispatch_rare<const PAIRS: bool>(
         &mut self,
@@ -366,8 +367,8 @@ impl SmCore {
         IssueProgress::Fault
     }
 
-    /// Computes the result of an instruction that its pipe takes in cycle `start`, and starts the result
-    /// toward writeback. Generic over the warp size, so that each variant is inlined into its only caller.
+    /// Computes the result of an instruction that its pipe accepts in cycle `start`, and schedules its
+    /// writeback. Generic over the warp size, so that each variant is inlined into its only caller.
     #[inline(always)]
     fn compute<const PAIRS: bool>(
         &mut self,

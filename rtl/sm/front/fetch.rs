@@ -1,14 +1,15 @@
 //! # Fetch
 //! Fills the two-entry instruction buffer of each warp, from a perfect store or through the instruction
 //! cache. In each cycle the stage fetches one warp with an empty buffer, round robin. A fetch returns the
-//! instruction at the warp's pc and its successor, which are decoded and usable two cycles later. One pair
-//! per cycle is what two schedulers can issue. From the perfect store, each sub-core fetches a pair for one
-//! of its own warps; the instruction cache has one port for all of them. A pair from the cache lies in one
-//! line. A warp whose line misses loses its turn.
+//! instruction at the warp's pc and its successor, which are decoded and usable two cycles later. Two
+//! schedulers issue at most one such pair per cycle. From the perfect store, each sub-core fetches a pair for
+//! one of its own warps; the instruction cache has one port for all sub-cores. A pair from the cache lies in
+//! one line. A warp whose line misses loses its turn.
 //!
-//! A buffer holds the instructions at the warp's pc, or nothing: any other change of the pc flushes it. No
-//! fetch can be in flight then, since only warps with an empty buffer are fetched, and those cannot issue.
-//! The model keeps only valid bits and finds the instruction by its pc.
+//! A buffer is empty or holds instructions from the warp's pc on. If an instruction changes the pc to
+//! anything but its successor, the buffer is flushed. At that time no fetch of the warp is in flight, since
+//! only warps with an empty buffer are fetched, and such warps cannot issue. The model keeps only valid bits
+//! and finds the instruction by its pc.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
@@ -47,7 +48,7 @@ struct Stage {
 }
 
 impl Stage {
-    /// Grants the next of `warps`, round robin, and returns it as a one-bit mask; `warps` must not be empty.
+    /// Selects the next of `warps`, round robin, and returns it as a one-bit mask; `warps` must not be empty.
     #[inline(always)]
     fn turn(&mut self, warps: u64) -> u64 {
         let ahead = warps & self.after;
@@ -114,7 +115,7 @@ impl Fetch {
         self.alone = self.alone & !(1 << warp) | u64::from(alone) << warp;
     }
 
-    /// Fills a warp's buffer with a decoded pair; `both` if the program has a second instruction.
+    /// Fills a warp's buffer with a decoded pair; `both` is true if the program has a second instruction.
     pub fn fill(&mut self, warp: u8, both: bool) {
         self.head |= 1 << warp;
         self.second |= (u64::from(both) << warp) & !self.alone;
@@ -136,7 +137,7 @@ impl Fetch {
         self.second &= !(1 << warp);
     }
 
-    /// Describes the registers; `cached` if a line end can cut a pair.
+    /// Describes the registers; `cached` is true if the end of a cache line can split a pair.
     pub fn describe(&self, cached: bool, to: &mut dyn Describe) {
         let Self { num_warps, head, second, decoding, stages, alone } = self;
         to.sized("head_valid", *head, *num_warps);
@@ -221,7 +222,8 @@ mod tests {
         [1, 2].into_iter().for_each(|warp| fetch.fill(warp, true));
         fetch.flush(2);
         assert_eq!(fetch.head(), 0b0010);
-        // The next pair ends with the program: nothing is left of the old one.
+        // The next fetch returns one instruction, the last of the program. Nothing is left of the flushed
+        // pair.
         fetch.fill(2, false);
         assert!(!fetch.take(2) && fetch.take(1));
     }

@@ -1,14 +1,17 @@
 //! # Instruction cache (L1I)
-//! Caches the instruction lines of the running kernels for the warps of one SM. The cache stands in the core,
+//! Caches the instruction lines of the running kernels for the warps of one SM. The cache lies in the core,
 //! between the selection of a warp and its instruction buffer. Its misses leave through the LSU, which owns
 //! the SM's memory port.
 //!
-//! | port      | dir | payload       | contract                                                                       |
-//! |-----------|-----|---------------|--------------------------------------------------------------------------------|
-//! | `look_up` | in  | warp, address | at most once per cycle, for a warp that waits for no line; not while warps wait to be served |
-//! | `serve`   | in  | warp, address | instead of a lookup, for a warp whose line has arrived                         |
-//! | `wanted`  | out | `LineWanted`  | one for each line that misses; the link has room for one request per MSHR entry |
-//! | `brought` | in  | `LineBrought` | a requested line; accepted once every warp that waited for the previous line is served |
+//! | port      | dir | payload                  | contract                                               |
+//! |-----------|-----|--------------------------|--------------------------------------------------------|
+//! | `look_up` | in  | warp, address            | at most once per cycle, for a warp that waits for no   |
+//! |           |     |                          | line; not while warps wait to be served                |
+//! | `serve`   | in  | warp, address            | instead of a lookup, for a warp whose line has arrived |
+//! | `wanted`  | out | `InstructionLineRequest` | one per line that misses; the link has room for one    |
+//! |           |     |                          | request per MSHR entry                                 |
+//! | `brought` | in  | `InstructionLineReply`   | a requested line; accepted once every warp that waited |
+//! |           |     |                          | for the previous line is served                        |
 //!
 //! Latency: a hit is fetched in the cycle of its lookup, as from a perfect store. A line that arrives is
 //! written, and the first of its warps served, in the cycle in which the line is accepted.
@@ -22,9 +25,9 @@
 //! Area order: data, tags, one mask of warps per MSHR entry.
 //!
 //! Sources: GPGPU-Sim's instruction cache (allocation on fill, LRU, contents kept between kernels, misses
-//! through the SM's network port, and a round robin that advances whatever a lookup finds). The model differs
-//! in two points: GPGPU-Sim limits the warps per line (32 in the GTX 480 configuration), and retries a
-//! refused warp in every turn.
+//! through the SM's network port, and a round robin that advances whatever the outcome of a lookup). The
+//! model differs in two points: GPGPU-Sim limits the warps per line (32 in the GTX 480 configuration), and
+//! retries a refused warp in every turn.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/sm/icache.rs`.
@@ -89,7 +92,7 @@ pub struct WatchedFetch {
     pub word: Option<u32>,
 }
 
-/// Activity of an instruction cache at one edge, in the order of its fields.
+/// Activity of an instruction cache at one edge: first a fill, then a fetch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FetchWatch {
     /// Filled line: its address, the address of the evicted line if any, and its bytes.
@@ -144,8 +147,8 @@ pub(in crate::sm) struct InstructionCache {
 }
 
 impl InstructionCache {
-    /// Creates an empty cache for `num_warps` warps; `path` names it in messages and `shape` gives the line
-    /// size.
+    /// Creates an empty cache for `num_warps` warps; `path` names the cache in messages and `shape` gives the
+    /// line size.
     pub fn new(path: &str, config: &InstructionCacheConfig, shape: PacketShape, num_warps: u32) -> Self {
         let &InstructionCacheConfig { sets, ways, mshr_entries, ref index, instruction_bytes } = config;
         let memory = |name, rows, columns, writes| ArraySpec {
@@ -178,7 +181,7 @@ impl InstructionCache {
         }
     }
 
-    /// Returns the mask of the warps that must not be looked up: their line is in flight, or they were
+    /// Returns the mask of the warps for which no lookup may be made: their line is in flight, or they were
     /// refused.
     pub fn missing(&self) -> u64 {
         self.waiting | self.held
@@ -240,8 +243,8 @@ impl InstructionCache {
         outcome == FetchOutcome::Hit
     }
 
-    /// Handles a miss: merges with a line in flight, allocates an MSHR entry and requests the line, or
-    /// refuses.
+    /// Handles a miss: merges with a line in flight, or allocates an MSHR entry and requests the line.
+    /// Refuses the fetch if no entry is free.
     fn miss(&mut self, at: &mut impl AnyEdge, warp: u8, line: u64, io: &mut FetchIo<'_>) -> FetchOutcome {
         let bit = 1 << warp;
         let mut used = self.entries.iter_mut().zip(0..).filter(|(_, entry)| self.used >> entry & 1 != 0);

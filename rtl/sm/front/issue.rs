@@ -7,17 +7,17 @@ use crate::kernel::AnyEdge;
 use crate::sm::SmCore;
 use crate::sm::core::Loaded;
 
-/// Masks of the warps that are ready at the start of a cycle: their head instruction waits for nothing of its
-/// own warp.
+/// Masks of the warps that are ready at the start of a cycle: neither operands, nor a barrier, nor
+/// outstanding stores of the warp delay its head instruction.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sm) struct Ready {
     /// All ready warps.
     pub all: u64,
-    /// Ready warps whose head instruction does not need a busy address unit.
+    /// Ready warps, except those whose head instruction needs the address unit while that unit is busy.
     pub open: u64,
 }
 
-/// Order of an issue among the halves of a warp.
+/// Position of an issue among the issues of the two halves of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sm) enum HalfOrder {
     /// Only issue: the warp has 32 lanes, or the other half has no active lane.
@@ -36,8 +36,8 @@ pub(in crate::sm) struct Head<'l> {
     pub decoded: &'l DecodedInst,
 }
 
-/// Issue of an instruction for 32 lanes. Out-of-line functions take it by value, so that the common inlined
-/// path never builds the struct.
+/// Issue of an instruction for 32 lanes. Functions that are not inlined take an `Issue` by value, so that the
+/// common inlined path never builds the struct.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::sm) struct Issue {
     pub scheduler: usize,
@@ -45,7 +45,7 @@ pub(in crate::sm) struct Issue {
     /// Half of a 64-lane warp: 0 or 1; 0 for a warp of 32 lanes.
     pub half: u8,
     pub turn: HalfOrder,
-    /// First register row of the half.
+    /// First register row of the warp or half.
     pub rows: u16,
     pub pc: u32,
     /// Lanes of the half in which the instruction acts.
@@ -55,7 +55,7 @@ pub(in crate::sm) struct Issue {
 }
 
 impl Issue {
-    /// Creates the issue of an instruction for a 32-lane warp whose registers are not accessed.
+    /// Creates the issue of an instruction that accesses no registers, for a warp of 32 lanes.
     pub fn whole(scheduler: usize, warp: u8, pc: u32, mask: u32) -> Self {
         Self { scheduler, warp, half: 0, turn: HalfOrder::Only, rows: 0, pc, mask, lanes: mask.into() }
     }
@@ -64,9 +64,10 @@ impl Issue {
 /// Progress of an instruction at its issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sm) enum IssueProgress {
-    /// All lanes are served.
+    /// All lanes of the instruction are served.
     All,
-    /// Some lanes are served; the instruction issues again for the others and is counted with its last issue.
+    /// Some lanes are served; the instruction issues again for the remaining lanes and is counted at its last
+    /// issue.
     Part,
     /// A fault has stopped the core.
     Fault,
@@ -89,7 +90,7 @@ impl SmCore {
                 Some(pipe) => {
                     issued = true;
                     if pipe.is_memory() {
-                        // The only memory issue port is taken. After a fault, nothing else issues.
+                        // The only memory issue port is in use. After a fault, nothing else issues.
                         open &= !self.memory_heads();
                         if self.fault.is_some() {
                             (open, closed) = (0, 0);
@@ -125,7 +126,7 @@ impl SmCore {
         }
     }
 
-    /// Returns the mask of the warps whose barrier or fence waits for their stores to be acknowledged.
+    /// Returns the mask of the warps that wait at a barrier or fence until their stores are acknowledged.
     #[inline(always)]
     fn draining(&self) -> u64 {
         self.heads[Pipe::Barrier as usize] & self.warps.storing()
@@ -247,8 +248,9 @@ impl SmCore {
         }
     }
 
-    /// Returns the first cycle in which a warp of `open` may find its pipe and the result bus free; none can
-    /// issue in `cycle`. If the in-flight table is full, a retiring result ends the stall earlier.
+    /// Returns the first cycle in which a warp of `open` may find its pipe and the result bus free, given
+    /// that no such warp can issue in `cycle`. If the in-flight table is full, a retiring result ends the
+    /// stall earlier.
     #[inline(never)]
     pub(in crate::sm) fn stall_end(&self, loaded: &Loaded, scheduler: usize, cycle: u64, open: u64) -> u64 {
         let mut rest = open;

@@ -1,22 +1,22 @@
 //! # Warp scheduler
 //! Selects one of the warps that are ready to issue, by one of three policies. Greedy-then-oldest keeps
-//! issuing the warp issued last while it is ready, else takes the one launched first. An age matrix, with one
-//! row of "is older" bits per warp, finds that warp without sorting. Loose round robin takes the next slot
-//! after the one issued last.
+//! issuing the warp issued last while it is ready, else selects the ready warp that was launched first. An
+//! age matrix, with one row of "is older" bits per warp, finds that warp without sorting. Loose round robin
+//! selects the next ready warp slot after the one issued last.
 //!
-//! Two-level runs a round robin in a pool of a few warps; the other warps queue. A pool warp in a long wait
-//! moves to the tail of the queue, and the first queued warp that does not wait replaces it. The age matrix
-//! then holds the order of the queue, since no policy needs both orders. A warp that spins on shared memory
-//! never counts as waiting and stays in the pool.
+//! Two-level scheduling runs a round robin in a pool of a few warps; the other warps queue. A pool warp in a
+//! long wait moves to the tail of the queue, and the first queued warp that does not wait replaces it. With
+//! this policy, the age matrix holds the order of the queue instead of the launch order. A warp that spins on
+//! shared memory never counts as waiting and stays in the pool.
 //!
 //! In one cycle, in this order:
 //! 1. `pick`, repeated while the selected warp finds its pipe or the result bus busy.
-//! 2. `issued` for the warp that issues.
-//! 3. `launched` for each warp of a starting CTA, and `renew` of the ages in slot order.
+//! 2. `on_issue` for the warp that issues.
+//! 3. `on_launch` for each warp of a starting CTA, and `renew` of the ages in slot order.
 //! 4. One of `limit`, `block` and `refill`.
 //!
-//! A throttle restricts the warps through the pool too: to the oldest that can issue, or to those that may
-//! load.
+//! A throttle also restricts the warps through the pool: to the oldest warps that can issue, or to the warps
+//! that it does not block.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
@@ -98,7 +98,7 @@ pub struct Scheduler {
     in_charge: u64,
     /// Warp slot issued last.
     last: u8,
-    /// One-bit mask of that slot while it holds the warp that was issued; 0 otherwise.
+    /// One-bit mask of slot `last` while the slot holds the warp that was issued last; 0 otherwise.
     greedy: u64,
 }
 
@@ -166,7 +166,7 @@ impl Scheduler {
         }
     }
 
-    /// Removes the warps `blocked` from the pool.
+    /// Sets the pool to all warps of the scheduler except the warps `blocked`.
     pub fn block(&mut self, blocked: u64) {
         self.pool = self.group & !blocked;
     }

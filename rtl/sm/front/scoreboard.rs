@@ -8,8 +8,8 @@
 //! In one cycle, in this order:
 //! 1. `reserve` for each issued instruction.
 //! 2. `release` for each result.
-//! 3. `show` for new head instructions; for the successor of an issued one also before `release`, with the
-//!    same hazards.
+//! 3. `show` for new head instructions. For the successor of an issued instruction, `show` may also precede
+//!    `release`; the resulting hazards are the same.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
@@ -29,8 +29,8 @@ const REGISTERS: u32 = 4 * u64::BITS + u32::BITS;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Scoreboard {
     num_warps: u32,
-    /// True if the registers of the kernel fit the first element of `RegMask::words`, so that the others can
-    /// be skipped.
+    /// True if the registers of the kernel fit the first element of `RegMask::words`, so that the other
+    /// elements can be skipped.
     narrow: bool,
     /// Registers of each warp with a pending write.
     #[serde(with = "BigArray")]
@@ -70,8 +70,8 @@ impl Scoreboard {
         self.hazard_memory
     }
 
-    /// Marks the destination registers of an issued instruction as pending; `memory` if it reads device
-    /// memory.
+    /// Marks the destination registers of an issued instruction as pending; `memory` is true if the
+    /// instruction reads device memory.
     pub fn reserve(&mut self, warp: u8, writes: &RegMask, memory: bool) {
         let slot = usize::from(warp) % MAX_WARPS;
         let pending = &mut self.pending[slot];
@@ -82,9 +82,9 @@ impl Scoreboard {
         }
     }
 
-    /// Clears the pending writes of registers that have been written; `memory` if a device-memory access
-    /// wrote them. `uses` returns the registers of the warp's head instruction and is called only if that has
-    /// a hazard.
+    /// Clears the pending writes of registers that have been written; `memory` is true if a device-memory
+    /// access wrote them. `uses` returns the registers of the warp's head instruction and is called only if
+    /// that instruction has a hazard.
     #[inline(always)]
     pub fn release<'u>(&mut self, warp: u8, writes: &RegMask, memory: bool, uses: impl FnOnce() -> &'u RegMask) {
         let (slot, bit) = (usize::from(warp) % MAX_WARPS, 1u64 << (warp % MAX_WARPS as u8));
@@ -152,7 +152,8 @@ impl Scoreboard {
     }
 }
 
-/// Adds `more` to `set`. Here and below, `narrow` limits the operation to the words that such a kernel uses.
+/// Adds `more` to `set`. If `narrow`, only the first element of the words and the predicates are processed,
+/// here as in [`remove`] and [`intersects`].
 #[inline(always)]
 fn insert(set: &mut RegMask, more: &RegMask, narrow: bool) {
     if narrow {

@@ -1,9 +1,10 @@
 //! # Stall attribution
 //! Charges each cycle of each scheduler to exactly one reason: an issue or a stall. If warps wait for
-//! different things, the wait that is shortest by its nature counts: a cycle is charged to memory only if
+//! different events, the kind of wait that is usually shortest counts: a cycle is charged to memory only if
 //! nothing shorter stalled the scheduler. The order is: busy pipe or address unit, throttle, pipe result,
-//! fetch, instruction cache miss (mostly an L2 hit), device memory, store acknowledgment, barrier. Cycles
-//! slept through are charged to the reason at which the core fell asleep; it cannot have changed since.
+//! fetch, instruction cache miss (mostly an L2 hit), device memory, store acknowledgment, barrier. The cycles
+//! in which a core sleeps are charged to the reason for which it fell asleep: that reason cannot change
+//! meanwhile.
 
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +38,7 @@ pub enum StallReason {
     PipeBusy,
     /// A fault has stopped the core.
     Halted,
-    /// Only warps that the throttle holds back could issue.
+    /// Only warps that the throttle blocks are ready to issue.
     Throttled,
     /// The next instruction missed in the instruction cache; only in SMs with an instruction cache.
     FetchMiss,
@@ -107,7 +108,7 @@ impl Counted for StallCycles {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Line {
     cycles: [u64; REASONS],
-    /// Reason of the cycle charged last, or of the cycles being slept through.
+    /// Reason of the cycle charged last, or of the cycles in which the core sleeps.
     now: StallReason,
     /// Warp and pc of the instruction issued last.
     issue: (u8, u32),
@@ -174,8 +175,8 @@ impl Stalls {
         self.lines[scheduler].cycles[reason as usize]
     }
 
-    /// Returns the scheduler cycles before `cycle`, by reason. Since `cycle`, each scheduler must have had a
-    /// single reason, as it has without warps.
+    /// Returns the scheduler cycles before `cycle`, by reason. From `cycle` on, each scheduler must have had
+    /// a single reason, as is the case without warps.
     ///
     /// # Panics
     /// If the cycles of a scheduler do not add up to `cycle`.
@@ -204,7 +205,8 @@ impl Stalls {
         }
     }
 
-    /// Describes the counters of one scheduler, in that scheduler's scope; `caches` if fetches can miss.
+    /// Describes the counters of one scheduler, in that scheduler's scope; `caches` is true if fetches can
+    /// miss.
     pub fn describe(&self, scheduler: usize, caches: bool, to: &mut dyn Describe) {
         let Self { num_schedulers: _, lines, charged: _ } = self;
         let Line { cycles, now, issue: (warp, pc) } = &lines[scheduler];

@@ -1,6 +1,6 @@
-//! Applies the decisions of a warp throttle ([`crate::throttle`]) to the pools of the schedulers. Each cycle
-//! ends by setting the pools for the next one, from the new state, so that they are valid when a sleeping
-//! core wakes.
+//! Applies the decisions of a warp throttle ([`crate::throttle`]) to the pools of the schedulers. At the end
+//! of each cycle, the new state determines the pools for the next cycle. The pools are therefore valid when a
+//! sleeping core wakes.
 
 use isa::program::Op;
 use isa::types::Space;
@@ -61,8 +61,8 @@ impl SmCore {
         }
     }
 
-    /// Evaluates one clock edge of a core with side-band links. Their messages are processed first and always
-    /// accepted.
+    /// Evaluates one clock edge of a core with side-band links. Messages on these links are processed first
+    /// and always accepted.
     fn eval_throttled(&mut self, io: SmIo<'_>, side: CoreSide<'_>, at: &mut impl AnyEdge) -> Sleep {
         let more = self.loaded.is_some() && self.begin_throttle(side, at);
         let sleep = self.eval_any(io, at);
@@ -96,12 +96,14 @@ impl SmCore {
         more
     }
 
-    /// Returns the cycle in which the core must be awake for its throttle; `u64::MAX` if there is none.
+    /// Returns the next cycle in which the core must be awake for its throttle; `u64::MAX` if there is no
+    /// such cycle.
     pub(in crate::sm) fn throttle_due(&self) -> u64 {
         self.throttle.as_ref().and_then(|throttle| throttle.due()).unwrap_or(u64::MAX)
     }
 
-    /// Sets the schedulers' pools for the cycle after `cycle`; `issued` if any scheduler issued in `cycle`.
+    /// Sets the schedulers' pools for the cycle after `cycle`; `issued` is true if any scheduler issued in
+    /// `cycle`.
     #[inline(never)]
     pub(in crate::sm) fn set_pools(&mut self, loaded: &Loaded, cycle: u64, issued: bool) {
         if self.config.policy == SchedulerPolicy::TwoLevel {

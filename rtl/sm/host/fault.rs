@@ -57,7 +57,7 @@ pub enum FaultKind {
     /// Illegal memory access.
     #[error("{verb} of {bytes} bytes at {address:#x} {wrong}")]
     Access {
-        /// `load`, `store`, `atomic` or `texture fetch`.
+        /// Kind of access: `load`, `store`, `atomic` or `texture fetch`.
         verb: &'static str,
         /// Byte address of the lane within its space.
         address: u64,
@@ -69,7 +69,7 @@ pub enum FaultKind {
     /// Texture handle that selects no texture of the launch file.
     #[error("texture handle {handle:#x} is not a texture of the launch file")]
     Texture {
-        /// Value of the handle.
+        /// Value of the texture handle.
         handle: u64,
     },
     /// Matrix instruction that was not executed by all lanes of its warp.
@@ -78,7 +78,7 @@ pub enum FaultKind {
         /// Lanes that executed the instruction.
         mask: u32,
     },
-    /// Instruction that waits for lanes of its warp which run elsewhere and cannot arrive.
+    /// Instruction that needs lanes of its warp which are on another path and cannot arrive.
     #[error(transparent)]
     Convergence(ConvergenceFault),
     /// Barrier with an illegal number of threads.
@@ -92,7 +92,7 @@ pub enum FaultKind {
     /// Barrier number out of range.
     #[error("a barrier with the number {number}, expected one from 0 to 15")]
     BarrierNumber {
-        /// Number that the instruction gives.
+        /// Barrier number that the instruction gives.
         number: u32,
     },
     /// The kernel executed `trap`.

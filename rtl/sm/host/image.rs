@@ -19,7 +19,7 @@ const MAX_BLOCK: u64 = 1024;
 /// Reason for which a kernel cannot be launched.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LaunchError {
-    /// The program has virtual registers, so that registers are not allocated.
+    /// The program still has virtual registers: no registers have been allocated.
     #[error("kernel `{kernel}` has virtual registers, expected an allocated program")]
     Virtual {
         /// Name of the kernel.
@@ -28,7 +28,7 @@ pub enum LaunchError {
     /// The grid or block has no threads, or the block is too large.
     #[error("{what} is {}x{}x{}, expected {legal}", .given[0], .given[1], .given[2])]
     Shape {
-        /// `grid` or `block`.
+        /// Name of the illegal shape: `grid` or `block`.
         what: &'static str,
         /// Shape of the launch: x, y, z.
         given: [u32; 3],
@@ -115,8 +115,8 @@ pub struct KernelImage {
 
 impl KernelImage {
     /// Checks and prepares a launch. `program` is in physical form, with allocated registers; `params` is the
-    /// parameter block. `dynamic_shared` is the shared memory beyond the static one, in bytes. `launch` is
-    /// the number of the launch (`%gridid`).
+    /// parameter block. `dynamic_shared` is the size of the dynamic shared memory in bytes. `launch` is the
+    /// number of the launch (`%gridid`).
     ///
     /// # Errors
     /// If no SM can run the program, shape or parameter block.
@@ -169,7 +169,8 @@ impl KernelImage {
         Self { local: base, ..self }
     }
 
-    /// Returns the image with its first instruction at `code` in device memory, the start of a line.
+    /// Returns the image with its first instruction at `code` in device memory, which is the start of a cache
+    /// line.
     #[must_use]
     pub fn with_code(self, code: u64) -> Self {
         Self { code, ..self }
@@ -214,8 +215,8 @@ impl KernelImage {
         &self.program
     }
 
-    /// Returns a 16-bit hash of the kernel name, by which hardware that keeps state per kernel tells kernels
-    /// apart. It stands for the address of the entry point.
+    /// Returns a 16-bit hash of the kernel name, which represents the address of the entry point. Hardware
+    /// that keeps state per kernel distinguishes kernels by this hash.
     #[must_use]
     pub fn key(&self) -> u16 {
         let hash = self
@@ -226,8 +227,8 @@ impl KernelImage {
         (hash ^ hash >> 16) as u16
     }
 
-    /// Returns the number of instructions with statistics of their own: all of a program; none of a trace,
-    /// whose code arrives with its CTAs.
+    /// Returns the number of instructions with separate statistics: all instructions of a program, but none
+    /// of a trace, whose code arrives with its CTAs.
     #[must_use]
     pub fn counted_instructions(&self) -> usize {
         if self.source.is_some() { 0 } else { self.program.insts.len() }

@@ -2,9 +2,8 @@
 //! parameters are read and written at once.
 //!
 //! The top byte of a generic address gives its space. If the lanes of an instruction lie in different spaces,
-//! it issues once per space. The first issue serves all lanes in the space of the lowest lane, the next that
-//! of the lowest remaining lane. The scoreboard delays the next issue of a load until the result of the
-//! previous one has been written.
+//! it issues once per space. Each issue serves the lanes in the same space as the lowest remaining lane. The
+//! scoreboard delays the next issue of a load until the result of the previous one has been written.
 
 use isa::lanes::atomic;
 use isa::map;
@@ -28,15 +27,15 @@ use crate::sm::{KernelImage, SmCore};
 /// Lanes of a generic access that one issue serves: those in one address space.
 struct ResolvedAccess {
     issue: Issue,
-    /// Access converted to the address space of these lanes.
+    /// Access converted to the address space of the served lanes.
     mem: MemOp,
-    /// Addresses within that space.
+    /// Addresses of the lanes within their address space.
     address: [u64; LANES],
 }
 
 impl ResolvedAccess {
-    /// Resolves the lanes in the same space as the lowest lane of `issue`; fails with the lane, address and
-    /// fault.
+    /// Resolves the lanes in the same space as the lowest lane of `issue`. An error names the lane, its
+    /// address and the fault.
     #[inline(never)]
     fn new(issue: &Issue, op: &Op, mem: &MemOp, base: Base<'_>) -> Result<Self, (u8, u64, AccessFault)> {
         let mut address = [0; LANES];
@@ -61,7 +60,7 @@ impl ResolvedAccess {
 }
 
 impl SmCore {
-    /// Executes a load, store or atomic as far as the core does.
+    /// Executes a load, store or atomic. An access to device memory only starts here, in the address unit.
     #[inline(never)]
     pub(in crate::sm) fn access(
         &mut self,
@@ -147,7 +146,8 @@ impl SmCore {
         if generic { self.serve(warp, whole, mask) } else { IssueProgress::All }
     }
 
-    /// Records that the lanes `mask` of `whole` have been served; returns whether any remain.
+    /// Records that the lanes `mask` of `whole` have been served. Returns `All` if no lane of `whole`
+    /// remains, else `Part`.
     pub(in crate::sm) fn serve(&mut self, warp: u8, whole: u32, mask: u32) -> IssueProgress {
         let served = self.warps.get(warp).served | mask;
         let is_last = whole & !served == 0;
@@ -155,8 +155,8 @@ impl SmCore {
         if is_last { IssueProgress::All } else { IssueProgress::Part }
     }
 
-    /// Converts the access that has just entered the address unit to constants or local memory. Returns its
-    /// number of beats.
+    /// Converts the access that has just entered the address unit to an access to constants or local memory.
+    /// Returns its number of beats.
     #[inline(never)]
     fn convert_space(&mut self, image: &KernelImage, issue: &Issue, space: Space, bytes: u8, beats: u8) -> u8 {
         if space == Space::Const {
@@ -168,8 +168,8 @@ impl SmCore {
         self.address_unit.move_to_local(image.local_of(slot), bytes)
     }
 
-    /// Executes an atomic: in shared memory at once, lane after lane, in device memory through the address
-    /// unit.
+    /// Executes an atomic. In shared memory it executes at once, lane after lane; in device memory, through
+    /// the address unit.
     #[inline(never)]
     fn atomic(
         &mut self,
@@ -284,8 +284,8 @@ impl SmCore {
     }
 }
 
-/// Checks that an access is legal. The addresses differ only in the bits `differing`; fails with the lane,
-/// address and fault.
+/// Checks that an access is legal. The addresses differ only in the bits `differing`. An error names the
+/// lane, its address and the fault.
 #[inline(always)]
 pub(in crate::sm) fn check_access(
     image: &KernelImage,
@@ -300,7 +300,8 @@ pub(in crate::sm) fn check_access(
     check(image, mem, address, mask).map_err(|(lane, wrong)| (lane, address[usize::from(lane)], wrong))
 }
 
-/// Checks that no lane writes to constants, which lie in device memory; fails at the lowest lane that does.
+/// Checks that no lane writes to constants, which lie in device memory. An error names the lowest lane that
+/// does.
 #[inline]
 fn check_writable(
     image: &KernelImage,

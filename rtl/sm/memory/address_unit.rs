@@ -1,13 +1,13 @@
 //! # Address unit
 //! Computes the lane addresses and store data of a memory instruction, and sends its accesses to the LSU in
 //! beats. A beat has at most 8 bytes per lane, and one is sent per cycle. Beats of local memory have at most
-//! 4 bytes, because its words are interleaved between the lanes of a warp. Where the L1D has word banks, a
-//! load of 16 bytes per lane is sent as one access, since the banks serve a quarter of the warp at a time. It
-//! is answered in two beats.
+//! 4 bytes, because its words are interleaved between the lanes of a warp. If the L1D has word banks, a load
+//! of 16 bytes per lane is sent as one access, since the banks serve a quarter of the warp at a time. The
+//! reply to such a load has two beats.
 //!
-//! The unit holds one instruction, which leaves with its last beat. Replies name their beats, so that several
-//! can be in flight. Only texture fetches send each beat after the reply to the previous one. The core keeps
-//! just one row of state per fetch until its texels arrive (`texture.rs`).
+//! The unit holds one instruction, which leaves with its last beat. A reply carries the number of its beat,
+//! so that several beats can be in flight. Only texture fetches send each beat after the reply to the
+//! previous one. The core keeps just one row of state per fetch until its texels arrive (`texture.rs`).
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
@@ -39,7 +39,7 @@ pub(in crate::sm) type StoreData = [[u32; LANES]; 4];
 /// Address unit with the instruction that it holds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::sm) struct AddressUnit {
-    /// True if a load of 16 bytes per lane is one access.
+    /// True if a load of 16 bytes per lane is sent as one access.
     is_wide: bool,
     valid: bool,
     /// True if a beat of a texture fetch awaits its reply.
@@ -54,7 +54,8 @@ pub(in crate::sm) struct AddressUnit {
     mask: u32,
     /// log2 of the bytes per lane in an access.
     size_log2: u8,
-    /// Index of the next beat; the instruction has `beats` of them. An access of 16 bytes per lane has two.
+    /// Index of the next beat; the instruction has `beats` of them. An access of 16 bytes per lane counts as
+    /// two.
     beat: u3,
     beats: u3,
     atomic: AtomicOp,
@@ -103,7 +104,7 @@ impl AddressUnit {
         }
     }
 
-    /// Makes a load of 16 bytes per lane one access.
+    /// Makes the unit send each load of 16 bytes per lane as one access instead of two.
     pub fn widen_loads(&mut self) {
         self.is_wide = true;
     }
@@ -132,7 +133,8 @@ impl AddressUnit {
     }
 
     /// Accepts a load or store of global memory that moves `bytes` bytes per lane, after its addresses were
-    /// formed and checked. Returns its number of beats. `data` fills the store data.
+    /// computed by `form` and checked. Returns its number of beats. `data` fills in the store data; `None`
+    /// for a load.
     #[inline(always)]
     pub fn start(&mut self, issue: &Issue, mem: &MemOp, bytes: u8, data: Option<impl FnOnce(&mut StoreData)>) -> u8 {
         self.begin(of(issue), bytes, BEAT_BYTES);
@@ -149,7 +151,7 @@ impl AddressUnit {
     }
 
     /// Accepts an atomic of global memory as one beat; the operands are those of [`isa::lanes::atomic`]. The
-    /// LSU returns the old values only if `returns`.
+    /// LSU returns the old values only if `returns` is true.
     #[inline(never)]
     pub fn start_atomic(&mut self, issue: &Issue, op: AtomicOp, returns: bool, [address, b, c]: [&[u64; LANES]; 3]) {
         self.begin(of(issue), op.ty.bytes() as u8, BEAT_BYTES);
@@ -187,8 +189,8 @@ impl AddressUnit {
         self.clear_idle_lanes();
     }
 
-    /// Converts the load or store just accepted to local memory, which begins at `base` for the warp and
-    /// moves `bytes` bytes per lane. Returns its number of beats.
+    /// Converts the load or store just accepted to an access to local memory with `bytes` bytes per lane. The
+    /// local memory of the warp begins at `base`. Returns the number of beats.
     pub fn move_to_local(&mut self, base: u64, bytes: u8) -> u8 {
         self.begin((self.warp, self.half, self.pc, self.mask), bytes, LOCAL_WORD as u8);
         self.space = MemorySpace::Local;

@@ -7,8 +7,8 @@ use crate::l1::access::LANES;
 use crate::sm::KernelImage;
 use crate::sm::host::fault::{AccessFault, Fault, FaultKind};
 
-/// Returns the byte range, start and end, that an access near `address` may touch: in device memory, that of
-/// the buffer there.
+/// Returns start and end of the byte range that an access at `address` may touch. In device memory, this is
+/// the buffer that contains `address`; an empty range if there is none.
 #[inline]
 fn bounds(image: &KernelImage, space: Space, address: u64) -> (u64, u64) {
     match space {
@@ -22,9 +22,9 @@ fn bounds(image: &KernelImage, space: Space, address: u64) -> (u64, u64) {
     }
 }
 
-/// True if an access of all lanes is certainly legal, which holds for nearly all legal ones. Tests the
-/// smallest aligned block with all addresses: they include `first` and differ only in the bits `differing`.
-/// That block rarely extends beyond a buffer unless an address does.
+/// Fast check: true if an access of all lanes is certainly legal, false for all illegal and few legal
+/// accesses. Tests the smallest aligned power-of-two block that contains all addresses: they include `first`
+/// and differ only in the bits `differing`. That block rarely extends beyond a buffer unless an address does.
 #[inline]
 pub(in crate::sm) fn is_plain(image: &KernelImage, space: Space, bytes: u8, first: u64, differing: u64) -> bool {
     let block = u64::MAX.checked_shr(differing.leading_zeros()).unwrap_or(0);
@@ -36,7 +36,7 @@ pub(in crate::sm) fn is_plain(image: &KernelImage, space: Space, bytes: u8, firs
     block.checked_add(within).is_some_and(|reach| reach < room) && (first | differing) & within == 0
 }
 
-/// Checks an access in the lanes `mask`; fails with the lowest illegal lane and its fault.
+/// Checks an access in the lanes `mask`. An error names the lowest illegal lane and its fault.
 #[inline(never)]
 pub(in crate::sm) fn check(
     image: &KernelImage,

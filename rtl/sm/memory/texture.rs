@@ -2,9 +2,10 @@
 //! Computes texel addresses from texture coordinates, one per lane, and converts the returned texels to
 //! components. There is no filtering: a fetch returns the one texel whose cell contains the point.
 //!
-//! A reply carries warp and pc. The texture that the handle selected, and the lanes outside of it, which read
-//! zero, are known only at issue. Both wait in a table next to the register file, in the row of the first
-//! result register: no two instructions in flight write the same register.
+//! A reply carries only warp and pc. The texture that the handle selected, and the lanes outside the texture,
+//! which read zero, are known only at issue. Both are kept in a table next to the register file, in the row
+//! of the first result register. The row is unique, because no two instructions in flight write the same
+//! register.
 //!
 //! Lanes with different texture handles are served one handle after the other, like generic addresses in
 //! different spaces.
@@ -116,8 +117,8 @@ impl SmCore {
         if let Some((lane, wrong)) = illegal_lane {
             return self.stop(loaded, issue, decoded, lane as u8, illegal(&inst.op, address[lane], bytes, wrong));
         }
-        // Each fetch reserves its registers by itself, so that the next one, of another handle or half, waits
-        // for it.
+        // Each fetch reserves the destination registers itself, so that the fetch for the next handle or half
+        // waits for it.
         let issue = &Issue { turn: HalfOrder::Only, mask, ..*issue };
         let inside = mask & !outside;
         if inside == 0 {

@@ -1,11 +1,11 @@
 //! Traced kernels as the core sees them: an image without a program, and decode table rows for the recorded
 //! instructions.
 //!
-//! SASS instructions go to a pipe by their class, with the latency of the PTX instruction of the same kind or
-//! that of the recorded architecture. Matrix products go to the tensor pipe, by their number of
-//! multiplications. If the machine lacks a unit, instructions go where GPUs without that unit execute them:
-//! matrix products go to the SP pipe. Texture and surface accesses, for which a trace has no addresses, go to
-//! the SFU pipe.
+//! The class of a SASS instruction selects its pipe. Its latency is that of the PTX instruction of the same
+//! kind, or that of the recorded architecture. A matrix product goes to the tensor pipe and occupies it
+//! according to its number of multiplications. If the machine lacks a unit, instructions go where GPUs
+//! without that unit execute them: matrix products go to the SP pipe. Texture and surface accesses, for which
+//! a trace has no addresses, go to the SFU pipe.
 
 use std::sync::Arc;
 
@@ -23,13 +23,13 @@ use crate::sm::{AddressMap, KernelImage, LaunchError, SmConfig, TraceTiming};
 
 /// Maximum register count per thread in a trace header; a larger value is not a register count.
 const MAX_REGISTERS: u32 = 255;
-/// Pseudo-predicate that stands for outstanding asynchronous copies and that no instruction writes. A wait
-/// for copies reads it.
+/// Pseudo-predicate that represents outstanding asynchronous copies. No instruction writes it, and an
+/// instruction that waits for copies reads it.
 pub(in crate::sm) const COPIES: RegMask = RegMask { words: [0; 4], preds: 1 << 31 };
-/// First predicate that stands for the uniform predicates of a warp, after the predicates of its lanes.
+/// Index of the predicate that represents uniform predicate 0; lower indices are the predicates of the lanes.
 const UNIFORM_PREDICATES: u16 = 8;
-/// First word that stands for the uniform registers of a warp. The vector registers of a kernel seldom reach
-/// this far. If they do, an instruction may wait for one write more than necessary.
+/// Index of the word that represents uniform register 0. Few kernels have so many vector registers. In those
+/// that do, an instruction may wait for a write to an unrelated register.
 const UNIFORM_WORDS: u16 = 192;
 
 /// Role of an instruction in asynchronous copies.
@@ -43,7 +43,7 @@ pub(in crate::sm) enum Role {
     EndGroup,
     /// Waits until at most the given number of groups have copies in flight (`DEPBAR`).
     Wait(u32),
-    /// Copy of a whole block, which moves no data here; the value is an index in
+    /// Copy of a whole block, for which the model moves no data; the value is an index in
     /// [`isa::recorded::opcode::BLOCK_COPIES`].
     BlockCopy(u8),
 }
@@ -60,13 +60,13 @@ pub(in crate::sm) struct TracedInstruction {
     pub role: Role,
 }
 
-/// Traced kernel: its source of CTAs and its known instructions.
+/// Traced kernel: its source of CTAs and the instructions known so far.
 #[derive(Clone, Debug)]
 pub(in crate::sm) struct TracedKernel {
     pub source: Arc<dyn CtaSource>,
     /// Properties of each instruction, parallel to the decode table.
     pub places: Vec<TracedInstruction>,
-    /// Number of register words that the known instructions use.
+    /// Number of register words that the instructions known so far use.
     pub words: u16,
 }
 
@@ -77,7 +77,8 @@ impl TracedKernel {
 }
 
 impl KernelImage {
-    /// Creates the image of a traced kernel whose CTAs come from `source`; `file` names it in messages.
+    /// Creates the image of a traced kernel whose CTAs come from `source`; `file` names the trace in
+    /// messages.
     ///
     /// # Errors
     /// If no SM can run a kernel of this shape.
@@ -140,8 +141,8 @@ impl Loaded {
     }
 }
 
-/// Replaces the timing of a computing instruction. It covers all lanes, however many the pipe processes per
-/// cycle.
+/// Replaces latency and interval of an arithmetic instruction, if `timing` is given. The new interval covers
+/// all lanes, however many the pipe processes per cycle.
 fn retime(row: &mut DecodedInst, timing: Option<Timing>, config: &SmConfig) {
     let computes = matches!(row.pipe, Pipe::Sp | Pipe::Int | Pipe::Sfu | Pipe::Dp | Pipe::Tensor);
     if let (true, Some(Timing { latency, interval })) = (computes, timing) {
@@ -150,7 +151,7 @@ fn retime(row: &mut DecodedInst, timing: Option<Timing>, config: &SmConfig) {
     }
 }
 
-/// Returns the number of words from word 0 up to the last one in a set.
+/// Returns one more than the index of the last word in a set; 0 for an empty set.
 fn words(set: &RegMask) -> u16 {
     let ends =
         (0..).zip(set.words).map(|(at, word)| if word == 0 { 0 } else { 64 * (at + 1) - word.leading_zeros() as u16 });
@@ -192,7 +193,7 @@ fn instruction(operation: &Operation, opcode: &Opcode, has_tensor: bool) -> Inst
     inst
 }
 
-/// Adds `words` consecutive registers to a set, except the constant register that ends each register file.
+/// Adds `words` consecutive registers to a set, except the last register of each file, which is a constant.
 fn insert(set: &mut RegMask, Register { file, number }: Register, words: u16) {
     let number = u16::from(number);
     match file {
@@ -200,7 +201,7 @@ fn insert(set: &mut RegMask, Register { file, number }: Register, words: u16) {
         RegisterFile::Uniform if number < 63 => insert_word(set, UNIFORM_WORDS + number),
         RegisterFile::Predicate if number < 7 => set.insert_pred(number),
         RegisterFile::UniformPredicate if number < 7 => set.insert_pred(UNIFORM_PREDICATES + number),
-        // The last register of each of these files is a constant.
+        // The last register of the uniform, predicate and uniform-predicate files is a constant.
         RegisterFile::Uniform | RegisterFile::Predicate | RegisterFile::UniformPredicate => {}
     }
 }
@@ -209,8 +210,8 @@ fn insert_word(set: &mut RegMask, word: u16) {
     set.words[usize::from(word / 64)] |= 1 << (word % 64);
 }
 
-/// Returns the PTX operation with the timing of a traced instruction. Constants without known addresses are
-/// treated as parameters.
+/// Returns the PTX operation with the timing of a traced instruction. Loads of constants with unknown
+/// addresses are treated as loads of parameters.
 fn meaning(opcode: &Opcode, has_addresses: bool) -> Op {
     let name = opcode.name();
     let alu = |f, ty| Op::Alu(AluOp::new(f, ty));
@@ -224,8 +225,8 @@ fn meaning(opcode: &Opcode, has_addresses: bool) -> Op {
         Class::Load(TraceSpace::Constant) if has_addresses => Op::Load(access(opcode, Space::Const)),
         Class::Load(space) => Op::Load(access(opcode, space_of(space))),
         Class::Store(space) => Op::Store(access(opcode, space_of(space))),
-        // Any atomic becomes an exchange of words derived from the address, so that memory stays consistent
-        // with its addresses.
+        // Any atomic becomes an exchange that writes a word derived from the address, so that the contents of
+        // memory still match their addresses.
         Class::Atomic(space) => Op::Atomic(AtomicFn::Exchange, access(opcode, space_of(space))),
         Class::AsyncCopy => Op::Load(access(opcode, Space::Global)),
         Class::Barrier => Op::Barrier { id: 0 },

@@ -1,4 +1,5 @@
-//! Replay of traced kernels: the steps of fetch, issue and retirement that differ from those of a program.
+//! Replay of traced kernels: the steps of fetch, issue and retirement that differ from those of a PTX
+//! program.
 //!
 //! The program counter of a warp is the index of a recorded instruction; its active mask is that of the
 //! recorded step. Both are set anew at each step. Everything else works as for a program: buffers,
@@ -29,8 +30,8 @@ use crate::sm::memory::shared_memory::BankUse;
 use crate::sm::warp::barrier::Arrival;
 use crate::sm::warp::warps::Warps;
 
-/// Maximum distance to the next instruction without a jump, in bytes: instructions take 8 or 16 bytes, and
-/// those of 8 have scheduling control words between them.
+/// Maximum distance to the next instruction without a jump [bytes]. Instructions take 8 or 16 bytes;
+/// scheduling control words lie between 8-byte instructions.
 const SEQUENTIAL_BYTES: u32 = 16;
 
 impl SmCore {
@@ -69,8 +70,8 @@ impl SmCore {
         self.loaded = Some(loaded);
     }
 
-    /// Sets the next instruction of a warp, described by `place`. A wait for copies reserves the
-    /// pseudo-register of copies.
+    /// Sets the next instruction of a warp, described by `place`. If the instruction must wait for copies,
+    /// reserves the pseudo-register of copies.
     #[inline(always)]
     fn set_next(&mut self, warp: u8, Next { operation, mask }: Next, place: &TracedInstruction) {
         self.stacks.set(warp, operation, mask.into());
@@ -81,7 +82,7 @@ impl SmCore {
         }
     }
 
-    /// Executes a traced instruction as far as the core does at issue, and advances its warp.
+    /// Performs what the core does at the issue of a traced instruction, and advances its warp.
     #[inline(never)]
     pub(in crate::sm) fn dispatch_recorded(
         &mut self,
@@ -151,7 +152,7 @@ impl SmCore {
         }
     }
 
-    /// Occupies an operand collector for the access in the address unit, if there is one.
+    /// Allocates an operand collector for the access in the address unit; does nothing if the unit is idle.
     fn collect_recorded(&mut self, at: &impl AnyEdge, issue: &Issue, decoded: &DecodedInst) {
         if self.address_unit.is_busy() {
             self.start(at, issue, (Pipe::Global, 1), decoded);
@@ -186,7 +187,8 @@ impl SmCore {
         }
     }
 
-    /// Starts an atomic in the address unit. Its operand is the word that a store would leave there.
+    /// Starts an atomic in the address unit. The operand is the word that a store to the same address would
+    /// write.
     #[inline(never)]
     fn change_recorded(&mut self, issue: &Issue, decoded: &DecodedInst, f: AtomicFn, mem: &MemOp) {
         let &Issue { warp, pc: operation, .. } = issue;
@@ -209,8 +211,8 @@ impl SmCore {
         }
     }
 
-    /// Reads the addresses of an access of `bytes` bytes per lane, aligned down. Returns false if the trace
-    /// has none.
+    /// Reads the lane addresses of an access of `bytes` bytes per lane, each rounded down to a multiple of
+    /// `bytes`. Returns false if the trace has no addresses.
     #[inline(always)]
     fn aligned_addresses(&self, warp: u8, bytes: u8, address: &mut [u64; LANES]) -> bool {
         let is_known = self.streams.addresses(warp, address);
@@ -220,7 +222,7 @@ impl SmCore {
         is_known
     }
 
-    /// Returns a store tag: a hash of CTA, warp and step that tells stores apart as far as a byte can.
+    /// Returns the tag of a store: an 8-bit hash of CTA, warp and step, which distinguishes most stores.
     fn tag(&self, warp: u8) -> u8 {
         let (step, place) = self.streams.position(warp);
         let [x, y, z] = self.ctas.position(self.warps.get(warp).cta);
@@ -259,8 +261,8 @@ impl SmCore {
         }
     }
 
-    /// Processes the reply to a load or to an atomic that returns the old value; checks that the data fits
-    /// the addresses.
+    /// Processes the reply to a load, or to an atomic that returns the old value. Checks that the data belong
+    /// to the requested addresses.
     #[inline(never)]
     pub(in crate::sm) fn take_recorded(&mut self, loaded: &Loaded, wb: &mut Rx<'_, WarpReply>, at: &mut impl AnyEdge) {
         let Some(reply) = wb.peek(at) else { return wb.drop_head(at) };
@@ -292,7 +294,7 @@ impl SmCore {
     }
 }
 
-/// Fills store data with the words that a store with `tag` leaves at these addresses.
+/// Fills store data with the words that a store with `tag` writes to the lane addresses `address`.
 fn fill(data: &mut StoreData, address: &[u64; LANES], bytes: u8, tag: u8) {
     if bytes < 4 {
         data[0] = address.map(|address| recorded::bytes(address, tag));
@@ -305,7 +307,7 @@ fn fill(data: &mut StoreData, address: &[u64; LANES], bytes: u8, tag: u8) {
     }
 }
 
-/// True if a reply carries the data of a load of `bytes` bytes from these addresses.
+/// True if a reply carries the data of a load of `bytes` bytes from the lane addresses `address`.
 fn belongs(reply: &WarpReply, address: &[u64; LANES], bytes: u32) -> bool {
     let [low, high] = &reply.data;
     if bytes == 4 && reply.mask == u32::MAX {

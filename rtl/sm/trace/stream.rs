@@ -1,10 +1,9 @@
 //! # Recorded streams
-//! Supplies the execution of each warp of a traced kernel, as the steps recorded in the trace. A step
-//! replaces the program counter, the SIMT stack and address registers: it gives the next instruction, its
-//! lanes and their addresses.
+//! Supplies the steps that a trace recorded for each warp of a kernel. A step replaces the program counter,
+//! the SIMT stack and address registers: it gives the next instruction, its lanes and their addresses.
 //!
-//! None of this is hardware, nor is the trace file. The state that the core itself has of a warp, the index
-//! of its next instruction and the active lanes, is kept in the SIMT stack.
+//! Neither the trace nor the position of a warp in it is hardware. The core itself keeps the index of a
+//! warp's next instruction and its active lanes in the SIMT stack.
 
 use std::fmt;
 use std::sync::Arc;
@@ -59,7 +58,8 @@ struct Stream {
     loads: Vec<Load>,
     /// Number of copy groups that the warp has committed.
     groups: u32,
-    /// The warp waits for all copy groups with a lower number; `None` if it does not wait.
+    /// Number of the first copy group that the warp does not wait for: it waits for all groups with lower
+    /// numbers. `None` if the warp does not wait.
     awaited: Option<u32>,
 }
 
@@ -106,8 +106,8 @@ impl Streams {
         &mut self.streams[usize::from(warp) % MAX_WARPS]
     }
 
-    /// Starts warp `index` of a CTA in a slot. Returns its first instruction, or `None` if the trace has none
-    /// for it.
+    /// Starts warp `index` of a CTA in a slot. Returns the first instruction of the warp, or `None` if the
+    /// trace has no such warp.
     pub fn start(&mut self, warp: u8, cta: &Arc<Cta>, index: u8) -> Option<Next> {
         let place = cta.warps.iter().position(|warp| warp.id == u32::from(index))?;
         let stream = self.get(warp);
@@ -140,7 +140,7 @@ impl Streams {
         stream.next()
     }
 
-    /// True if a step follows the next one.
+    /// True if the stream has a step after the next one.
     pub fn has_second(&self, warp: u8) -> bool {
         self.second(warp).is_some()
     }
@@ -151,7 +151,7 @@ impl Streams {
         stream.at(stream.step + 1).map(|(_, step)| step.operation)
     }
 
-    /// Reads the addresses of the next step; returns false if the trace has none.
+    /// Reads the lane addresses of the next step; returns false if the trace has no addresses for it.
     pub fn addresses(&self, warp: u8, addresses: &mut [u64; LANES]) -> bool {
         let stream = &self.streams[usize::from(warp) % MAX_WARPS];
         stream.at(stream.step).is_some_and(|(warp, step)| warp.unpack(step, addresses))
@@ -171,7 +171,7 @@ impl Streams {
     }
 
     /// Records a reply to a load of `beats` beats; returns true if it completes the load. Returns `None` if
-    /// no load in flight matches: `fits` tests the addresses of one.
+    /// no load of this instruction in flight has addresses that `fits` accepts.
     pub fn on_reply(
         &mut self,
         warp: u8,
@@ -181,7 +181,7 @@ impl Streams {
     ) -> Option<bool> {
         let stream = &self.streams[usize::from(warp) % MAX_WARPS];
         let mut addresses = [0; LANES];
-        // Two loads of one instruction can be in flight only if it writes no register.
+        // Two loads of the same instruction can be in flight only if the instruction writes no register.
         let found = stream.loads.iter().position(|load| {
             load.operation == operation
                 && stream.at(load.step).is_some_and(|(warp, step)| warp.unpack(step, &mut addresses))

@@ -5,9 +5,9 @@
 //! warp of 64 lanes counts 32 threads for each half with active lanes. A warp that exits can open a barrier.
 //!
 //! A warp can also arrive without waiting (`bar.arrive`): it counts, but the barrier opens only for warps
-//! that wait. A reduction counts the threads in which a predicate held. Each warp that waited keeps the
-//! result until it reads it. A warp that arrives without waiting counts until the barrier opens or its CTA
-//! ends.
+//! that wait. An arrival without waiting counts until the barrier opens or the CTA of the warp ends. A
+//! reduction counts the threads in which a predicate held. The result is stored for each warp that waited,
+//! until that warp reads it.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
@@ -23,12 +23,12 @@ use crate::sm::MAX_WARPS;
 
 /// Number of barriers per CTA.
 pub(in crate::sm) const IDS: usize = 16;
-/// Threads that each arriving warp of 32 lanes counts for, whatever its active lanes.
+/// Number of threads that an arriving warp of 32 lanes counts for, whatever its active lanes.
 const WARP_THREADS: u32 = 32;
 /// Number of threads at a barrier.
 pub(in crate::sm) type Threads = u12;
-/// Maximum number of threads that a barrier can expect. Instructions may name any number; larger ones are
-/// clamped to this, which no CTA reaches, so that the barrier correctly never opens.
+/// Maximum number of threads that a barrier can expect. A larger number in an instruction is clamped to this
+/// maximum. No CTA has that many threads, so the barrier correctly never opens.
 const MAX_EXPECTED: Threads = Threads::MAX;
 
 /// Arrival of one warp at a barrier.
@@ -37,7 +37,7 @@ pub(in crate::sm) struct Arrival {
     /// Number of 32-lane warps that the arrival counts for: 2 if both halves of a 64-lane warp have active
     /// lanes.
     pub warps: u8,
-    /// Number of arrived threads that opens the barrier; 0: all threads of the CTA that run.
+    /// Number of threads whose arrival opens the barrier; 0: all threads of the CTA that have not exited.
     pub expected: u32,
     /// Number of threads that take part in the reduction.
     pub threads: u32,
@@ -60,7 +60,8 @@ struct Round {
     waiting: u64,
     /// Number of 32-lane warps that have arrived, including those that do not wait.
     arrived: u7,
-    /// Number of threads expected, given by the waiting warps; 0: all threads of the CTA that run.
+    /// Number of threads whose arrival opens the barrier, as given by the waiting warps; 0: all threads of
+    /// the CTA that have not exited.
     expected: Threads,
     /// Reduction over the waiting warps: number of threads, and number (`held`) of those in which the
     /// predicate held.
@@ -127,7 +128,7 @@ impl Barriers {
         self.reductions[usize::from(warp) % MAX_WARPS]
     }
 
-    /// Opens the barriers of a CTA that are complete: their waiting warps may issue again.
+    /// Opens each complete barrier of a CTA: the warps that wait at it may issue again.
     pub fn open(&mut self, slot: u8, live: u64) {
         if self.waiting == 0 {
             return;

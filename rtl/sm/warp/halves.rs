@@ -1,15 +1,15 @@
 //! # Halves of a warp
 //! Executes warps of 64 lanes on the 32-lane data path, as two halves with one program counter and one SIMT
 //! stack. Branches, exits and barriers execute once for all lanes. Every other instruction issues twice, for
-//! the lower half and then for the upper one; a half without active lanes is skipped. The warp advances, and
-//! its result registers are reserved, with the second issue.
+//! the lower half and then for the upper one; a half without active lanes is skipped. At the second issue,
+//! the warp advances and the destination registers are reserved.
 //!
 //! Kernels see the halves as the 32-lane warps they were written for: `%laneid`, `%warpid`, shuffles and
-//! votes are those of 32 lanes. Results therefore do not depend on the warp size. Two halves that wait for
-//! each other without a barrier may deadlock, as the lanes of any warp may.
+//! votes refer to 32 lanes. Results therefore do not depend on the warp size. Two halves that wait for each
+//! other without a barrier may deadlock, as the lanes of any warp may.
 //!
-//! The second issue follows when the pipe is free: a pipe of 16 lanes is busy for two cycles per half and
-//! four per warp. Generic accesses and texture fetches finish one half before they start the next.
+//! The second half issues when the pipe is free: a pipe of 16 lanes is busy for two cycles per half and four
+//! per warp. Generic accesses and texture fetches finish one half before they start the next.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/interp.rs`, whole kernels.
@@ -31,7 +31,8 @@ pub(in crate::sm) struct Halves {
     num_warps: u32,
     /// Mask of the warps whose lower half has issued and whose upper half has not.
     begun: u64,
-    /// Registers of each warp for which one half of a load has returned and the other has not.
+    /// For each warp, destination registers of loads that complete when one more half returns: the other half
+    /// has returned or was not issued.
     came: Box<[RegMask]>,
 }
 
@@ -68,23 +69,23 @@ impl Halves {
         }
     }
 
-    /// Records an issue: after the first of two, the warp's next issue is the upper half of the same
-    /// instruction.
+    /// Records the issue of a half. After the first of two halves, the warp next issues the upper half of the
+    /// same instruction.
     pub fn on_issue(&mut self, warp: u8, turn: HalfOrder) {
         let bit = 1 << warp;
         self.begun = if turn == HalfOrder::First { self.begun | bit } else { self.begun & !bit };
     }
 
-    /// Records the issue of a load or atomic that writes the given registers; `alone` if no other half issues
-    /// with it.
+    /// Records the issue of a load or atomic that writes the given registers; `alone` is true if the
+    /// instruction issues for one half only.
     pub fn load(&mut self, warp: u8, writes: &RegMask, alone: bool) {
         if alone && let Some(came) = self.came.get_mut(usize::from(warp)) {
             came.insert(writes);
         }
     }
 
-    /// Records that one half of a load has returned. True if the load is complete: the other half returned
-    /// before or was not issued.
+    /// Records that one half of a load has returned. Returns true if the load is complete: the other half
+    /// returned before or was not issued.
     pub fn complete(&mut self, warp: u8, writes: &RegMask) -> bool {
         let Some(came) = self.came.get_mut(usize::from(warp)) else { return true };
         let complete = writes.is_empty() || came.intersects(writes);
@@ -115,7 +116,8 @@ impl Halves {
 }
 
 impl SmCore {
-    /// Keeps an instruction at the head of its warp so that the upper half can issue.
+    /// Keeps an instruction at the head of its warp after the lower half has issued, so that the upper half
+    /// can issue.
     #[inline(never)]
     pub(in crate::sm) fn dispatch_other(&mut self, Issue { scheduler, warp, turn, .. }: Issue, decoded: &DecodedInst) {
         self.halves.on_issue(warp, turn);
@@ -123,8 +125,8 @@ impl SmCore {
         self.scoreboard.show(warp, &decoded.uses);
     }
 
-    /// Reserves the destination registers of an instruction without device-memory access, with its last
-    /// issue.
+    /// Reserves the destination registers of an instruction without device-memory access, when its last half
+    /// issues.
     #[inline(always)]
     pub(in crate::sm) fn reserve(&mut self, issue: &Issue, writes: &RegMask) {
         if issue.turn != HalfOrder::First {
@@ -132,7 +134,8 @@ impl SmCore {
         }
     }
 
-    /// Reserves the destination registers of a load from device memory or an atomic, with its last issue.
+    /// Reserves the destination registers of a load from device memory or an atomic, when its last half
+    /// issues.
     #[inline(always)]
     pub(in crate::sm) fn reserve_load(&mut self, issue: &Issue, writes: &RegMask) {
         self.halves.load(issue.warp, writes, issue.turn == HalfOrder::Only);

@@ -104,8 +104,8 @@ impl SimtStacks {
         self.stacks[usize::from(warp) % MAX_WARPS].alive
     }
 
-    /// Returns the lanes that have not exited and all entries, top first. Uses no memory port: for reports
-    /// only.
+    /// Returns the lanes that have not exited and all entries, top first. For reports only: the read occupies
+    /// no memory port.
     #[must_use]
     pub fn entries(&self, warp: u8) -> (u64, Vec<StackEntry>) {
         (self.alive(warp), self.all(warp).collect())
@@ -236,11 +236,12 @@ impl SimtStacks {
         for _ in 0..spec.reads {
             to.logic("top", Logic::Mux { ways: warps, width: entry + *lanes + spec.columns.ilog2() + 1 });
             to.logic("next_pc", Logic::Counter { width: 32 });
-            // Comparators: where the paths reconverge, whether each path has instructions, and whether the
-            // entry ends.
+            // Comparators that test whether the branch reconverges where its own path does, whether each path
+            // has instructions, and whether the entry has reached its reconvergence point.
             to.logic("reconverged", Logic::Comparator { width: 32, count: 5 });
             to.logic("lanes_left", Logic::Gates { count: 6 * *lanes });
-            // For each entry below the top: whether it has live lanes, and whether it has instructions left.
+            // Logic that tests for each entry below the top whether it has live lanes and whether it has
+            // instructions left.
             to.logic("has_lanes", Logic::Gates { count: 2 * *lanes * spec.columns });
             to.logic("has_ended", Logic::Comparator { width: 32, count: spec.columns });
             to.logic("below_top", Logic::Less { width: spec.columns.ilog2() + 1, count: spec.columns });

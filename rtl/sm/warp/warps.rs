@@ -20,7 +20,7 @@ pub(in crate::sm) struct Warp {
     loads: u16,
     /// Number of store beats without an acknowledgment, plus atomics without a reply.
     stores: u16,
-    /// Lanes already served of an instruction that issues several times, once for each group of its lanes.
+    /// Lanes that have been served, for an instruction that issues once for each group of its lanes.
     pub served: u32,
 }
 

@@ -18,16 +18,16 @@
 //!
 //! Each step sees the effects of the steps before it.
 //!
-//! A score is at least `base`; above it, the score decreases by one per cycle. A lost-locality event adds
+//! A score is at least `base`; above `base`, it decreases by one per cycle. A lost-locality event adds
 //! `hits * k * cutoff / instructions`, rounded down. Hits and instructions are those of all running warps,
-//! and the cutoff is `base` times the number of running warps. The same value is also the maximum score, so
-//! an event sets the score to it. Warps are admitted in order of decreasing score, equal ones in slot order,
-//! until their scores reach the cutoff. The warp that reaches the cutoff is admitted too. While all scores
-//! are at `base`, all warps are admitted.
+//! and the cutoff is `base` times the number of running warps. The added value is also the maximum score, so
+//! an event sets the score to this value, or to `base` if that is higher. Warps are admitted in order of
+//! decreasing score, and of equal scores in slot order, until the sum of their scores reaches the cutoff. The
+//! warp that reaches the cutoff is admitted too. While all scores are at `base`, all warps are admitted.
 //!
-//! Area: scores, counts, the sum of the scores before each warp, and a divider off the issue path. All of it
-//! works in one cycle: 18 subtractions behind a product, and a sum over all warps. A machine could spend more
-//! cycles on the division, because an event arrives cycles after its miss.
+//! Area: scores, counts, the sum of the scores before each warp, and a divider off the issue path. The model
+//! computes all of them in one cycle: 18 subtractions after a product, and a sum over all warps. Hardware
+//! could spend more cycles on the division, because an event arrives cycles after its miss.
 //!
 //! Part of `rtl/sm/core.rs`.
 //! Twin: `golden/throttle/ccws.rs`.
@@ -58,7 +58,7 @@ struct Share {
     rests: u64,
 }
 
-/// Warps that may load, and the cycles in which this holds.
+/// Set of warps that may load, with the cycle until which the set is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct AdmittedWarps {
     warps: u64,
@@ -96,13 +96,13 @@ impl Scores {
         self.base() + self.shares[usize::from(warp)].rests.saturating_sub(cycle)
     }
 
-    /// Counts an instruction, or one pass of it, that a warp issued.
+    /// Counts an instruction that a warp issued, or one pass of an instruction that takes several.
     pub fn on_issue(&mut self, warp: u8) {
         self.shares[usize::from(warp)].instructions += 1;
     }
 
-    /// Counts a miss of a warp to a line that it had lost, which the core receives in `cycle`, and raises its
-    /// score.
+    /// Counts a miss of a warp to a line that it had lost, which the core receives in `cycle`, and raises the
+    /// score of the warp.
     pub fn on_lost_locality(&mut self, warp: u8, cycle: u64, live: u64) {
         self.events += 1;
         self.shares[usize::from(warp)].hits += 1;
@@ -112,8 +112,8 @@ impl Scores {
         let instructions: u64 = running().map(|share| u64::from(share.instructions)).sum();
         let cutoff = u64::from(live.count_ones()) * self.base();
         let boost = hits * u64::from(self.config.k) * cutoff / instructions.max(1);
-        // The maximum score never exceeds the previous score plus the boost, so the score becomes the
-        // maximum.
+        // The maximum score is the boost itself, which the previous score plus the boost always reaches. The
+        // score therefore becomes the maximum.
         let score = boost.min(Score::MAX.into()).max(self.base());
         self.shares[usize::from(warp)].rests = cycle + score - self.base();
         self.found = None;

@@ -7,10 +7,10 @@
 //! | `on_miss`  | in | way, old line, miss | an accepted miss; returns whether its warp had lost the line |
 //! | `on_store` | in | line                | a global store; removes the line from the tags of all warps |
 //!
-//! A miss first inserts the evicted line into the victim tags of the warp that fetched it. Then it searches
-//! the victim tags of its own warp for its line; a hit does not remove the tag. Tags of a warp slot stay when
-//! another warp takes the slot. The set of a line is its low address bits; replacement is true LRU. At most
-//! one `on_miss` or `on_store` per cycle.
+//! A miss first inserts the evicted line into the victim tags of the warp that fetched it. Then the victim
+//! tags of the warp that missed are searched for the missed line; a hit does not remove the tag. Tags of a
+//! warp slot stay when another warp occupies the slot. The set of a line is its low address bits; replacement
+//! is true LRU. At most one `on_miss` or `on_store` per cycle.
 //! Area: 16 tags per warp, and the owner of every line.
 //!
 //! Part of `rtl/l1/cache.rs`.
@@ -42,7 +42,7 @@ struct VictimShape {
     lru_bits: u32,
 }
 
-/// Warp that fetched a line; the shape is the width.
+/// Warp that fetched a line; the payload shape is the width of the warp number in bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct Owner(#[payload(name = "warp", width = *shape)] u8);

@@ -17,9 +17,9 @@
 //! needed. The other cores, always including the last one, keep the previous winner for comparison. A lone
 //! core has no other core to compare with, so the best counts of its last round are kept.
 //!
-//! The limit with the most thread instructions wins; of equal ones, the one with fewer warps. A core without
-//! warps counts no instructions and cannot win. If no core counted any, no warp is throttled and no limit is
-//! remembered.
+//! The limit with the most thread instructions wins; of equal counts, the limit with fewer warps. A core
+//! without warps counts no instructions and cannot win. If no core counted any, no warp is throttled and no
+//! limit is remembered.
 //!
 //! Area: the sums, the best count, the memo.
 //!
@@ -44,11 +44,11 @@ type AllMisses = u27;
 /// Sum of the thread instructions of all cores.
 type AllInstructions = u31;
 
-/// Phase of the search, named after the event that ends it.
+/// Phase of the search for the best limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encoding)]
 #[width(2)]
 enum Phase {
-    /// Waits for enough consecutive thrashing periods.
+    /// Waits for enough consecutive periods in which the L1Ds thrash.
     #[default]
     Monitor,
     /// Waits for the counts of a sample.
@@ -65,13 +65,13 @@ struct Search {
     got: u128,
     misses: AllMisses,
     instructions: AllInstructions,
-    /// True if a core whose own counts suffice as a trigger exceeded the threshold.
+    /// True if any core whose own counts can start the sampling exceeded the threshold.
     hot: bool,
     /// Number of consecutive thrashing periods.
     streak: Periods,
     /// Highest limit tried in earlier rounds; in phase `Fixed`, the limit that was found.
     base: Limit,
-    /// Highest instruction count in a sample, and its limit.
+    /// Highest instruction count in a sample, and the limit with which it was reached.
     best: Option<(Instructions, Limit)>,
 }
 
@@ -154,8 +154,8 @@ impl Coordinator {
         }
     }
 
-    /// Ends a round after the reports of all cores; returns the order to send, if any. Its limits follow from
-    /// `base`.
+    /// Ends a round after the reports of all cores; returns the kind of the orders to send, if any. The
+    /// limits in the orders follow from `base`.
     fn decide(&mut self) -> Option<OrderKind> {
         let Search { phase, misses, instructions, hot, best, base, .. } = self.search;
         let search = &mut self.search;
@@ -277,7 +277,7 @@ impl Block for Coordinator {
                 to.logic("misses", Logic::Adder { width: bits_of::<AllMisses>() });
                 to.logic("instructions", Logic::Adder { width: bits_of::<AllInstructions>() });
                 to.logic("counts", Logic::Gates { count: bits_of::<Misses>() + instructions });
-                // Best count so far, at the lower limit if equal.
+                // Selects the best count so far; of equal counts, the one with the lower limit.
                 to.logic("better", Logic::Less { width: instructions, count: 1 });
                 to.logic("equal", Logic::Comparator { width: instructions, count: 1 });
                 to.logic("lower", Logic::Less { width: bits_of::<Limit>(), count: 1 });

@@ -41,11 +41,11 @@ pub enum Phase {
     /// All warps may issue, and every period is reported.
     #[default]
     Monitor,
-    /// Tries a limit for the periods of a sample.
+    /// The core tries a limit for the periods of a sample.
     Sample,
-    /// Has reported the counts of the sample and waits for an order.
+    /// The core has reported the counts of the sample and waits for an order.
     Wait,
-    /// Keeps the limit that the search found.
+    /// The core keeps the limit that the search found.
     Fixed,
 }
 
@@ -69,8 +69,8 @@ pub struct Monitor {
     timer: Timer,
     misses: Misses,
     instructions: Instructions,
-    /// Number of thread instructions issued by the core up to the last count. No register: in hardware, the
-    /// counter counts the instructions of each cycle.
+    /// Number of thread instructions issued by the core up to the last count. Not a register: in hardware,
+    /// the counter adds the instructions of each cycle.
     counted: u64,
     /// Number of completed periods of the sample.
     sampled: Periods,
@@ -150,7 +150,7 @@ impl Monitor {
     }
 
     /// Counts the thread instructions issued up to the end of this cycle; `all` is the total that the core
-    /// has issued. They are needed only until the limit is found.
+    /// has issued. Instructions are counted only until the limit is found.
     pub fn count_to(&mut self, all: u64) {
         if matches!(self.phase, Phase::Monitor | Phase::Sample) {
             self.instructions += Instructions::from_u64(all - self.counted);
