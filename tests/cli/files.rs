@@ -144,8 +144,8 @@ fn files_that_are_not_there_yet_are_told_apart_by_where_they_will_be() {
     symlink("real", inputs.path("other")).unwrap();
     symlink("s.json", inputs.path("real/dangling")).unwrap();
     for same in ["other/s.json", "other/../real/s.json", "real/dangling"] {
-        let outputs = ["--series", "real/s.json", "--timeline", same];
-        let clash = (&*format!("`--timeline` is {same}"), "`--series`, real/s.json");
+        let outputs = ["--stats", "real/s.json", "--timeline", same];
+        let clash = (&*format!("`--timeline` is {same}"), "`--stats`, real/s.json");
         inputs.refuses(&[&["run", "k.toml"], &outputs[..]].concat(), clash);
     }
 }

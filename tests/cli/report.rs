@@ -281,7 +281,7 @@ fn a_report_takes_the_place_of_no_other_file_of_the_command() {
     let path = folder.path().join("r.html");
     let path = path.to_str().unwrap();
     warpsieve(&["run", SYRK, "--report", path, "--timeline", path])
-        .assert_refused(&["`--report` is", "expected a file other than `--timeline`"]);
+        .assert_refused(&["`--timeline` is", "expected a file other than `--report`"]);
     warpsieve(&["compare", SYRK, "--report", path, "--output", path])
         .assert_refused(&["`--report` is", "expected a file other than `--output`"]);
     warpsieve(&["reproduce", "suite", "--report", "kernels/vadd/small.toml"]).assert_refused(&[

@@ -8,7 +8,7 @@ use serde_json::Value;
 use warpsieve_cli::dictionary::{Counter, counters, stalls};
 
 /// Runs that together produce every counter. The first has only the counters that every machine has.
-const RUNS: [&[&str]; 14] = [
+const RUNS: [&[&str]; 15] = [
     &[],
     &["--check"],
     &["--design", "decoupled"],
@@ -19,6 +19,7 @@ const RUNS: [&[&str]; 14] = [
     &["--design", "sub-cores"],
     &["--design", "l1-sectored"],
     &["--design", "next-line"],
+    &["--design", "victim-cache"],
     &["--machine", "volta"],
     &["--design", "l2-sectored"],
     &["--design", "streaming-l2"],
