@@ -9,7 +9,7 @@ pub struct Counts {
     pub reads: u64,
     /// Bursts written.
     pub writes: u64,
-    /// Column commands that found their row open, except for the first one after each ACT.
+    /// Column commands that found their row open, not counting the first one after each ACT.
     pub row_hits: u64,
     /// Rows opened.
     pub activates: u64,

@@ -291,7 +291,7 @@ impl Core {
             && self.split.as_ref().is_none_or(|split| split.is_idle())
     }
 
-    /// Adds registers, memories and logic to the hardware description; `flow` adds those of the flow in between.
+    /// Adds registers, memories and logic to the hardware description; `flow` adds those of the flow.
     pub fn describe(&self, to: &mut dyn Describe, flow: impl FnOnce(&mut dyn Describe)) {
         let Self {
             path: _,

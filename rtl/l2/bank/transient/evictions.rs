@@ -56,8 +56,8 @@ impl Eviction {
         self.dirty || self.unheard
     }
 
-    /// Adds the registers to the hardware description. `l1s` is the number of L1s from which lines are recalled,
-    /// or 0.
+    /// Adds the registers to the hardware description. `l1s` is the number of L1s from which lines are
+    /// recalled, or 0.
     pub fn describe(&self, l1s: u32, acknowledged: bool, to: &mut dyn Describe) {
         let Self { sharers, inv_left, dirty, unheard, id, missed: _, reserved: _ } = self;
         if l1s > 0 {
