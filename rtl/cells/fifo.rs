@@ -142,7 +142,7 @@ impl<T: Payload> Fifo<T> {
         width_of::<T>(&self.shape)
     }
 
-    /// Adds the level, all slots and the shift logic to the hardware description. Slot 0 holds the oldest entry.
+    /// Adds the level, all slots and the shift logic to the hardware description. Slot 0 is the oldest entry.
     pub fn describe(&self, to: &mut dyn Describe) {
         // The hardware shifts entries toward the head, so the head of the ring is not hardware state.
         let Self { slots, head: _, tail: _, level, shape, empty, moves } = self;

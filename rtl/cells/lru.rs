@@ -107,7 +107,7 @@ impl Payload for Recency {
     fn fields<F: Fields + ?Sized>(&self, ways: &u32, to: &mut F) {
         let width = way_bits(*ways);
         if let (Self::Word(stack), 4) = (self, width) {
-            // The packed positions have the width of the registers, so one field holds all.
+            // The packed positions have the width of the registers, so one field holds all positions.
             to.sized("recency", stack & (u64::MAX >> (64 - 4 * ways)), 4 * ways);
             return;
         }
@@ -117,7 +117,7 @@ impl Payload for Recency {
     }
 }
 
-/// Width of a way number in bits; at least 1, even for a direct-mapped cache.
+/// Returns the width of a way number in bits; at least 1, even for a direct-mapped cache.
 const fn way_bits(ways: u32) -> u32 {
     if ways <= 2 { 1 } else { u32::BITS - (ways - 1).leading_zeros() }
 }

@@ -7,7 +7,7 @@
 //! In one cycle, in this order:
 //! 1. `prepare`, once a refresh is due.
 //! 2. `choose`, once no row hit is left.
-//! 3. `served` for a column command, or `done` for REF.
+//! 3. `remove_served` after a column command, or `finish` after REF.
 //!
 //! Part of `rtl/dram/channel.rs`.
 //! Twin: `golden/dram/checker.rs`.

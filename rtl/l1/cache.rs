@@ -10,8 +10,8 @@
 //! | `write` | in  | `LineAccess` | shares the port of `load`; stores, reductions and atomics of the L1D |
 //! | `fill`  | in  | `Reply`      | a line that the cache requested                               |
 //! | `drain` | out | waiter       | one per cycle over all caches                                 |
-//! | `recall` | in | line         | one per cycle, through ports of its own, in machines where the L2 recalls lines |
-//! | `supply` | in | line         | one per cycle, through ports of its own, for another SM, in machines with a sharing tracker |
+//! | `recall` | in | line         | one per cycle, through separate ports, in machines where the L2 recalls lines |
+//! | `supply` | in | line         | one per cycle, through separate ports, for another SM, in machines with a sharing tracker |
 //!
 //! All requests to memory enter the miss queue, which the three caches share; results enter the pending
 //! table. The data array has two read ports. In a cycle in which a waiter reads one of them, a hit or the

@@ -14,14 +14,14 @@
 //! | `supply.forward` | in | `Forward` | accepted when both the answer and the line can leave        |
 //! | `supply.supply` | out | `Reply` | the line for the requesting SM, if it is present here          |
 //! | `supply.answer` | out | `Answer` | one per forward, in the same cycle                            |
-//! | `instructions.wanted` | in | `LineWanted` | a line that misses in the core's instruction cache; accepted when its read is sent |
-//! | `instructions.brought` | out | `LineBrought` | that line, in the cycle in which it arrives; always has room |
+//! | `instructions.wanted` | in | `InstructionLineRequest` | a line that misses in the core's instruction cache; accepted when its read is sent |
+//! | `instructions.brought` | out | `InstructionLineReply` | the requested line, in the cycle in which it arrives; the link always has room |
 //!
 //! In one cycle, in this order:
 //! 1. A reply leaves to the core. The head of `mem_rsp` is accepted. It is a fill of a cache (fill path 1), a
 //!    bypass reply (fill path 2), an acknowledgement or an instruction line. The LSU drops a line that the L2
 //!    recalls, or supplies a line that another SM requests.
-//! 2. One waiter of the oldest filled MSHR entry gets its bytes. The caches take turns round robin.
+//! 2. One waiter of the oldest filled MSHR entry gets its bytes. A round-robin arbiter selects the cache.
 //! 3. One request enters the network: an instruction line, the head of the miss queue, or a load on the
 //!    bypass path. Requesters that compete for the port alternate.
 //! 4. The oldest line request probes the tags of its cache, where the fill of step 1 is already visible. With

@@ -61,8 +61,7 @@ pub struct L1Stats {
     /// candidates or empty; only with decoupled tags.
     #[counted(only(has.decoupled), if_any(has.stores))]
     pub demotions: u64,
-    /// Lines, present or in flight, that were dropped because the L2 recalled them; only where the L2 recalls
-    /// lines.
+    /// Lines dropped, present or in flight, because the L2 recalled them; only where the L2 recalls lines.
     #[counted(only(has.recalls))]
     pub recalls: u64,
     /// Counters of prefetches; only with a prefetcher.
@@ -71,7 +70,7 @@ pub struct L1Stats {
     /// Counters of the victim cache; only with a victim cache.
     #[counted(only(has.victims), if_any(has.stores))]
     pub victim: VictimStats,
-    /// Cycles in which the oldest access was refused (reservation fails), by reported condition.
+    /// Cycles in which the oldest access was refused (reservation fails), by reported reason.
     #[counted(cycles, by = Fail, key = "reservation_fails")]
     pub fails: [u64; NUM_FAILS],
     /// Cycles in which the oldest access was refused, by failing condition. A cycle with several failing

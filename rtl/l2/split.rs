@@ -8,7 +8,7 @@
 //! |----------|-----|-----------|-------------------------------------------------------------------|
 //! | `next`   | in  | `Request` | [`Split::has_room`]; the port holds a request until its last L2 line has entered |
 //! | `gather` | in  | `Reply`   | the answer for one L2 line                                        |
-//! | `whole`  | out | `Reply`   | a reply whose L2 lines are all answered; `sent` frees its row     |
+//! | `whole`  | out | `Reply`   | a reply whose L2 lines are all answered; `on_reply_sent` frees its row |
 //!
 //! Latency: one L2 line enters per cycle. A reply is complete in the cycle in which its last answer is
 //! gathered, and is sent in the next cycle at the earliest. Complete replies are sent round robin, so that
@@ -20,7 +20,7 @@
 //! Area: a row holds the bytes of an L1 line.
 //!
 //! Part of `rtl/l2/bank.rs`.
-//! Twin: none; `tb/l2/flat.rs` knows the bytes that must come back.
+//! Twin: none; `tb/l2/flat.rs` predicts the bytes of every reply.
 //! Bench: its own tests and `tb/l2/contents.rs`.
 
 use isa::lanes::AtomicFn;

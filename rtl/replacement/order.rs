@@ -167,12 +167,12 @@ impl RankedOrder {
     #[inline(never)]
     fn victim(&self, set: u32, may_go: impl Fn(u32) -> bool) -> Option<u32> {
         let ways = self.ranks.row(set).iter().enumerate().filter(|&(way, _)| may_go(way as u32));
-        // Among equal ranks the lowest way wins.
+        // Among ways of equal rank, the lowest way is the victim.
         ways.rev().max_by_key(|(_, rank)| rank.0).map(|(way, _)| way as u32)
     }
 }
 
-/// Makes a way the most recently used of its set.
+/// Makes a way the most recently used one of its set.
 #[inline(always)]
 fn promote(recency: &mut Array<Recency>, at: &impl AnyEdge, set: u32, way: u32) {
     let stack = recency.read(at, set)[0].promote(way);

@@ -5,21 +5,21 @@
 //!
 //! | port         | dir | payload        | contract                                                  |
 //! |--------------|-----|----------------|-----------------------------------------------------------|
-//! | 1 `answered` | in  | row, found     | the row was forwarded; it is freed, or waits for the link to the L2 |
-//! | 2 `arrived`  | in  | SM, ticket     | frees the row of a passing reply, if it has one: `of_reply` |
-//! | 3 `refused`  | out | `Transfer`     | a load that must go to the L2; `resent` removes it        |
+//! | 1 `on_answer` | in  | row, found    | the row was forwarded; it is freed, or waits for the link to the L2 |
+//! | 2 `on_reply` | in  | row            | frees the row of a passing reply; `of_reply` finds that row |
+//! | 3 `refused_load` | out | `Transfer` | a load that must go to the L2; `on_resend` removes it     |
 //! | 4 `poison`   | in  | line           | loads of the line will not be listed; only while no load of the writer's SM and line is forwarded: `is_forwarded` |
 //! | 4 `open`     | in  | `Transfer`     | a row is free: `free`                                     |
 //!
 //! In one cycle, in this order:
-//! 1. `answered`
-//! 2. `arrived`
-//! 3. `refused`
+//! 1. `on_answer`
+//! 2. `on_reply`
+//! 3. `refused_load`
 //! 4. Either `poison` or `open`.
 //!
 //! Each step sees the effects of the steps before it.
 //!
-//! Area order: two comparators per row, of lines for `poison` and of tickets for `arrived`.
+//! Area order: two comparators per row, of lines for `poison` and of tickets for `of_reply`.
 //!
 //! Part of `rtl/tracker/bank.rs`.
 //! Twin: none; `golden/consistency.rs` checks the values that loads return.

@@ -33,7 +33,7 @@ struct Needs {
     fails: u8,
 }
 
-/// Way in which a load finds its line, or into which it fetches it.
+/// Way in which a load finds its line, or into which it fetches the line.
 #[derive(Clone, Copy, Debug)]
 enum SectorPlace {
     /// The line already has this way.

@@ -13,7 +13,7 @@
 //! |------------|-------------------------------------------------------------------------------------|
 //! | `on_evict` | step 4 of an LSU cycle: a miss or a prefetch evicts a clean line                     |
 //! | `lookup`   | step 4: a load has found its line in an entry                                        |
-//! | `swap`     | step 4, after `lookup`: the line of the entry and the line that the L1D evicts can change places |
+//! | `swap`     | step 4, after `lookup`: the line of the entry and the line that the L1D evicts can be swapped |
 //! | `clear`    | the kernel has ended                                                                |
 //! | `record`, `describe` | for digests; for waveforms and area counts                                |
 //!

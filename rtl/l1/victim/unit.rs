@@ -6,9 +6,9 @@
 //! |----------|-----|-------------------|-----------------------------------------------------------------|
 //! | `find`   | out | line, sectors     | the entry that holds all these sectors of the line              |
 //! | `hit`    | in  | entry             | a load is served by the entry                                   |
-//! | `swap`   | in  | entry, line       | its line moves to the L1D, and a line of the L1D may take its place |
+//! | `swap`   | in  | entry, line       | the line of the entry moves to the L1D, and a line of the L1D may take the entry |
 //! | `insert` | in  | line              | a miss or a prefetch has evicted a clean line                   |
-//! | `remove` | in  | line              | once per cycle by a store, a miss or a recall; recalls have a port of their own |
+//! | `remove` | in  | line              | once per cycle by a store, a miss or a recall; recalls have a separate port |
 //!
 //! A line is never both in the L1D and in the victim cache. A cycle has one read and one write of the bytes.
 //!

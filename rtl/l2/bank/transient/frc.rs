@@ -10,14 +10,14 @@
 //! | `free`     | out | set               | lowest free entry of the set                         |
 //! | `allocate` | in  | entry, set, tag   | the entry is free and no entry holds the line        |
 //! | `fill`     | in  | entry, dirty      | the entry was fetching, and all waiters of its line were served |
-//! | `written`  | in  | entry             | the line of the entry waits to be swapped            |
+//! | `mark_written` | in  | entry         | a store wrote the line of the entry, which waits to be swapped |
 //! | `to_swap`  | out | entry             | entry whose line was filled first                    |
 //! | `exchange` | in  | entry, old line   | the entry was selected for a swap                    |
 //! | `release`  | in  | entry             | the eviction of the entry's old line is over         |
 //!
 //! In one cycle, in this order:
 //! 1. An acknowledgment is accepted.
-//! 2. One of `allocate`, `fill` and `written` performs the access.
+//! 2. One of `allocate`, `fill` and `mark_written` performs the access.
 //! 3. A swap is chosen.
 //! 4. `exchange` swaps two lines.
 //! 5. Bursts are sent to memory.
