@@ -60,8 +60,8 @@ impl Encoding for Type {
 
 impl AtomicOp {
     /// Performs the operation on every word of `line` whose bytes `byte_mask` selects. `operands` holds the
-    /// operand of each word at the offset of the word. For a compare-and-swap, this operand is the new value,
-    /// and the value to compare is at the same offset in the second half of the `operand_bytes` bytes of
+    /// operand of each word at the offset of the word. For a compare-and-swap, this operand is the new value.
+    /// The value to compare is at the same offset in the second half of the `operand_bytes` bytes of
     /// operands. Returns true if any word has changed.
     #[inline(never)]
     pub fn perform(

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::config::DramTiming;
 use crate::kernel::{Describe, FieldsExt, Logic};
 
-/// State of one bank.
+/// State of one DRAM bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bank {
     open: Option<u32>,

@@ -113,47 +113,48 @@ pub enum GroupBits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct DramTiming {
-    /// Cycles from RD to its first data.
+    /// Command clock cycles from RD to its first data.
     pub cl: u32,
-    /// Cycles from WR to its first data.
+    /// Command clock cycles from WR to its first data.
     pub wl: u32,
-    /// Cycles of data for one burst: 8 beats at 4 per cycle for GDDR5, 2 or 4 beats at 2 per cycle for HBM.
+    /// Command clock cycles of data for one burst: 8 beats at 4 per cycle for GDDR5, 2 or 4 beats at 2 per
+    /// cycle for HBM.
     pub burst: u32,
-    /// Cycles from ACT to RD, same bank.
+    /// Minimum command clock cycles from ACT to RD, same bank.
     pub rcd_rd: u32,
-    /// Cycles from ACT to WR, same bank.
+    /// Minimum command clock cycles from ACT to WR, same bank.
     pub rcd_wr: u32,
-    /// Cycles from PRE to ACT, same bank.
+    /// Minimum command clock cycles from PRE to ACT, same bank.
     pub rp: u32,
-    /// Cycles from ACT to PRE, same bank.
+    /// Minimum command clock cycles from ACT to PRE, same bank.
     pub ras: u32,
-    /// Cycles from ACT to ACT, same bank.
+    /// Minimum command clock cycles from ACT to ACT, same bank.
     pub rc: u32,
-    /// Cycles from ACT to ACT, different bank groups.
+    /// Minimum command clock cycles from ACT to ACT, different bank groups.
     pub rrd_s: u32,
-    /// Cycles from ACT to ACT, same bank group.
+    /// Minimum command clock cycles from ACT to ACT, same bank group.
     pub rrd_l: u32,
-    /// Window in cycles that may contain at most 4 ACTs.
+    /// Window [command clock cycles] that can contain at most 4 ACTs.
     pub faw: u32,
-    /// Window in cycles that may contain at most 32 ACTs.
+    /// Window [command clock cycles] that can contain at most 32 ACTs.
     pub aw32: u32,
-    /// Cycles from RD to RD and from WR to WR, different bank groups.
+    /// Minimum command clock cycles from RD to RD and from WR to WR, different bank groups.
     pub ccd_s: u32,
-    /// Cycles from RD to RD and from WR to WR, same bank group.
+    /// Minimum command clock cycles from RD to RD and from WR to WR, same bank group.
     pub ccd_l: u32,
-    /// Cycles from RD to PRE, same bank.
+    /// Minimum command clock cycles from RD to PRE, same bank.
     pub rtp: u32,
-    /// Cycles from the end of write data to PRE, same bank.
+    /// Minimum command clock cycles from the end of write data to PRE, same bank.
     pub wr: u32,
-    /// Cycles from the end of write data to RD, different bank groups.
+    /// Minimum command clock cycles from the end of write data to RD, different bank groups.
     pub wtr_s: u32,
-    /// Cycles from the end of write data to RD, same bank group.
+    /// Minimum command clock cycles from the end of write data to RD, same bank group.
     pub wtr_l: u32,
-    /// Cycles from PRE to PRE.
+    /// Minimum command clock cycles from PRE to PRE.
     pub ppd: u32,
-    /// Cycles from REF to the next command.
+    /// Minimum command clock cycles from REF to the next command.
     pub rfc: u32,
-    /// Average cycles from REF to REF.
+    /// Average command clock cycles from REF to REF.
     pub refi: u32,
 }
 

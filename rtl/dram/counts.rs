@@ -11,7 +11,7 @@ pub struct Counts {
     pub writes: u64,
     /// Column commands that found their row open, not counting the first one after each ACT.
     pub row_hits: u64,
-    /// Rows opened.
+    /// ACT commands: rows opened.
     pub activates: u64,
     /// Rows closed to open another row in the same bank.
     pub precharges: u64,

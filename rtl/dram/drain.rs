@@ -4,9 +4,10 @@
 //! `high` writes wait, and then writes until at most `low` are left. Writes are also served when no read has
 //! waited for `idle` cycles, so that the last writes do not wait forever.
 //!
-//! If a request of the selected kind waits for one of the other kind, because both access the same burst, the
-//! latter is served as well. Without this exception, a full queue could deadlock: a read may wait for a write
-//! that itself waits for an older read of the same burst. With it, some request can always be served.
+//! A request of the selected kind may wait for one of the other kind, because both access the same burst. The
+//! request that it waits for is then served as well. Without this exception, a full queue could deadlock: a
+//! read may wait for a write that itself waits for an older read of the same burst. With it, some request can
+//! always be served.
 //!
 //! Part of `rtl/dram/channel.rs`.
 //! Twin: none; reads and writes can be served in either order.

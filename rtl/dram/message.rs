@@ -64,7 +64,7 @@ pub struct DramReply {
     /// Burst address within the channel.
     #[payload(width = shape.burst_bits)]
     pub burst: u64,
-    /// Tag of the request.
+    /// Tag of the request, returned unchanged.
     pub tag: u16,
     /// True if the reply acknowledges a write and carries no data.
     #[payload(only(shape.acknowledges))]

@@ -7,7 +7,7 @@
 //! A hit cap limits the number of row hits that can overtake an older request to another row of their bank.
 //! When the cap is reached, the bank serves no hits until its row is closed. The hits must stop entirely,
 //! because each further WR would delay the precharge. A row closed because of the cap has served at least one
-//! hit, so no request loses its row between its ACT and its column command.
+//! hit. So no request loses its row between its ACT and its column command.
 //!
 //! First come, first served (FCFS) uses the same rules with the oldest request as the only candidate. All
 //! other policies assign ranks to the requests ([`ranked`](super::ranked)).

@@ -110,7 +110,7 @@ pub(super) struct Cache {
     data: Array<LineData>,
     /// Sector states of each line; only in a cache whose misses fetch sectors.
     sectors: Option<SectorStore>,
-    /// Loads looked up per cycle.
+    /// Number of loads looked up per cycle.
     lookups: u32,
     /// Bit mask of the sectors read in this cycle, by the last access and the loads served together with it.
     /// All bits are set if a modified victim was read. Meaningless without sectors.

@@ -72,7 +72,7 @@ pub struct LineAccess {
     /// Program counter; 0 unless a scheme reads it.
     #[payload(only(shape.pc_bits > 0), width = shape.pc_bits)]
     pub pc: u32,
-    /// Row of the pending table.
+    /// Row of the pending table that collects the results.
     #[payload(width = 6)]
     pub slot: u8,
     /// Line address.

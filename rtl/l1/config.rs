@@ -63,7 +63,7 @@ pub enum StoreHit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fetch {
-    /// The whole line.
+    /// Misses fetch the whole line.
     Line,
     /// The 32-byte sectors that the warp touches.
     Sectors,

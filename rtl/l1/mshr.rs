@@ -48,13 +48,13 @@ const ACCESS: usize = 3;
 /// Load that waits for a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Waiter {
-    /// Row of the pending table.
+    /// Row of the pending table that collects the bytes.
     pub slot: u8,
     /// Lanes of the load that the line serves.
     pub lanes: u32,
 }
 
-/// State of an entry.
+/// State of an MSHR entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encoding)]
 #[width(2)]
 enum State {
@@ -147,7 +147,7 @@ pub struct Mshr {
     shape: MshrShape,
 }
 
-/// Widths of an entry.
+/// Field widths of an MSHR entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MshrShape {
     /// Width of a line address in bits.

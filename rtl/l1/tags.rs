@@ -67,7 +67,7 @@ pub struct TagEntry {
     pub inv_on_fill: bool,
 }
 
-/// Widths of a tag entry.
+/// Field widths of a tag entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TagShape {
     /// Width of the tag in bits.

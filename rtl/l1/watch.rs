@@ -79,7 +79,7 @@ pub enum RecallEffect {
 /// Access at the tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Load that may allocate.
+    /// Load that looks up a cache, and can allocate a line there.
     Load {
         /// Cache in which the line was looked up.
         cache: CacheId,
@@ -191,7 +191,7 @@ impl Watch {
         self.access.iter().chain(self.beside.iter().flatten())
     }
 
-    /// True if a load bypassed the L1D.
+    /// True if a load bypassed the L1D at this edge.
     #[must_use]
     pub fn is_bypass(&self) -> bool {
         matches!(self.access, Some(Access::Bypass { .. }))

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::{Payload, Rx, Tx};
 use crate::noc::packet::{CONTROL_BYTES, Packet};
 
-/// Widths of the messages.
+/// Field widths of recalls and their acknowledgments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecallShape {
     /// Width of a line address in bits.

@@ -86,7 +86,7 @@ impl Waiter {
     }
 }
 
-/// Widths of a waiter.
+/// Field widths of a waiter.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct WaiterShape {
     /// Width of an SM number in bits.
@@ -115,9 +115,9 @@ pub struct MshrEntry {
     pub arrived: Bursts,
     /// Bursts that the next waiter needs and that have not arrived yet.
     awaited: Bursts,
-    /// Number of waiters accepted.
+    /// Number of waiters that the entry has accepted.
     count: u8,
-    /// Number of waiters served.
+    /// Number of waiters that have been served.
     served: u8,
     /// True if a write or an atomic among the served waiters made the line newer than memory.
     pub dirty: bool,
@@ -150,7 +150,7 @@ pub struct MshrShape {
     pub sets: u32,
     /// Number of ways of the bank, including extra ways for lines outside the sets (bypass buffer or FRC).
     pub ways: u32,
-    /// Widths of a waiter.
+    /// Field widths of a waiter.
     pub waiter: WaiterShape,
     /// Width of the requester of a line in bits; `None` unless DRAM channels rank requests.
     pub requester_bits: Option<u32>,

@@ -48,7 +48,7 @@ struct Flits<P: Packet> {
     packets: Box<[BufferedPacket<P>]>,
     /// Slot of the head packet.
     head: usize,
-    /// Number of packets held.
+    /// Number of packets in the buffer.
     level: usize,
     /// Numbers of flits that have arrived and left, counted as accesses of the flit memory.
     accesses: Accesses,

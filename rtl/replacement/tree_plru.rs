@@ -166,8 +166,7 @@ mod tests {
             bench.on_insert(newcomer, None, [0; 4])
         };
         assert_eq!([0, 1, 2, 3].map(&mut insert).map(victims)[3], [0, 1, 2, 3]);
-        // After a use of way 0, the root points to the half that does not contain way 0, and there the
-        // pointer leads to way 2.
+        // After a use of way 0, the root points to the half without way 0. There the pointer leads to way 2.
         assert_eq!(victims(bench.on_hit(0, 0, [0; 4])), [2, 3, 1, 0]);
         assert_eq!(victims(bench.on_hit(0, 2, [0; 4])), [1, 0, 3, 2]);
     }

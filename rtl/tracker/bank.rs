@@ -84,7 +84,7 @@ pub struct TrackerIo<'a> {
 pub struct TrackerPlace {
     /// Hierarchical path: `partition3.tracker`.
     pub path: String,
-    /// Widths of the tracker's messages.
+    /// Field widths of forwards and answers.
     pub shape: TrackShape,
     /// Mapping of L1 lines to partitions.
     pub interleave: Interleave,
@@ -95,9 +95,9 @@ pub struct TrackerPlace {
 /// Destination of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RequestDestination {
-    /// The L1 of the given SM.
+    /// The request is forwarded to the L1 of this SM.
     Supplier(u8),
-    /// The L2 bank.
+    /// The request goes to the L2 bank.
     Memory,
     /// No destination: the request was an eviction notice.
     Nowhere,
@@ -121,15 +121,15 @@ pub struct BankObservation {
 /// Resource for which the oldest request waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WaitReason {
-    /// None: no request is waiting, or the request was sent.
+    /// Nothing: no request is waiting, or the request was sent.
     No,
-    /// The table or a link, because it was used in this cycle.
+    /// The next cycle, because the table or a link was already used in this cycle.
     Cycle,
-    /// The link to the L2 bank.
+    /// Room in the link to the L2 bank.
     Memory,
-    /// The link for forwards.
+    /// Room in the link for forwards.
     Forward,
-    /// A load of the same SM and line, which is at another L1.
+    /// The end of a load of the same SM and line, which is at another L1.
     Own,
 }
 

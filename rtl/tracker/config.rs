@@ -78,8 +78,8 @@ pub struct TrackerConfig {
     pub sharers: SharerList,
     /// L1 load misses that probe the tracker.
     pub probes: Probes,
-    /// Maximum number of loads per bank that are in flight to a supplier, or whose L1 will be listed as a
-    /// sharer when the line arrives.
+    /// Maximum number of tracked loads per bank. A load is tracked while it is in flight to a supplier, or if
+    /// its L1 will be listed as a sharer when the line arrives.
     pub transfers: u32,
 }
 

@@ -14,7 +14,7 @@ use crate::cells::line::SECTORS;
 use crate::kernel::{Encoding, Payload, Rx, Tx};
 use crate::noc::packet::{CONTROL_BYTES, Packet, Reply, TICKET_BITS};
 
-/// Widths of the messages.
+/// Field widths of forwards and answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrackShape {
     /// Width of a line address in bits.

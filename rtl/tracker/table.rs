@@ -37,7 +37,7 @@ struct SharerEntry {
     turn: u8,
 }
 
-/// Widths of an entry.
+/// Field widths of an entry of the table.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct EntryShape {
     tag_bits: u32,

@@ -53,7 +53,7 @@ pub use super::command::CommandKind;
 pub struct ChannelSize {
     /// Number of requesters: the L2 itself, which has number 0, and all SMs.
     pub requesters: u32,
-    /// Number of requests that can wait.
+    /// Number of requests that can wait in the channel.
     pub entries: u32,
     /// Number of banks.
     pub banks: u32,

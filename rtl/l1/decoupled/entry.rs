@@ -35,7 +35,7 @@ impl Status {
 /// Reference count, which saturates (li2015 section 4.1).
 pub(super) type Count = u6;
 
-/// Tag entry.
+/// Entry of the tag array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = TagShape)]
 pub(super) struct Tag {
@@ -53,7 +53,7 @@ pub(super) struct Tag {
     pub pos: u8,
 }
 
-/// Widths of a tag entry.
+/// Field widths of a tag entry.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct TagShape {
     pub tag_bits: u32,

@@ -74,7 +74,7 @@ impl Scheme for ManyThreadConfig {
     }
 }
 
-/// Widths of the entries.
+/// Field widths of the entries of the three tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct EntryShape {
     pc_bits: u32,

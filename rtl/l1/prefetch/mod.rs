@@ -296,7 +296,7 @@ impl Iterator for Run {
     }
 }
 
-/// Widths of a [`Run`].
+/// Register widths of a [`Run`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunShape {
     /// Width of a line address in bits.

@@ -73,7 +73,7 @@ impl Scheme for StrideConfig {
     }
 }
 
-/// Entry of the table.
+/// Entry of the stride table, for one instruction and warp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = EntryShape)]
 struct Entry {
@@ -95,7 +95,7 @@ struct Entry {
     count: u8,
 }
 
-/// Widths of an entry.
+/// Field widths of an entry of the stride table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct EntryShape {
     pc_bits: u32,

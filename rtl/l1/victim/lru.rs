@@ -15,7 +15,7 @@ use crate::kernel::{Describe, Edge, Payload};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LruConfig {
-    /// Number of lines.
+    /// Number of lines that the victim cache holds.
     pub lines: u32,
 }
 

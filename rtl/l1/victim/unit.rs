@@ -22,7 +22,7 @@ use super::{Hooks, VictimStats};
 use crate::cells::line::{LINE_BYTES, LineData};
 use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Counted, Describe, DescribeExt, FieldsExt, Logic, Storage};
 
-/// Widths of an entry.
+/// Field widths of an entry of the victim cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VictimShape {
     /// Width of a line address in bits.

@@ -21,7 +21,7 @@ pub type LinePlace = (u32, u32);
 
 /// Storage location of a line.
 pub(super) enum Spot<'a> {
-    /// A way of the line's set.
+    /// The line is stored in this way of its set.
     Way(LinePlace),
     /// A cell, by row and column, of a memory outside the sets (bypass buffer or FRC).
     Beside(&'a mut Array<LineData>, (u32, u32)),

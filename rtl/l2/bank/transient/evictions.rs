@@ -44,7 +44,7 @@ pub struct Eviction {
 }
 
 impl Eviction {
-    /// True while an L1 may have a copy.
+    /// True while an L1 may still have a copy of the evicted line.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         self.sharers != 0 || self.inv_left != 0

@@ -82,7 +82,7 @@ pub struct FrcEntry {
     pub state: FrcState,
     /// Set of the bank that the line belongs to.
     pub set: u32,
-    /// Tag of the line, as in the bank.
+    /// Tag of the line, as the tags of the bank hold it.
     pub tag: u64,
     /// True if the line was written while it was fetched or while it waited for the swap.
     pub wr_pend: bool,

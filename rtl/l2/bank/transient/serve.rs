@@ -15,7 +15,7 @@ use crate::cells::fifo::Fifo;
 use crate::kernel::AnyEdge;
 use crate::noc::packet::{Request, RequestKind};
 
-/// Result of the lookup of a line.
+/// Location in which a lookup found a line.
 enum LineLocation {
     /// The line is in flight, in the given MSHR entry.
     Coming(u32),
