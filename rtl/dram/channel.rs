@@ -175,8 +175,8 @@ impl DramChannel {
         &mut self.store
     }
 
-    /// Returns the commands issued in `cycle`, row command first; no commands if the block was not evaluated
-    /// in `cycle`.
+    /// Returns the commands issued in `cycle`, row command first. `cycle` must be that of the block's last
+    /// edge; otherwise the result is empty.
     #[must_use]
     pub fn commands_of(&self, cycle: u64) -> &[Command] {
         let [first, second] = self.buses.each_ref().map(|bus| bus.kind != CommandKind::Nop && bus.cycle == cycle);
