@@ -1,6 +1,6 @@
 //! # Round-robin arbiter
 //! Grants one of up to 256 request lines in round-robin order. The search starts at the line after the one
-//! granted last, so every requester is served before any is served twice.
+//! granted last, so every requester is granted before any is granted twice.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ impl RoundRobin {
     /// Creates an arbiter with `inputs` request lines, in which line 0 has the highest priority.
     ///
     /// # Panics
-    /// If there are no lines or more than 256: the wiring of the machine is wrong.
+    /// If there are no request lines or more than 256: the wiring of the machine is wrong.
     #[must_use]
     pub fn new(inputs: u32) -> Self {
         let most = Wide::MAX;
@@ -30,7 +30,8 @@ impl RoundRobin {
         Self { next: 0, inputs }
     }
 
-    /// Returns the line that would be granted, given a bit mask of requests.
+    /// Returns the request line that would be granted, given a bit mask of requests; `None` if there is no
+    /// request.
     #[must_use]
     pub fn pick<M: Lines>(&self, requests: M) -> Option<u32> {
         let behind = requests & M::all_from(self.next);
@@ -38,18 +39,19 @@ impl RoundRobin {
         among.first()
     }
 
-    /// Grants a line and gives it the lowest priority for the next grant.
+    /// Grants a request line, which gets the lowest priority for the next grant. Returns `None` if there is
+    /// no request.
     pub fn grant<M: Lines>(&mut self, requests: M) -> Option<u32> {
         let line = self.pick(requests)?;
         self.next = if line + 1 == self.inputs { 0 } else { line + 1 };
         Some(line)
     }
 
-    /// Lists the pointer and the logic.
+    /// Adds the pointer and the logic to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { next, inputs } = self;
         to.sized("next", u64::from(*next), (u32::BITS - (inputs - 1).leading_zeros()).max(1));
-        // One encoder for the lines from the pointer on, and one for all lines.
+        // One encoder for the request lines from the pointer on, and one for all request lines.
         to.logic("from_next", Logic::PriorityEncoder { inputs: *inputs });
         to.logic("from_start", Logic::PriorityEncoder { inputs: *inputs });
     }

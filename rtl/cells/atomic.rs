@@ -60,9 +60,9 @@ impl Encoding for Type {
 
 impl AtomicOp {
     /// Performs the operation on every word of `line` whose bytes `byte_mask` selects. `operands` holds the
-    /// operand of each word at the offset of the word. For compare-and-swap, that is the new value. The value
-    /// to compare is at the same offset in the other half of the `operand_bytes` bytes of operands. Returns
-    /// true if any word has changed.
+    /// operand of each word at the offset of the word. For a compare-and-swap, this operand is the new value.
+    /// The value to compare is at the same offset in the second half of the `operand_bytes` bytes of
+    /// operands. Returns true if any word has changed.
     #[inline(never)]
     pub fn perform(
         self,
@@ -95,15 +95,15 @@ impl AtomicOp {
         changed
     }
 
-    /// Lists the logic for integer operations on a line: one 8-byte datapath per 8 bytes, which also
-    /// processes two 4-byte words.
+    /// Adds the logic for integer operations on a line to the hardware description: one 8-byte datapath per 8
+    /// bytes, which can also process two 4-byte words.
     pub fn describe_logic(line_bytes: u32, to: &mut dyn Describe) {
         for _ in 0..line_bytes / 8 {
             to.logic("atomic_addend", Logic::Mux { ways: 3, width: 64 });
             to.logic("atomic_sum", Logic::Adder { width: 64 });
             to.logic("atomic_less", Logic::Less { width: 64, count: 1 });
-            // Compared for equality: the two operands, the word and the compare value, the word and 0, the
-            // old and new word.
+            // Comparators for equality: the two operands, the word and the compare value, the word and 0, and
+            // the old and the new word.
             to.logic("atomic_equal", Logic::Comparator { width: 64, count: 4 });
             to.logic("atomic_bits", Logic::Gates { count: 3 * 64 });
             to.logic("atomic_result", Logic::Mux { ways: 8, width: 64 });
@@ -135,7 +135,8 @@ mod tests {
     fn compare_and_swap_finds_the_value_to_compare_in_the_other_half() {
         let mut cell = line(|i| i as u32);
         let swap = AtomicOp { f: AtomicFn::CompareSwap, ty: Type::B32 };
-        // Words 2 and 3 are to become 70. The compare value matches word 2 and differs from word 3.
+        // The compare-and-swap tries to set words 2 and 3 to 70. The compare value matches word 2, but
+        // differs from word 3.
         let operands = line(|i| {
             if i < 16 {
                 70

@@ -1,27 +1,28 @@
 //! # Queue of registers
-//! Bounded first-in first-out queue of registers inside a block. Push and pop in one `eval` take effect in
-//! the order of their calls. If the pop comes first, a full queue accepts a new entry in the same cycle. A
-//! free slot is shown with its reset value, so that the waveform of an empty queue does not change.
+//! Bounded first-in first-out queue of registers inside a block. A push and a pop in one `eval` take effect
+//! in the order of their calls. If the pop comes first, a full queue accepts a new entry in the same cycle.
+//! Descriptions show a free slot with its reset value, so that the waveform of an empty queue does not
+//! change.
 
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic, Payload, width_of};
 
-/// FIFO queue as a ring of slots; entries are written in place, because they may be large.
+/// FIFO queue as a ring of slots. Entries are written in place, because they may be large.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct Fifo<T: Payload> {
     /// Slots of the ring; a free slot keeps its last entry.
     slots: Box<[T]>,
-    /// Slot of the oldest entry; for an empty queue, one past the last slot.
+    /// Slot of the oldest entry; in an empty queue, the number of slots, which is no valid slot.
     head: usize,
     /// Slot of the next entry to be pushed.
     tail: usize,
     level: usize,
     shape: T::Shape,
-    /// Reset value, shown for free slots.
+    /// Reset value, which descriptions show for free slots.
     empty: T,
-    /// Maximum number of entries pushed and popped per cycle.
+    /// Maximum number of entries pushed, and of entries popped, per cycle.
     moves: u32,
 }
 
@@ -33,7 +34,7 @@ impl<T: Payload> Fifo<T> {
         Self { head: slots.len(), slots, tail: 0, level: 0, shape, empty: T::default(), moves: 1 }
     }
 
-    /// Sets the maximum number of entries pushed and popped per cycle, for structure counts.
+    /// Sets the maximum number of entries pushed, and of entries popped, per cycle, for area counts.
     #[must_use]
     pub fn moving(self, moves: u32) -> Self {
         Self { moves, ..self }
@@ -75,7 +76,7 @@ impl<T: Payload> Fifo<T> {
         if self.level > 1 { self.slots.get(self.after(self.head)) } else { None }
     }
 
-    /// Returns the oldest entry, mutably.
+    /// Returns the oldest entry for modification.
     pub fn front_mut(&mut self) -> Option<&mut T> {
         self.slots.get_mut(self.head)
     }
@@ -93,7 +94,7 @@ impl<T: Payload> Fifo<T> {
         self.push_with(|slot| *slot = entry);
     }
 
-    /// Pushes an entry that `form` builds in its slot. `form` finds an old entry there and must set all its
+    /// Pushes an entry that `form` builds in its slot. `form` finds an old entry in the slot and must set all
     /// fields.
     ///
     /// # Panics
@@ -116,7 +117,7 @@ impl<T: Payload> Fifo<T> {
         Some(entry)
     }
 
-    /// Drops the oldest entry, if there is one, without a copy: for owners that have already read it.
+    /// Drops the oldest entry, if there is one, without a copy, for owners that have already read the entry.
     pub fn drop_front(&mut self) {
         if self.level > 0 {
             self.level -= 1;
@@ -124,12 +125,12 @@ impl<T: Payload> Fifo<T> {
         }
     }
 
-    /// Returns the next slot in the ring.
+    /// Returns the slot that follows a slot in the ring.
     fn after(&self, slot: usize) -> usize {
         if slot + 1 == self.slots.len() { 0 } else { slot + 1 }
     }
 
-    /// Returns the slot of an entry, given its position from the oldest.
+    /// Returns the ring slot of an entry, given its position from the oldest entry.
     fn slot(&self, place: usize) -> usize {
         let slot = self.head + place;
         if slot < self.slots.len() { slot } else { slot - self.slots.len() }
@@ -141,16 +142,16 @@ impl<T: Payload> Fifo<T> {
         width_of::<T>(&self.shape)
     }
 
-    /// Lists the level, every slot with the oldest entry as slot 0, and the shift logic.
+    /// Adds the level, all slots and the shift logic to the hardware description. Slot 0 is the oldest entry.
     pub fn describe(&self, to: &mut dyn Describe) {
-        // The hardware shifts entries towards the head, so the position of the ring is not state.
+        // The hardware shifts entries toward the head, so the head of the ring is not hardware state.
         let Self { slots, head: _, tail: _, level, shape, empty, moves } = self;
         to.sized("level", *level as u64, usize::BITS - slots.len().leading_zeros());
         to.entries("slot", 0..slots.len(), |place, to| {
             let entry = if place < *level { &slots[self.slot(place)] } else { empty };
             entry.fields(shape, to);
         });
-        // Each slot takes the entry that is as many slots behind as entries are popped, or a new entry.
+        // When n entries are popped, each slot receives the entry that is n slots behind it, or a new entry.
         let places = slots.len() as u32;
         to.logic("shift", Logic::Mux { ways: 1 + moves, width: places * self.width() });
         to.logic("place", Logic::Decoder { outputs: places });

@@ -8,12 +8,13 @@ use crate::kernel::Payload;
 
 /// Size of the largest line in bytes.
 pub const LINE_BYTES: usize = 128;
-/// Size of a sector in bytes: the minimum that is read of a line.
+/// Size of a sector in bytes: the smallest unit of a line that can be read.
 pub const SECTOR_BYTES: u32 = 32;
 /// Number of sectors in the largest line.
 pub const SECTORS: u32 = LINE_BYTES as u32 / SECTOR_BYTES;
 
-/// Bytes of a line. The shape is the line size in bytes; shorter lines use the first bytes.
+/// Bytes of a line. The payload shape is the line size in bytes; lines shorter than `LINE_BYTES` use the
+/// first bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 pub struct LineData(
@@ -35,14 +36,14 @@ impl LineData {
             self.0 = *bytes;
             return;
         }
-        // Copies run by run: the bytes of a store are mostly contiguous.
+        // Bytes are copied in runs, because the bytes of a store are mostly contiguous.
         let mut left = byte_mask;
         while left != 0 {
             let first = left.trailing_zeros();
             let end = first + (!(left >> first)).trailing_zeros();
             let run = first as usize..end as usize;
             self.0[run.clone()].copy_from_slice(&bytes[run]);
-            // A run up to the last byte leaves nothing above it.
+            // A run that ends at the last byte leaves no bytes above it.
             left &= u128::MAX.checked_shl(end).unwrap_or(0);
         }
     }

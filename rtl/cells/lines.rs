@@ -1,5 +1,5 @@
 //! # Bit masks of lines
-//! Bit masks of request lines or ways, in the narrowest host word that fits: narrow words are faster.
+//! Bit masks of request lines or ways, in the narrowest host word that fits, because narrow words are faster.
 
 use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
 
@@ -35,7 +35,7 @@ pub trait Lines:
     fn without_first(self) -> Self;
     /// Returns the mask shifted up by one line, with `bit` as line 0.
     fn shifted_in(self, bit: bool) -> Self;
-    /// Lists the first `lines` bits of the mask.
+    /// Adds the first `lines` bits of the mask, as a register, to the hardware description.
     fn describe(self, name: &'static str, lines: u32, to: &mut dyn Describe);
 }
 
@@ -79,7 +79,7 @@ macro_rules! lines {
 
 lines!(u64, u128);
 
-/// Mask of up to 256 lines: the first 128 lines, and the rest.
+/// Mask of up to 256 lines: the first 128 lines, and the remaining lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wide(u128, u128);
 
@@ -158,7 +158,7 @@ impl BitOrAssign for Wide {
 mod tests {
     use super::*;
 
-    /// Returns the lines of a mask in ascending order.
+    /// Returns the lines in a mask in ascending order.
     fn lines<M: Lines>(mut word: M) -> Vec<u32> {
         let mut found = Vec::new();
         while let Some(line) = word.first() {
@@ -180,7 +180,7 @@ mod tests {
             assert_eq!(lines(word & M::all_from(from)), some[at..]);
             assert_eq!(lines(word & !M::all_from(from)), some[..at]);
         }
-        // The top line is shifted out, all others move up by one.
+        // The top line is shifted out; all other lines move up by one.
         let risen: Vec<_> = some[..5].iter().map(|line| line + 1).collect();
         assert_eq!(lines(word.shifted_in(false)), risen);
         assert_eq!(lines(word.shifted_in(true)), [&[0], &risen[..]].concat());

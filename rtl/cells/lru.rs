@@ -1,8 +1,8 @@
 //! # True LRU of one set
 //! Maintains the ways of a set in the order of their last use: position 0 is the most recently used (MRU)
-//! way. A use moves one way to the front and shifts the ways before it back by one position. The victim is
-//! the eligible way in the last position. Storage is ways times log2(ways) bits per set, as assumed by the
-//! caches of GPGPU-Sim and li2015.
+//! way. A use moves one way to the front, and shifts the ways that were before it back by one position. The
+//! victim is the eligible way in the last position. Storage is ways times log2(ways) bits per set, as assumed
+//! by GPGPU-Sim and li2015.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,19 +10,20 @@ use crate::kernel::{Describe, Fields, FieldsExt, Logic, Payload};
 
 /// Maximum number of ways of a set.
 pub const MAX_WAYS: u32 = 32;
-/// Maximum number of ways whose positions fit one host word, 4 bits each.
+/// Maximum number of ways whose positions fit one host word, at 4 bits each.
 pub const WORD_WAYS: u32 = 16;
 
-/// Every position holds the way of its own number, so that the reset value suits sets of any size.
+/// Stack in which position n holds way n. As a reset value, it suits sets of any number of ways.
 const IN_ORDER: u64 = 0xfedc_ba98_7654_3210;
-/// Lowest bit of every position.
+/// Mask of the lowest bit of every position.
 const ONES: u64 = 0x1111_1111_1111_1111;
 
-/// Recency stack of one set; a memory cell whose shape is the number of ways. Most sets fit one host word,
-/// which is fast.
+/// Recency stack of one set, as a memory cell whose payload shape is the number of ways. Most sets fit one
+/// host word, which is fast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Recency {
-    /// 4 bits per position. Ways beyond the word were never used: they follow it in order.
+    /// 4 bits per position. Ways that do not fit the word have never been used, and follow in ascending
+    /// order.
     Word(u64),
     /// One byte per position.
     Bytes([u8; MAX_WAYS as usize]),
@@ -56,13 +57,14 @@ impl Recency {
         Self::Bytes(places)
     }
 
-    /// Returns the least recently used (LRU) way of a set of `ways`, among those for which `may_go` is true.
+    /// Returns the least recently used (LRU) way of a set of `ways` ways, among the ways for which `may_go`
+    /// is true.
     #[must_use]
     pub fn victim(self, ways: u32, may_go: impl Fn(u32) -> bool) -> Option<u32> {
         (0..ways).rev().map(|place| self.way_at(place)).find(|&way| may_go(way))
     }
 
-    /// Returns the way in `place`, where 0 is the most recently used one.
+    /// Returns the way at position `place`, where position 0 is the most recently used way.
     #[must_use]
     pub fn way_at(self, place: u32) -> u32 {
         match self {
@@ -72,7 +74,7 @@ impl Recency {
         }
     }
 
-    /// Returns the position of `way`: the number of ways used more recently.
+    /// Returns the position of `way`, which is the number of ways used more recently.
     #[must_use]
     pub fn place_of(self, way: u32) -> u32 {
         let word = match self {
@@ -82,13 +84,14 @@ impl Recency {
                 return places.iter().take_while(|&&other| u32::from(other) != way).count() as u32;
             }
         };
-        // Finds the lowest position whose difference from `way` is zero: the borrow of a zero digit first
-        // reaches the top bit of that digit.
+        // Finds the lowest position that holds `way`, so that the difference is zero: the borrow of a zero
+        // digit first reaches the top bit of that digit.
         let difference = word ^ (ONES * u64::from(way));
         (difference.wrapping_sub(ONES) & !difference & (ONES << 3)).trailing_zeros() / 4
     }
 
-    /// Lists the logic that updates one stack of `ways` positions and selects its victim.
+    /// Adds the logic that updates one stack of `ways` positions, and selects its victim, to the hardware
+    /// description.
     pub fn describe_logic(ways: u32, to: &mut dyn Describe) {
         let width = way_bits(ways);
         to.logic("lru_match", Logic::Comparator { width, count: ways });
@@ -104,7 +107,7 @@ impl Payload for Recency {
     fn fields<F: Fields + ?Sized>(&self, ways: &u32, to: &mut F) {
         let width = way_bits(*ways);
         if let (Self::Word(stack), 4) = (self, width) {
-            // The packed positions have the width of the registers, so one field holds all.
+            // The packed positions have the width of the registers, so one field holds all positions.
             to.sized("recency", stack & (u64::MAX >> (64 - 4 * ways)), 4 * ways);
             return;
         }
@@ -114,7 +117,7 @@ impl Payload for Recency {
     }
 }
 
-/// Width of a way number in bits; at least 1, even for a direct-mapped cache.
+/// Returns the width of a way number in bits; at least 1, even for a direct-mapped cache.
 const fn way_bits(ways: u32) -> u32 {
     if ways <= 2 { 1 } else { u32::BITS - (ways - 1).leading_zeros() }
 }

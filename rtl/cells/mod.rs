@@ -1,5 +1,6 @@
-//! Small circuits that are components of many blocks. They contain no memories and no channels. A cell with
-//! registers lists them in `describe`; a cell without registers lists its logic.
+//! Small circuits that are components of many blocks. They contain no memories and no channels. The
+//! `describe` function of a cell adds its registers to the hardware description; that of a cell without
+//! registers adds its logic.
 //!
 //! | cell      | circuit                                                     |
 //! |-----------|-------------------------------------------------------------|

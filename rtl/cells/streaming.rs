@@ -1,12 +1,12 @@
 //! # Streaming monitor
-//! Detects streaming access from the miss rate of a period, and closes the cache if it is useless (khairy2015
-//! section 4.1). While the cache is closed, loads bypass it. Its tags continue to be updated, so that the
-//! miss rate shows when the cache would be useful again.
+//! Detects streaming access from the miss rate of a period, and closes the cache if caching does not help
+//! (khairy2015 section 4.1). While the cache is closed, loads bypass it. The tags continue to be updated, so
+//! that the miss rate shows when caching would help again.
 //!
 //! At the end of a period, an open cache closes if more than `miss_percent` of the accesses missed. A closed
-//! cache opens if fewer did. At equality, or with fewer than `min_accesses`, the state is unchanged. Periods
-//! end at multiples of their length, or when an external controller says so, which can also force the cache
-//! open.
+//! cache opens if fewer than `miss_percent` missed. At equality, or with fewer than `min_accesses` accesses,
+//! the state is unchanged. Periods end at multiples of their length, or when an external controller ends
+//! them; the controller can also force the cache open.
 //!
 //! In one cycle, in this order:
 //! 1. The period ends, at most once.
@@ -23,16 +23,16 @@ use serde::{Deserialize, Serialize};
 use crate::config::Rules;
 use crate::kernel::{Describe, FieldsExt, Logic, bits_of};
 
-/// Value of a counter or of the timer.
+/// Type of the counters and of the timer.
 type Count = u14;
 /// Percentage of misses among accesses.
 type Percent = u7;
 
-/// Treatment of tags without data when the cache opens again.
+/// Treatment of tag-only ways when the cache opens again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reopen {
-    /// Keep the tags: the first load of such a line misses and fills its way with data.
+    /// Keep the tags: the first load of such a line misses and fills the way with data.
     Miss,
     /// Invalidate the tags at once.
     Flush,
@@ -42,17 +42,18 @@ pub enum Reopen {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StreamingConfig {
-    /// Length of a period in cycles (khairy2015 Table 4: 10K).
+    /// Length of a period [cycles] (khairy2015 Table 4: 10K).
     pub period: u32,
     /// Percentage of misses above which the cache closes (khairy2015 Table 4: 90).
     pub miss_percent: u32,
-    /// Minimum number of accesses in a period for a decision.
+    /// Minimum number of accesses in a period for the period to decide.
     pub min_accesses: u32,
-    /// Treatment of tags without data when the cache opens again.
+    /// Treatment of tag-only ways when the cache opens again.
     pub reopen: Reopen,
 }
 
-/// Parameters of khairy2015 Table 4; those missing there are as in `machines/fermi.toml`.
+/// The default values are those of khairy2015 Table 4; values missing there are those of
+/// `machines/fermi.toml`.
 impl Default for StreamingConfig {
     fn default() -> Self {
         Self { period: 10_000, miss_percent: 90, min_accesses: 32, reopen: Reopen::Miss }
@@ -83,8 +84,8 @@ pub struct Streaming {
 }
 
 impl Streaming {
-    /// Creates the monitor of an open cache. `own_periods`: the monitor times its periods itself, instead of
-    /// an external controller.
+    /// Creates the monitor of an open cache. `own_periods` is true if the monitor times its periods itself;
+    /// if false, an external controller ends them.
     #[must_use]
     pub fn new(config: &StreamingConfig, own_periods: bool) -> Self {
         let ends = own_periods.then_some(config.period.into());
@@ -92,13 +93,13 @@ impl Streaming {
         Self { config: config.clone(), accesses, misses, closed: false, ends, closings: 0 }
     }
 
-    /// True if tags without data are invalidated when the cache opens.
+    /// True if tag-only ways are invalidated when the cache opens.
     #[must_use]
     pub fn flushes(&self) -> bool {
         self.config.reopen == Reopen::Flush
     }
 
-    /// Returns the cycle in which the current period ends, if the monitor times its periods itself.
+    /// Returns the cycle in which the current period ends; `None` if an external controller ends periods.
     #[must_use]
     pub fn ends(&self) -> Option<u64> {
         self.ends
@@ -124,9 +125,8 @@ impl Streaming {
         }
     }
 
-    /// Ends all periods that are over before `cycle`, prior to any access in `cycle`. Only the last period
-    /// with accesses decides: later ones had none, and leave the state unchanged. Returns true if the cache
-    /// has opened.
+    /// Ends all periods that are over before `cycle`, prior to any access in `cycle`. Only the first of these
+    /// periods can have accesses, so it alone decides. Returns true if the cache has opened.
     pub fn reach(&mut self, cycle: u64) -> bool {
         let period = u64::from(self.config.period);
         match self.ends {
@@ -138,8 +138,8 @@ impl Streaming {
         }
     }
 
-    /// Ends a period and decides from its misses; without `may_close`, the cache opens in any case. Returns
-    /// true if it has opened.
+    /// Ends a period and decides from the misses of the period. Without `may_close`, the cache is open
+    /// afterwards in any case. Returns true if it has opened.
     pub fn end_period(&mut self, may_close: bool) -> bool {
         let was_closed = self.closed;
         self.closed = self.decide(may_close);
@@ -150,27 +150,28 @@ impl Streaming {
 
     /// Counts an accepted load.
     pub fn count(&mut self, missed: bool) {
-        // There is at most one access per cycle, but periods of an external controller can exceed the counter
-        // range.
+        // There is at most one access per cycle, but an external controller can make a period longer than the
+        // range of the counter.
         if self.accesses < Count::MAX {
             self.accesses += Count::new(1);
             self.misses += Count::new(u16::from(missed));
         }
     }
 
-    /// Lists the registers.
+    /// Adds the registers to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { config, accesses, misses, closed, ends, closings } = self;
         to.flag("closed", *closed);
         to.bits("accesses", *accesses);
         to.bits("misses", *misses);
         if let Some(end) = ends {
-            // The hardware timer counts up to the end; the model stores the end instead.
+            // The hardware timer counts up to the end of a period; the model stores the cycle of the end
+            // instead.
             to.bits("timer", Count::masked_new(*end));
             to.logic("timer", Logic::Counter { width: bits_of::<Count>() });
         }
-        // Compares 100 * misses with percentage * accesses, and accesses with the minimum; equality changes
-        // nothing.
+        // Compares 100 * misses with percentage * accesses, and accesses with the minimum. On equality
+        // nothing changes.
         let count = bits_of::<Count>();
         let width = count + bits_of::<Percent>();
         to.logic("rate", Logic::ConstantMultiplier { width: count, factor: 100 });

@@ -1,10 +1,10 @@
 //! # One DRAM bank
-//! Tracks the open row of a bank, if any, and the cycles from which its next commands are legal. Each command
-//! updates the earliest cycles of the next ones in this bank. Distances between different banks are kept by
-//! [`timing`](super::timing).
+//! Tracks the open row of a bank, if any, and the earliest cycle in which each command to the bank is legal.
+//! Each command updates these earliest cycles. [`timing`](super::timing) tracks the distances between
+//! commands to different banks.
 //!
-//! A bank gets at most one command per cycle. RD and WR are two calls, in any order: `use_row`, and `read` or
-//! `write`.
+//! A bank gets at most one command per cycle. For RD and WR two functions are called, in any order:
+//! `use_row`, and `read` or `write`.
 //!
 //! Part of `rtl/dram/channel.rs`.
 //! Twin: `golden/dram/checker.rs`.
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::config::DramTiming;
 use crate::kernel::{Describe, FieldsExt, Logic};
 
-/// State of one bank.
+/// State of one DRAM bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bank {
     open: Option<u32>,
@@ -108,7 +108,7 @@ impl Bank {
         self.act_from = cycle + u64::from(t.rfc);
     }
 
-    /// Records an RD or WR; `overtakes` is true if it overtakes an older request to this bank.
+    /// Records an RD or WR. `overtakes` is true if the command overtakes an older request to this bank.
     pub fn use_row(&mut self, overtakes: bool) {
         self.served = true;
         if overtakes {
@@ -116,7 +116,7 @@ impl Bank {
         }
     }
 
-    /// Lists the registers.
+    /// Adds the registers to the hardware description.
     pub fn describe(&self, row_bits: u32, to: &mut dyn Describe) {
         let Self { open, served, overtaken, act_from, rd_from, wr_from, pre_from } = self;
         to.flag("open", open.is_some());
@@ -132,8 +132,8 @@ impl Bank {
         // Maximum of the new and the previous constraint, for PRE and for the commands that keep a row open.
         to.logic("later", Logic::Less { width, count: 2 });
         to.logic("later_of", Logic::Mux { ways: 3, width });
-        // Adders: ACT sets three registers, PRE and REF one each; ACT, RD and WR share one for the earliest
-        // PRE.
+        // Adders: ACT sets three registers, PRE and REF one each. ACT, RD and WR share one adder for the
+        // earliest PRE.
         for _ in 0..6 {
             to.logic("from", Logic::Counter { width });
         }

@@ -1,31 +1,32 @@
 //! # DRAM channel
 //! Controls one GDDR5 or HBM channel and models its memory with real bytes. It issues one command per cycle
-//! of the command clock CK, or one row and one column command on separate buses. Banks keep their rows open.
-//! Arbitration is FR-FCFS (khairy2015 table 1) or another policy of `rtl/dram/policy`.
+//! of the command clock CK, or one row command and one column command on separate buses. Rows stay open after
+//! an access (open-page policy). Arbitration is FR-FCFS (khairy2015 table 1) or another policy of
+//! `rtl/dram/policy`.
 //!
 //! | port  | dir | payload        | contract                                                          |
 //! |-------|-----|----------------|-------------------------------------------------------------------|
 //! | `req` | in  | `DramRequest`  | accepted, one per cycle, while the queue has room; a slot freed by its column command is refilled in the same cycle |
 //! | `rsp` | out | `DramReply`    | one beat for each read, in the order of the RD commands, and one acknowledgment for each write, or notice of an evicted line, that requests it, when it is accepted |
 //!
-//! Each L2 bank that shares the channel has one link of either kind. Requests of several banks are accepted
-//! in round-robin order. The address of a read determines its bank; read data for which their bank has no
-//! room block all data behind them.
+//! Each L2 bank that shares the channel has one request link and one reply link. Requests of several banks
+//! are accepted in round-robin order. The address of a read determines the L2 bank that gets its data. If
+//! that bank has no room, the data block all data behind them.
 //!
 //! Latency: a request accepted in cycle t can have its first command in t + 1. A read leaves on `rsp` CL plus
-//! the burst cycles after its RD. With the timing of khairy2015, that is 15 cycles after t if the row is
-//! open. It is 27 if the bank is closed, and 39 if another row is open. A write is complete with its WR. A
-//! write that requests an acknowledgment is accepted only in a cycle in which that can be sent to its bank;
-//! read data have priority. From then on, every read of the burst returns the written data.
+//! the burst cycles after its RD. With the timing of khairy2015, this is 15 cycles after t if the row is
+//! open, 27 if the bank is closed, and 39 if another row is open. A write is complete with its WR. A write
+//! that requests an acknowledgment is accepted only in a cycle in which the acknowledgment can be sent; read
+//! data have priority. After the acknowledgment, every read of the burst returns the written data.
 //!
-//! Ordering: accesses to one burst are performed in the order of their arrival, all others in the order that
-//! suits the banks. A read returns the data of every older write to its burst, whole or partial. Both wait in
-//! one queue, and the younger one waits for the older.
+//! Ordering: accesses to one burst are performed in the order of their arrival; the order of other accesses
+//! is free. A read returns the data of every older write to its burst, whole or partial. Reads and writes
+//! share one queue, in which a younger access to a burst waits for the older ones.
 //!
 //! Stalls: RD commands stall when the reply buffer has no free entry for their data. Writes and row commands
-//! continue, so the channel accepts requests independently of its receiver.
+//! continue, so a stalled receiver does not prevent the acceptance of requests.
 //!
-//! An access to a burst that the host has not mapped is a panic that names the channel and the cycle.
+//! An access to a burst that the host has not mapped panics; the message names the channel and the cycle.
 //!
 //! Twin: `golden/dram/checker.rs` and `golden/dram/requests.rs`.
 //! Bench: `tb/dram`.
@@ -73,20 +74,21 @@ pub struct DramChannel {
     replies: Replies,
     /// Interleaving of bursts among the L2 banks that share the channel.
     sharers: Interleave,
-    /// Arbiter of the requests of these L2 banks.
+    /// Round-robin arbiter of the requests of the L2 banks that share the channel.
     turn: RoundRobin,
-    /// Next command, chosen at the last change. With a separate bus for rows, the next column command.
+    /// Next command, chosen at the last change of state. If rows have a separate bus, this is the next column
+    /// command.
     plan: Plan,
-    /// Next command of a separate bus for rows.
+    /// Next row command, if rows have a separate bus.
     row_plan: Plan,
     store: Store,
-    /// True if row commands have a bus of their own.
+    /// True if row commands have a separate bus.
     is_dual: bool,
     /// True if the policy ranks requests.
     is_ranked: bool,
-    /// Next cycle in which the ranks change with time alone; `u64::MAX` if there is none.
+    /// Next cycle in which ranks change without an event; `u64::MAX` if there is none.
     quantum: u64,
-    /// Command bus, or that of row commands; bus of column commands, if there are two.
+    /// State of the command buses: the shared bus or the row bus first, then the column bus, if there is one.
     buses: [Command; 2],
     /// Statistics, except for integrals over time and derived values.
     counts: Counts,
@@ -107,7 +109,7 @@ impl HasPorts for DramChannel {
     type Ports = DramPorts;
 }
 
-/// Channel ends of a DRAM channel, lent for one edge.
+/// Channel ends of a DRAM channel at one clock edge.
 pub struct DramIo<'a> {
     /// Bursts to read and write, one link per L2 bank.
     pub req: RxBank<'a, DramRequest>,
@@ -116,8 +118,8 @@ pub struct DramIo<'a> {
 }
 
 impl DramChannel {
-    /// Creates a channel of one L2 bank, for requests of `num_sms` SMs. Its banks are closed, and no memory
-    /// is mapped.
+    /// Creates a channel for one L2 bank, with requests of `num_sms` SMs. All DRAM banks are closed, and no
+    /// memory is mapped.
     #[must_use]
     pub fn new(config: &DramConfig, path: &str, num_sms: u32) -> Self {
         let burst_bytes = config.burst_bytes();
@@ -154,8 +156,8 @@ impl DramChannel {
         }
     }
 
-    /// Replaces the memory by that of a trace ([`super::recorded`]), in which every burst address of
-    /// `burst_bits` bits exists. Rows beyond the last one wrap around to the first.
+    /// Replaces the memory by the memory behind a trace ([`super::recorded`]), in which every burst address
+    /// of `burst_bits` bits exists. Rows beyond the last one wrap around to the first.
     pub fn record_memory(&mut self, path: &str, place: ChannelPlace, burst_bits: u32) {
         self.store.record(place);
         self.queue.widen(burst_bits);
@@ -168,12 +170,13 @@ impl DramChannel {
         &self.store
     }
 
-    /// Returns the contents of the memory, mutably, for the host.
+    /// Returns the contents of the memory for modification by the host.
     pub fn store_mut(&mut self) -> &mut Store {
         &mut self.store
     }
 
-    /// Returns the commands issued in `cycle`, row command first, if that was the block's last edge.
+    /// Returns the commands issued in `cycle`, row command first. `cycle` must be that of the block's last
+    /// edge; otherwise the result is empty.
     #[must_use]
     pub fn commands_of(&self, cycle: u64) -> &[Command] {
         let [first, second] = self.buses.each_ref().map(|bus| bus.kind != CommandKind::Nop && bus.cycle == cycle);
@@ -201,7 +204,7 @@ impl DramChannel {
         self.queue.occupied_slots() == 0 && self.replies.is_empty()
     }
 
-    /// Charges the cycles slept until `cycle` to the statistics.
+    /// Adds the cycles slept until `cycle` to the statistics.
     pub fn settle(&mut self, cycle: u64) {
         self.counted_to = cycle;
     }
@@ -215,7 +218,7 @@ impl DramChannel {
         }
     }
 
-    /// Executes an edge at which something may happen.
+    /// Evaluates an edge at which something may happen.
     #[inline(never)]
     fn act(&mut self, io: DramIo<'_>, at: &mut impl AnyEdge) -> Sleep {
         let DramIo { mut req, mut rsp } = io;
@@ -236,7 +239,7 @@ impl DramChannel {
         let [bus, column_bus] = &self.buses;
         let issued = bus.kind != CommandKind::Nop || column_bus.kind != CommandKind::Nop;
         let taken = self.take(&mut req, &mut rsp, at);
-        // A read that found no free reply entry can have one from the next cycle on.
+        // A read that found no free reply entry may get one from the next cycle on.
         let appeared = sent && !reads;
         if self.is_ranked && (issued || taken) {
             self.report_change(cycle);
@@ -245,18 +248,19 @@ impl DramChannel {
             // A newly accepted request cannot replace a column command already planned for this cycle.
             self.look_ahead(cycle + 1, !issued && !appeared);
         }
-        // A command lasts one cycle: the bus must be shown idle in the next.
+        // A command lasts one cycle: in the next cycle the bus must return to idle.
         if issued || self.queue.has_room() && req.has_beat(at) {
             return Sleep::Next;
         }
-        // Data that are due but were not sent wait for room in the reply link, which is an event.
+        // Data that are due but were not sent wait for room in the reply link, which is an event that wakes
+        // the block.
         let data = self.replies.first_due();
         let data = if data > cycle || sent { data } else { u64::MAX };
         sleep_until(self.due().min(self.refresher.due()).min(data).min(self.quantum), cycle)
     }
 
-    /// Lets the policy change its ranks in `cycle`, and chooses the next commands again; `reads` as for
-    /// [`Self::choose`].
+    /// Lets the policy change its ranks in `cycle`, and chooses the next commands again. `reads` has the
+    /// meaning of the parameter of [`Self::choose`].
     #[cold]
     fn end_quantum(&mut self, cycle: u64, reads: bool) {
         if let Some(hooks) = self.scheduler.hooks_mut() {
@@ -267,7 +271,7 @@ impl DramChannel {
         self.plan_from(cycle, reads);
     }
 
-    /// Lists all waiting requests to a policy that ranks them.
+    /// Reports all waiting requests to a policy that ranks them.
     #[inline(never)]
     fn report_change(&mut self, cycle: u64) {
         let Some(hooks) = self.scheduler.hooks_mut() else { return };
@@ -288,11 +292,11 @@ impl DramChannel {
         self.plan.from.min(self.row_plan.from)
     }
 
-    /// Prepares a refresh that is due: stops new commands and, once the last row hits are served, takes its
-    /// next step.
+    /// Prepares a refresh that is due: stops new commands, and issues the commands of the refresh once the
+    /// last row hits are served.
     fn drain_for_refresh(&mut self, cycle: u64, reads: bool) {
         self.refresher.prepare(&self.queue, self.scheduler.eligible(&self.queue, ServableSlots::ALL), reads);
-        // The eligible requests can change without a command.
+        // The set of requests that can be served may change without a command.
         self.plan_from(cycle, reads);
         if self.refresher.last() == 0 {
             self.plan.from = self.refresh(cycle);
@@ -337,7 +341,7 @@ impl DramChannel {
     }
 
     /// Chooses the commands for `cycle` or later, after an edge that changed the candidates. `keeps` is true
-    /// if that change cannot affect a column command of `cycle`.
+    /// if that change cannot affect a column command already planned for `cycle`.
     #[inline(always)]
     fn look_ahead(&mut self, cycle: u64, keeps: bool) {
         self.drain.update(cycle, &self.queue);
@@ -349,8 +353,8 @@ impl DramChannel {
         }
     }
 
-    /// Chooses the next command of each bus from `cycle` on, both from the same state; `reads` as for
-    /// [`Self::choose`].
+    /// Chooses the next command of each bus from `cycle` on, both from the same state. `reads` has the
+    /// meaning of the parameter of [`Self::choose`].
     #[inline(always)]
     fn plan_from(&mut self, cycle: u64, reads: bool) {
         self.plan = self.choose(cycle, reads);
@@ -359,13 +363,13 @@ impl DramChannel {
         }
     }
 
-    /// Returns the components that the choice depends on.
+    /// Returns the state that determines the choice of commands.
     fn view(&self) -> View<'_> {
         let Self { queue, banks, capped, timing, is_dual, .. } = self;
         View { queue, banks, capped: *capped, timing, is_dual: *is_dual }
     }
 
-    /// Returns the next command from `cycle` on; only column commands if rows have a bus of their own.
+    /// Returns the next command from `cycle` on; if rows have a separate bus, the next column command.
     /// `reads` is true if the reply buffer has room for a read.
     fn choose(&self, cycle: u64, reads: bool) -> Plan {
         if self.is_gated() {
@@ -374,7 +378,7 @@ impl DramChannel {
         self.view().choose(cycle, self.view().all_candidates(), reads)
     }
 
-    /// Returns the next command from `cycle` on, if some requests may not be served.
+    /// Returns the next command from `cycle` on, when some requests must not be served.
     #[inline(never)]
     fn choose_behind_gates(&self, cycle: u64, reads: bool) -> Plan {
         match self.scheduler.hooks() {
@@ -385,7 +389,7 @@ impl DramChannel {
         }
     }
 
-    /// Returns the next command of the bus for rows from `cycle` on.
+    /// Returns the next command of the row bus from `cycle` on.
     #[inline(never)]
     fn choose_row(&self, cycle: u64) -> Plan {
         if !self.is_gated() {
@@ -397,12 +401,12 @@ impl DramChannel {
         }
     }
 
-    /// True if some requests may not be served.
+    /// True if some requests must not be served.
     fn is_gated(&self) -> bool {
         self.refresher.is_draining() || self.drain.is_on() || !self.scheduler.is_unrestricted(self.view())
     }
 
-    /// Returns the restrictions on commands from `cycle` on.
+    /// Returns the restrictions that apply to commands from `cycle` on.
     fn gates(&self, cycle: u64) -> Gates {
         if self.refresher.is_draining() {
             Gates { turn: ServableSlots::ALL, columns: self.refresher.last(), rows: false }
@@ -411,7 +415,8 @@ impl DramChannel {
         }
     }
 
-    /// Issues the commands planned for this cycle; `reads` as for [`Self::choose`].
+    /// Issues the commands planned for this cycle. `reads` has the meaning of the parameter of
+    /// [`Self::choose`].
     fn issue(&mut self, at: &impl AnyEdge, reads: bool) {
         let cycle = at.cycle();
         if self.plan.kind == CommandKind::Nop {
@@ -428,8 +433,8 @@ impl DramChannel {
         if self.is_dual
             && let Some((kind, slot)) = self.row_plan.command_at(cycle)
         {
-            // This command was planned before the column command and is for another bank, so its request
-            // still waits.
+            // This command was planned before the column command, and is for another bank. Therefore its
+            // request is still in the queue.
             self.send_row(cycle, kind, slot);
         }
     }
@@ -470,7 +475,7 @@ impl DramChannel {
         }
     }
 
-    /// Reports a command that is issued now to a policy that ranks requests.
+    /// Reports a command that is now issued to a policy that ranks requests.
     fn report_issue(&mut self, cycle: u64, kind: CommandKind, slot: usize) {
         if let Some(hooks) = self.scheduler.hooks_mut() {
             hooks.on_issue(cycle, &self.queue.request(slot), kind);
@@ -541,8 +546,8 @@ impl DramChannel {
         existing(cycle, self.store.write(burst, written.byte_mask, &written.data));
     }
 
-    /// Takes the next step of a refresh, once the last row hits are served. Returns the cycle from which it
-    /// is legal.
+    /// Issues the next command of a refresh if it is legal; called once the last row hits are served. Returns
+    /// the cycle from which that command is legal.
     fn refresh(&mut self, cycle: u64) -> u64 {
         let banks = &mut self.banks[..self.num_banks as usize];
         let (kind, later) = self.refresher.choose(cycle, banks, &self.timing);
@@ -568,7 +573,7 @@ impl DramChannel {
     }
 }
 
-/// Returns the sleep of a block that is due again in cycle `due`.
+/// Returns the sleep of a block that must be evaluated again in cycle `due`.
 fn sleep_until(due: u64, cycle: u64) -> Sleep {
     match due {
         u64::MAX => Sleep::UntilEvent,
@@ -591,7 +596,8 @@ impl DramChannel {
         self.settle(at.cycle());
         let [bus, column_bus] = &mut self.buses;
         (bus.kind, column_bus.kind) = (CommandKind::Nop, CommandKind::Nop);
-        // Many edges only return the bus to idle after a command, or are earlier than necessary.
+        // At many edges the block only returns the bus to idle after a command, or was woken earlier than
+        // necessary.
         let due = self.due().min(self.refresher.due()).min(self.replies.first_due()).min(self.quantum);
         if due > at.cycle() && !(self.queue.has_room() && io.req.has_beat(at)) {
             return sleep_until(due, at.cycle());
@@ -613,7 +619,7 @@ impl Block for DramChannel {
             queue,
             num_banks,
             banks,
-            // Derived: comparators of each bank's count.
+            // Derived from the count of each bank by comparators.
             capped: _,
             timing,
             scheduler,
@@ -622,14 +628,14 @@ impl Block for DramChannel {
             replies,
             sharers,
             turn,
-            // Derived: the scheduler would compute the same again.
+            // Derived: the scheduler would compute the same plan again.
             plan: _,
             row_plan: _,
             // Off chip, and determined by the accepted requests.
             store: _,
             is_dual,
             is_ranked: _,
-            // The policy describes its timer.
+            // The policy itself describes its timer.
             quantum: _,
             buses: [bus, column_bus],
             counts: _,

@@ -51,8 +51,8 @@ pub struct Command {
 }
 
 impl Command {
-    /// Lists the state of a bus that carries bank numbers of `bank` bits, and rows and columns if a width is
-    /// given.
+    /// Adds the state of a command bus to the hardware description. Bank numbers have `bank` bits; rows and
+    /// columns are present if their width is given.
     pub(super) fn describe(&self, bank: u32, row: Option<u32>, column: Option<u32>, to: &mut dyn Describe) {
         let widths = [Some(bank), row, column];
         let Self { cycle: _, kind, bank, row, column, id } = self;

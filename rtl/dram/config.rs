@@ -18,11 +18,11 @@ pub struct DramConfig {
     pub reply_entries: u32,
     /// Arbitration policy for the command bus.
     pub policy: PolicyConfig,
-    /// Policy for gathering writes while reads wait.
+    /// Policy that decides when waiting reads are delayed to serve writes in groups.
     pub write_drain: WriteDrain,
     /// Refresh of the banks.
     pub refresh: Refresh,
-    /// Command bus: shared by all commands, or separate for rows and columns.
+    /// Command bus: one bus for all commands, or separate buses for rows and columns.
     pub command_bus: CommandBus,
     /// Width of the data bus in bits.
     pub bus_bits: u32,
@@ -44,19 +44,19 @@ pub struct DramConfig {
     pub timing: DramTiming,
 }
 
-/// Policy for gathering writes while reads wait.
+/// Policy that decides when waiting reads are delayed to serve writes in groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum WriteDrain {
-    /// Do not gather writes: reads and writes are scheduled alike.
+    /// Writes are not grouped: reads and writes are scheduled alike.
     None,
-    /// Serve reads until many writes wait, then serve writes until few are left.
+    /// Reads are served until many writes wait; then writes are served until few are left.
     Watermarks {
-        /// Number of waiting writes at which writes are served.
+        /// Number of waiting writes at which the channel starts to serve writes.
         high: u32,
-        /// Number of waiting writes at which reads are served again.
+        /// Number of waiting writes at which the channel serves reads again.
         low: u32,
-        /// Cycles without a waiting read after which writes are served in any case.
+        /// Number of cycles without a waiting read after which writes are served in any case.
         idle: u32,
     },
 }
@@ -77,8 +77,8 @@ pub enum Refresh {
 pub enum CommandBus {
     /// One bus for all commands: one command per cycle.
     Single,
-    /// Two buses, as in HBM (JESD235): ACT, PRE and REF have their own, so that one cycle can issue a row and
-    /// a column command for different banks.
+    /// Two buses, as in HBM (JESD235): ACT, PRE and REF have a separate bus. One cycle can issue a row
+    /// command and a column command for different banks.
     Dual,
 }
 
@@ -88,14 +88,14 @@ pub enum CommandBus {
 pub enum AddressMapping {
     /// Row, bank, column.
     RowBankColumn,
-    /// Row, bank, column, with the lowest bank bit above the lowest two column bits. The halves of a 512-byte
-    /// block map to two banks. GPGPU-Sim's mapping for the GTX 480.
+    /// Row, bank, column, with the lowest bank bit above the lowest two column bits. The two halves of a
+    /// 512-byte block map to two banks. This is GPGPU-Sim's mapping for the GTX 480.
     Gtx480,
     /// Row, bank, column, with the lowest bank bit above the lowest three column bits. With bursts of 32
-    /// bytes, the halves of a 512-byte block map to two banks. Accel-Sim's mapping for the QV100.
+    /// bytes, the two halves of a 512-byte block map to two banks. This is Accel-Sim's mapping for the QV100.
     Qv100,
-    /// Row, bank, column, with the bank number XORed with the low bits of the row. Consecutive rows in a
-    /// bank's address range map to different banks.
+    /// Row, bank, column, with the bank number XORed with the low bits of the row. Consecutive rows in the
+    /// address range of a bank thus map to different banks.
     PermutedBank,
 }
 
@@ -113,53 +113,54 @@ pub enum GroupBits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct DramTiming {
-    /// Cycles from RD to its first data.
+    /// Command clock cycles from RD to its first data.
     pub cl: u32,
-    /// Cycles from WR to its first data.
+    /// Command clock cycles from WR to its first data.
     pub wl: u32,
-    /// Cycles of data for one burst: 8 beats at 4 per cycle for GDDR5, 2 or 4 beats at 2 per cycle for HBM.
+    /// Command clock cycles of data for one burst: 8 beats at 4 per cycle for GDDR5, 2 or 4 beats at 2 per
+    /// cycle for HBM.
     pub burst: u32,
-    /// Cycles from ACT to RD, same bank.
+    /// Minimum command clock cycles from ACT to RD, same bank.
     pub rcd_rd: u32,
-    /// Cycles from ACT to WR, same bank.
+    /// Minimum command clock cycles from ACT to WR, same bank.
     pub rcd_wr: u32,
-    /// Cycles from PRE to ACT, same bank.
+    /// Minimum command clock cycles from PRE to ACT, same bank.
     pub rp: u32,
-    /// Cycles from ACT to PRE, same bank.
+    /// Minimum command clock cycles from ACT to PRE, same bank.
     pub ras: u32,
-    /// Cycles from ACT to ACT, same bank.
+    /// Minimum command clock cycles from ACT to ACT, same bank.
     pub rc: u32,
-    /// Cycles from ACT to ACT, different bank groups.
+    /// Minimum command clock cycles from ACT to ACT, different bank groups.
     pub rrd_s: u32,
-    /// Cycles from ACT to ACT, same bank group.
+    /// Minimum command clock cycles from ACT to ACT, same bank group.
     pub rrd_l: u32,
-    /// Window in cycles that may contain at most 4 ACTs.
+    /// Window [command clock cycles] that can contain at most 4 ACTs.
     pub faw: u32,
-    /// Window in cycles that may contain at most 32 ACTs.
+    /// Window [command clock cycles] that can contain at most 32 ACTs.
     pub aw32: u32,
-    /// Cycles from RD to RD and from WR to WR, different bank groups.
+    /// Minimum command clock cycles from RD to RD and from WR to WR, different bank groups.
     pub ccd_s: u32,
-    /// Cycles from RD to RD and from WR to WR, same bank group.
+    /// Minimum command clock cycles from RD to RD and from WR to WR, same bank group.
     pub ccd_l: u32,
-    /// Cycles from RD to PRE, same bank.
+    /// Minimum command clock cycles from RD to PRE, same bank.
     pub rtp: u32,
-    /// Cycles from the end of write data to PRE, same bank.
+    /// Minimum command clock cycles from the end of write data to PRE, same bank.
     pub wr: u32,
-    /// Cycles from the end of write data to RD, different bank groups.
+    /// Minimum command clock cycles from the end of write data to RD, different bank groups.
     pub wtr_s: u32,
-    /// Cycles from the end of write data to RD, same bank group.
+    /// Minimum command clock cycles from the end of write data to RD, same bank group.
     pub wtr_l: u32,
-    /// Cycles from PRE to PRE.
+    /// Minimum command clock cycles from PRE to PRE.
     pub ppd: u32,
-    /// Cycles from REF to the next command.
+    /// Minimum command clock cycles from REF to the next command.
     pub rfc: u32,
-    /// Average cycles from REF to REF.
+    /// Average command clock cycles from REF to REF.
     pub refi: u32,
 }
 
 impl DramTiming {
-    /// Returns the minimum cycles between two REFs: a REF, and a row that is opened, read or written, and
-    /// closed.
+    /// Returns the minimum number of cycles between two REFs: one REF, and the time to open a row, read or
+    /// write it, and close it.
     #[must_use]
     pub fn refresh_busy(&self) -> u64 {
         let &Self { wl, burst, rcd_rd, rcd_wr, rp, ras, rc, rtp, wr, rfc, .. } = self;
@@ -187,7 +188,7 @@ impl DramTiming {
         (self.read_latency() + 2).saturating_sub(self.wl)
     }
 
-    /// Returns the cycles from RD to RD and from WR to WR on one data bus.
+    /// Returns the minimum cycles from RD to RD and from WR to WR, as far as the data bus requires.
     #[must_use]
     pub fn column_to_column(&self) -> u32 {
         self.ccd_s.max(self.burst)
@@ -230,7 +231,8 @@ impl DramTiming {
         rules.expect_relation(refi > busy, [refresh].into_iter().chain(rfc), why);
     }
 
-    /// Checks distances against the shorter distances that they include, all in whole cycles.
+    /// Checks each distance against the shorter distances that it must include; all distances are whole
+    /// cycles.
     fn validate_relations(&self, rules: &mut Rules) {
         let &Self { burst, rcd_rd, rcd_wr, rp, ras, rc, rrd_s, rrd_l, faw, aw32, .. } = self;
         let &Self { ccd_s, ccd_l, rtp, wtr_s, wtr_l, rfc, .. } = self;
@@ -275,7 +277,8 @@ impl DramConfig {
         u64::from(self.rows) * u64::from(self.banks()) * u64::from(self.columns)
     }
 
-    /// Returns the width of the requester in bits, if requests carry it: enough for the L2 and each SM.
+    /// Returns the width of the requester in bits, if requests carry it: enough bits for the L2 itself and
+    /// each SM.
     #[must_use]
     pub fn requester_bits(&self, num_sms: u32) -> Option<u32> {
         self.policy.is_ranked().then(|| u32::BITS - num_sms.leading_zeros())
@@ -327,7 +330,8 @@ impl DramConfig {
 }
 
 impl AddressMapping {
-    /// Returns the number of column bits below the lowest bank bit, if that bit is separate from the others.
+    /// Returns the number of column bits below the lowest bank bit, if the mapping separates that bit from
+    /// the other bank bits.
     pub(super) fn low_columns(self) -> u32 {
         match self {
             Self::RowBankColumn | Self::PermutedBank => 0,

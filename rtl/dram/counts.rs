@@ -9,9 +9,9 @@ pub struct Counts {
     pub reads: u64,
     /// Bursts written.
     pub writes: u64,
-    /// Column commands that found their row open, except for the first one after each ACT.
+    /// Column commands that found their row open, not counting the first one after each ACT.
     pub row_hits: u64,
-    /// Rows opened.
+    /// ACT commands: rows opened.
     pub activates: u64,
     /// Rows closed to open another row in the same bank.
     pub precharges: u64,

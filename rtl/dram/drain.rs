@@ -1,15 +1,16 @@
 //! # Write drain
-//! Decides whether reads or writes are served while both wait. SMs wait for reads only, and each turnaround
-//! of the data bus costs idle cycles, so a controller may gather writes. It serves reads until `high` writes
-//! wait, then writes until at most `low` are left. Writes are also served when no read has waited for `idle`
-//! cycles, so that the last ones are never stranded.
+//! Decides whether reads or writes are served while both wait. SMs wait only for reads, and each turnaround
+//! of the data bus costs idle cycles, so a controller can serve writes in groups. It serves reads until
+//! `high` writes wait, and then writes until at most `low` are left. Writes are also served when no read has
+//! waited for `idle` cycles, so that the last writes do not wait forever.
 //!
-//! A request of the other kind is served nevertheless if a request of the selected kind waits for it, because
-//! both access the same burst. Otherwise, a full queue could deadlock: a read may wait for a write that
-//! itself waits for an older read of the same burst. Some request can therefore always be served.
+//! A request of the selected kind may wait for one of the other kind, because both access the same burst. The
+//! request that it waits for is then served as well. Without this exception, a full queue could deadlock: a
+//! read may wait for a write that itself waits for an older read of the same burst. With it, some request can
+//! always be served.
 //!
 //! Part of `rtl/dram/channel.rs`.
-//! Twin: none; reads and writes may go in either order.
+//! Twin: none; reads and writes can be served in either order.
 //! Bench: its own tests and `tb/dram/directed.rs`.
 
 use serde::{Deserialize, Serialize};
@@ -18,21 +19,21 @@ use super::config::{DramConfig, WriteDrain};
 use super::queue::Queue;
 use crate::kernel::{Describe, FieldsExt, Logic};
 
-/// Requests that may currently be served.
+/// Requests that can currently be served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServableSlots {
-    /// Slots that may have commands, as a bit mask.
+    /// Bit mask of the slots for which commands can be issued.
     pub slots: u64,
-    /// If `slots` is empty, cycle from which some slot may have commands.
+    /// If `slots` is empty: cycle from which commands can be issued for some slot.
     pub from: u64,
 }
 
 impl ServableSlots {
-    /// All requests may be served.
+    /// All requests can be served.
     pub const ALL: Self = Self { slots: u64::MAX, from: u64::MAX };
 }
 
-/// Thresholds at which the selection changes.
+/// Thresholds at which the selection between reads and writes changes.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Marks {
     high: u32,
@@ -43,11 +44,11 @@ struct Marks {
 /// Selection between reads and writes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Drain {
-    /// Thresholds; `None` if reads and writes are not distinguished.
+    /// Thresholds; `None` if reads and writes are scheduled alike.
     marks: Option<Marks>,
-    /// True while writes are served until few are left.
+    /// True while writes are served, until at most `low` writes are left.
     draining: bool,
-    /// Cycle since which no read waits; `u64::MAX` while one does.
+    /// Cycle since which no read has waited; `u64::MAX` while a read waits.
     quiet_since: u64,
 }
 
@@ -62,13 +63,13 @@ impl Drain {
         Self { marks, draining: false, quiet_since: 0 }
     }
 
-    /// True if reads and writes are distinguished.
+    /// True if the selection distinguishes reads and writes.
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.marks.is_some()
     }
 
-    /// Returns the requests that may be served from `cycle` on, if the queue does not change.
+    /// Returns the requests that can be served from `cycle` on, if the queue does not change.
     #[must_use]
     pub fn turn(&self, cycle: u64, queue: &Queue) -> ServableSlots {
         let Some(Marks { idle, .. }) = self.marks else { return ServableSlots::ALL };
@@ -95,7 +96,7 @@ impl Drain {
             if queue.occupied_slots() & !queue.writes() == 0 { self.quiet_since.min(cycle) } else { u64::MAX };
     }
 
-    /// Lists the registers.
+    /// Adds the registers to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { marks, draining, quiet_since } = self;
         if let Some(Marks { high, .. }) = marks {
@@ -117,7 +118,7 @@ mod tests {
         Drain::new(&DramConfig { write_drain: WriteDrain::Watermarks { high, low, idle }, ..reference() })
     }
 
-    /// Creates a queue with the given requests: `true` for a write, and a burst address.
+    /// Creates a queue with the given requests. Each is `true` for a write, and a burst address.
     fn queue_with(requests: &[(bool, u64)]) -> Queue {
         let (mut queue, mut wake) = (Queue::new(&reference(), "dram0", 1), Wake::new(&[1]));
         for (cycle, &(write, burst)) in (0..).zip(requests) {

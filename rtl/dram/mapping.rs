@@ -1,6 +1,6 @@
 //! # Address mapping
-//! Splits a burst address into row, bank and column, using bit fields only. The channel is selected before,
-//! because a number of channels that is not a power of two requires a division.
+//! Splits a burst address into row, bank and column, using only bit fields. The channel has already been
+//! selected, because a number of channels that is not a power of two requires a division.
 
 use serde::{Deserialize, Serialize};
 use serde_big_array::BigArray;
@@ -26,7 +26,7 @@ struct Bits {
 }
 
 impl Bits {
-    /// Selects the `width` bits from `shift` on.
+    /// Selects `width` bits, starting at bit `shift`.
     fn new(shift: u32, width: u32) -> Self {
         Self { shift, mask: (1 << width) - 1 }
     }
@@ -46,17 +46,18 @@ pub struct Mapping {
     column_bits: u32,
     row_bits: u32,
     row: Bits,
-    /// Bank number above its lowest bits, and the lowest bits.
+    /// Fields of the bank number: the bits above its lowest bits, and the lowest bits.
     high_bank: Bits,
     low_bank: Bits,
     low_bank_bits: u32,
-    /// Column above its lowest bits, and the lowest bits.
+    /// Fields of the column: the bits above its lowest bits, and the lowest bits.
     high_column: Bits,
     low_column: Bits,
     low_column_bits: u32,
     /// Mask of the low row bits that are XORed with the bank number.
     permuted: u64,
-    /// Bank for each bank number, with the group bits above the bits of the bank within its group.
+    /// Bank for each bank number; in the result, the group bits lie above the bits of the bank within its
+    /// group.
     #[serde(with = "BigArray")]
     banks: [u8; BANKS],
 }

@@ -15,15 +15,15 @@ pub const BURST_BYTES: usize = 64;
 pub struct DramRequest {
     /// True to store `data`, false to read.
     pub write: bool,
-    /// Serial number of the originating request, for following it in a waveform.
+    /// Serial number of the originating request, to follow the request in a waveform.
     pub id: u32,
     /// Burst address within the channel.
     #[payload(width = shape.burst_bits)]
     pub burst: u64,
     /// Tag of the requester, returned unchanged with read data or with the acknowledgment of a write.
     pub tag: u16,
-    /// Requester, for a policy that ranks requests: 0 for the L2 itself, which writes back lines, otherwise
-    /// the number of the SM plus 1.
+    /// Requester, for a policy that ranks requests: 0 for the L2 itself, which writes back lines; otherwise
+    /// the SM number plus 1.
     #[payload(only(let Some(bits) = shape.requester_bits), width = bits)]
     pub requester: u16,
     /// For a write: requests an acknowledgment. For a read: requests only an acknowledgment, no data.
@@ -44,14 +44,14 @@ impl Default for DramRequest {
     }
 }
 
-/// Field widths of the messages, as determined by the configuration of the machine.
+/// Field widths of the messages, set by the configuration of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DramShape {
     /// Width of a burst address within the channel in bits.
     pub burst_bits: u32,
-    /// True if writes may request an acknowledgment.
+    /// True if writes can request an acknowledgment.
     pub acknowledges: bool,
-    /// Width of the requester in bits, if requests carry it.
+    /// Width of the requester in bits; `None` if requests carry no requester.
     pub requester_bits: Option<u32>,
 }
 
@@ -64,7 +64,7 @@ pub struct DramReply {
     /// Burst address within the channel.
     #[payload(width = shape.burst_bits)]
     pub burst: u64,
-    /// Tag of the request.
+    /// Tag of the request, returned unchanged.
     pub tag: u16,
     /// True if the reply acknowledges a write and carries no data.
     #[payload(only(shape.acknowledges))]

@@ -1,9 +1,9 @@
 //! # Request queue of a DRAM channel
-//! Buffers waiting reads and writes together, each in its own slot until its column command is issued. A slot
-//! records which others are older, so that the oldest of any set is found without a search. It also records
-//! which older ones access the same burst. Those are served first, so no access overtakes another to its own
-//! address (RAW, WAR, WAW). A mask distinguishes reads from writes, which is all that a write-drain policy
-//! needs.
+//! Buffers waiting reads and writes together, each in its own slot until its column command is issued. For
+//! each slot, the queue records which other slots are older, so that the oldest slot of any set is found
+//! without a search. It also records which older slots access the same burst. A slot waits for these, so no
+//! access overtakes another to the same address (RAW, WAR, WAW). A mask distinguishes reads from writes,
+//! which is all that a write-drain policy needs.
 //!
 //! Part of `rtl/dram/channel.rs`.
 //! Twin: `golden/dram/requests.rs`.
@@ -27,7 +27,7 @@ pub struct Entry {
     pub id: u32,
     /// Tag of the requester, returned with the data of a read.
     pub tag: u16,
-    /// Requester, if the policy ranks requests: 0 for the L2 itself, otherwise the number of the SM plus 1.
+    /// Requester, if the policy ranks requests: 0 for the L2 itself, otherwise the SM number plus 1.
     pub requester: u16,
     /// Burst address within the channel.
     pub burst: u64,
@@ -52,8 +52,8 @@ impl Default for WriteBurst {
     }
 }
 
-/// Maximum number of slots, and of banks: one bit each in a 64-bit mask. Registers exist for all of them.
-/// Numbers are taken modulo this value, so that the compiler can omit bounds checks.
+/// Maximum number of slots, and of banks: sets of either are 64-bit masks. Registers exist for all 64 slots
+/// and banks. The host takes numbers modulo this value, so that the compiler can omit bounds checks.
 pub(super) const MAX: usize = 64;
 /// Number of slots whose ages the host updates together.
 const ROWS: usize = 16;
@@ -61,7 +61,7 @@ const ROWS: usize = 16;
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Slot {
     entry: Entry,
-    /// Older slots that access the same burst.
+    /// Older slots that access the same burst as this slot.
     same_burst: u64,
     /// Cycle of acceptance, for statistics.
     accepted: u64,
@@ -80,8 +80,8 @@ pub(super) struct WaitIntegrals {
 }
 
 impl WaitIntegrals {
-    /// Adds `by` to the offset of `requests`, and to those of `banks` and `cycles` if their levels change
-    /// too. `by` is the cycle of a fall or the negated cycle of a rise.
+    /// Adds `by` to the offset of `requests`. Also adds it to the offset of `banks` if `banks` is true, and
+    /// to that of `cycles` if `all` is true. `by` is the cycle of a fall, or the negated cycle of a rise.
     fn shift(&mut self, by: u64, banks: bool, all: bool) {
         self.requests = self.requests.wrapping_add(by);
         if banks {
@@ -98,7 +98,7 @@ impl WaitIntegrals {
 pub struct Queue {
     mapping: Mapping,
     burst_bits: u32,
-    /// Width of the requester, if requests carry it.
+    /// Width of the requester in bits; `None` if requests carry no requester.
     requester_bits: Option<u32>,
     num_slots: u32,
     /// Number of slots in units of [`ROWS`], rounded up.
@@ -109,13 +109,14 @@ pub struct Queue {
     #[serde(with = "BigArray")]
     slots: [Slot; MAX],
     /// For each occupied slot, the slots accepted before it. Stored separately from the slots, because every
-    /// release updates all of them.
+    /// release of a slot updates all these masks.
     #[serde(with = "BigArray")]
     older: [u64; MAX],
     /// For each free slot, its value in `older` when it was freed.
     #[serde(with = "BigArray")]
     last_older: [u64; MAX],
-    /// Occupied slots, indexed by the low bits of their burst address: only these can have the same address.
+    /// Occupied slots by the low bits of their burst address: only slots with equal low bits can have the
+    /// same address.
     #[serde(with = "BigArray")]
     by_burst: [u64; MAX],
     data: Array<WriteBurst>,
@@ -123,7 +124,7 @@ pub struct Queue {
     writes: u64,
     /// Slots whose row is open.
     hits: u64,
-    /// Slots that wait for an older one to the same burst.
+    /// Slots that wait for an older slot that accesses the same burst.
     blocked: u64,
     /// Slots of each bank.
     #[serde(with = "BigArray")]
@@ -145,7 +146,7 @@ pub(super) fn each(mut set: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Returns a set with one more member.
+/// Returns a set with `member` added.
 pub(super) fn with(set: u64, member: usize) -> u64 {
     set | 1 << member
 }
@@ -156,7 +157,7 @@ impl Queue {
     pub fn new(config: &DramConfig, path: &str, num_sms: u32) -> Self {
         let rows = config.queue_entries;
         let path = format!("{path}.queue.data");
-        // A slot that is read in this cycle may take the data of the next request at its end.
+        // A slot that is read in this cycle may receive the data of the next request at the end of the cycle.
         let collide = Collide::Old;
         let spec = ArraySpec { path, storage: Storage::RegisterFile, rows, columns: 1, reads: 1, writes: 1, collide };
         Self {
@@ -200,7 +201,7 @@ impl Queue {
         }
     }
 
-    /// Returns the slots that write.
+    /// Returns the slots that hold writes.
     #[must_use]
     pub fn writes(&self) -> u64 {
         self.writes
@@ -212,30 +213,30 @@ impl Queue {
         self.hits
     }
 
-    /// Sets the width of burst addresses: addresses beyond the end of the channel wrap around to its start.
+    /// Sets the width of burst addresses. Addresses beyond the end of the channel wrap around to its start.
     pub(super) fn widen(&mut self, burst_bits: u32) {
         self.burst_bits = burst_bits;
     }
 
-    /// Returns the slots that must wait for an older one to the same burst.
+    /// Returns the slots that must wait for an older slot that accesses the same burst.
     #[must_use]
     pub fn blocked_slots(&self) -> u64 {
         self.blocked
     }
 
-    /// Returns the slots for which at least one slot of a set waits, because both access the same burst.
+    /// Returns the slots on which at least one slot of a set waits, because both access the same burst.
     #[must_use]
     pub fn blockers_of(&self, set: u64) -> u64 {
         each(set & self.blocked).fold(0, |awaited, slot| awaited | self.slots[slot % MAX].same_burst)
     }
 
-    /// Returns the banks of the slots of a set.
+    /// Returns the banks that the slots of a set access.
     #[must_use]
     pub fn banks_of(&self, set: u64) -> u64 {
         each(set).map(|slot| usize::from(self.entry(slot).place.bank)).fold(0, with)
     }
 
-    /// Returns the slots of one bank.
+    /// Returns the slots that access a bank.
     #[must_use]
     pub fn in_bank(&self, bank: usize) -> u64 {
         self.in_bank[bank % MAX]
@@ -271,7 +272,7 @@ impl Queue {
         self.slots[slot % MAX].accepted
     }
 
-    /// Returns the request in a slot as a policy sees it.
+    /// Returns the request in a slot, in the form that a policy receives.
     #[must_use]
     pub fn request(&self, slot: usize) -> WaitingRequest {
         let &Slot { entry: Entry { requester, write, place, .. }, accepted, .. } = &self.slots[slot % MAX];
@@ -292,7 +293,7 @@ impl Queue {
         }
     }
 
-    /// Returns the slots with the same bank and kind as `slot`, including itself.
+    /// Returns the slots with the same bank and kind (read or write) as `slot`, including `slot` itself.
     #[must_use]
     pub fn like(&self, slot: usize) -> u64 {
         let Entry { write, place, .. } = *self.entry(slot);
@@ -306,7 +307,7 @@ impl Queue {
         self.older[slot % MAX] & self.in_bank(usize::from(bank)) & !self.hits != 0
     }
 
-    /// Accepts a request into a free slot, and returns the slot; `open` returns the open row of a bank.
+    /// Accepts a request into a free slot, and returns the slot. `open` returns the open row of a bank.
     ///
     /// # Panics
     /// If there is no free slot.
@@ -398,7 +399,7 @@ impl Queue {
         self.data.record();
     }
 
-    /// Lists the registers.
+    /// Adds the registers to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self {
             mapping,
@@ -411,7 +412,7 @@ impl Queue {
             slots,
             older,
             last_older,
-            // Redundant: low bits of each slot's burst address.
+            // Redundant: follows from the low bits of the burst address of each slot.
             by_burst: _,
             data,
             occupied,
@@ -436,7 +437,7 @@ impl Queue {
             to.sized("burst", *burst, burst_bits);
             to.sized("older", older, num_slots);
             to.sized("same_burst", *same_burst, num_slots);
-            // Wires of the burst address, in a different order.
+            // Redundant: the bits of the burst address, in a different order.
             let BurstLocation { bank, row, column } = place;
             to.probe_sized("bank", u64::from(*bank), mapping.bank_bits());
             to.probe_sized("row", u64::from(*row), mapping.row_bits());
@@ -446,8 +447,8 @@ impl Queue {
         to.sized("occupied", *occupied, num_slots);
         to.sized("writes", *writes, num_slots);
         to.sized("hits", *hits, num_slots);
-        // Derived from the registers: the number of occupied slots, the oldest slot, the OR of each slot's
-        // mask, and decoders of each slot's bank.
+        // Derived from the registers: the number of occupied slots, the oldest slot, the OR of the masks of
+        // all slots, and decoders of the bank of each slot.
         to.probe_sized("level", u64::from(occupied.count_ones()), u32::BITS - num_slots.leading_zeros());
         to.part("oldest", |to| {
             let oldest = slots[if *occupied == 0 { 0 } else { self.oldest(*occupied) }].entry;
@@ -458,8 +459,8 @@ impl Queue {
         to.probe_sized("blocked", *blocked, num_slots);
         to.probe_sized("banks", *banks, num_banks);
         to.probe_sized("hit_banks", *hit_banks, num_banks);
-        // Slots read for a column and for a row command; a slot that is freed is removed from all `older`
-        // masks.
+        // One slot is read for a column command and one for a row command. A slot that is freed is removed
+        // from all `older` masks.
         to.table_ports(2, num_slots, 32 + u16::BITS + burst_bits);
         to.logic("older", Logic::Gates { count: 2 * num_slots * num_slots });
         to.logic("same_burst", Logic::Comparator { width: burst_bits, count: num_slots });

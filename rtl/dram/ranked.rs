@@ -1,19 +1,19 @@
 //! # Command arbitration by rank
-//! Selects the request that gets the command bus by the ranks that a policy assigns. Unlike FR-FCFS, a
-//! request of a high rank is served ahead of the row hits of others:
-//! 1. In each bank, the request of the highest rank determines the next command: RD or WR if its row is open,
-//!    otherwise ACT or PRE. While it is a row hit, all row hits of the bank may be served.
-//! 2. Of these commands of all banks, the one of the highest rank among those that are legal in this cycle
-//!    gets the bus. Among equal ranks, the oldest request wins.
+//! Selects the request that gets the command bus by the ranks that a policy assigns. Unlike with FR-FCFS, a
+//! request with a high rank is served before the row hits of other requesters:
+//! 1. In each bank, the request with the highest rank determines the next command: RD or WR if its row is
+//!    open, otherwise ACT or PRE. If it is a row hit, all row hits of the bank can be served.
+//! 2. Among these commands of all banks, the legal one with the highest rank gets the bus. Among equal ranks,
+//!    the oldest request wins.
 //!
-//! A row that was opened serves at least one request before it is closed, whatever the ranks do meanwhile.
-//! Otherwise requests that keep outranking each other could open rows forever and serve none.
+//! A row that was opened serves at least one request before it is closed, even if ranks change meanwhile.
+//! Otherwise requests that keep outranking each other could open rows forever without being served.
 //!
-//! With a bus for rows only, rule 2 applies to each bus on its own. Both selectors read the registers at the
-//! start of the cycle. They never select the same bank, since rule 1 gives each bank one kind of command.
+//! With a separate bus for rows, rule 2 applies to each bus separately. Both selectors read the registers at
+//! the start of the cycle. They never select the same bank, since rule 1 gives each bank one kind of command.
 //!
-//! The other rules of [`scheduler`](super::scheduler) hold: write drain, refresh and full reply buffers
-//! restrict the requests first.
+//! The other rules of [`scheduler`](super::scheduler) still apply: write drain, refresh and a full reply
+//! buffer restrict the requests before their ranks are compared.
 //!
 //! Part of `rtl/dram/channel.rs`.
 //! Twin: `golden/dram/arbiter.rs`.
@@ -27,18 +27,18 @@ use super::scheduler::{Gates, Plan, View};
 /// Candidates for arbitration, with their ranks.
 #[derive(Clone, Copy, Debug)]
 pub struct RankedCandidates {
-    /// Slots that may have their column command, provided that a read has a free reply entry.
+    /// Slots whose column command can be issued now; for a read, only if a reply entry is free.
     columns: u64,
-    /// Slots that may have an ACT or PRE, at most one per bank.
+    /// Slots whose ACT or PRE can be issued, at most one per bank.
     rows: u64,
-    /// Rank of each slot that may have commands at all.
+    /// Ranks of the slots for which commands can be issued.
     ranks: [u64; MAX],
-    /// If there are no such slots, cycle from which there may be some.
+    /// If no commands can be issued for any slot: cycle from which this may change.
     from: Option<u64>,
 }
 
 impl RankedCandidates {
-    /// Returns the candidates under the restrictions of `gates`.
+    /// Returns the candidates that the restrictions `gates` allow.
     #[must_use]
     pub fn new(hooks: &dyn Hooks, gates: Gates, View { queue, banks, .. }: View<'_>) -> Self {
         let slots = queue.occupied_slots() & gates.turn.slots;
@@ -52,7 +52,7 @@ impl RankedCandidates {
             let here = slots & queue.in_bank(bank);
             let hits = here & queue.hits();
             let highest = 1 << candidates.highest(here, |slots| queue.oldest(slots));
-            // A row that was opened and not used yet serves its hits first.
+            // A row that was opened and has not been used yet serves its row hits first.
             let keeps_row = hits & highest != 0 || hits != 0 && !banks[bank % MAX].was_served();
             if !keeps_row {
                 candidates.columns &= !hits;
@@ -63,7 +63,8 @@ impl RankedCandidates {
         candidates
     }
 
-    /// Returns the slot of the highest rank in a non-empty set; `oldest` decides among equals.
+    /// Returns the slot with the highest rank in a non-empty set; among equals, the one that `oldest`
+    /// selects.
     fn highest(&self, set: u64, oldest: impl Fn(u64) -> usize) -> usize {
         let (mut most, mut slots) = (0, 0);
         for slot in each(set) {
@@ -78,8 +79,8 @@ impl RankedCandidates {
         oldest(slots)
     }
 
-    /// Returns the next command from cycle `from` on, or the next column command if rows have a bus of their
-    /// own. `reads` is true if the reply buffer has room for a read.
+    /// Returns the next command from cycle `from` on; with a separate bus for rows, the next column command.
+    /// `reads` is true if the reply buffer has room for a read.
     #[must_use]
     pub fn choose(&self, view: View<'_>, from: u64, reads: bool) -> Plan {
         if let Some(later) = self.from {
@@ -89,14 +90,14 @@ impl RankedCandidates {
         self.first(view, from, columns, if view.is_dual { 0 } else { self.rows })
     }
 
-    /// Returns the next command from cycle `from` on of a bus for rows only.
+    /// Returns the next command of a separate row bus from cycle `from` on.
     #[must_use]
     pub fn choose_row(&self, view: View<'_>, from: u64) -> Plan {
         self.first(view, from, 0, self.rows)
     }
 
-    /// Returns the command that becomes legal first, from cycle `from` on. Among several, the highest rank
-    /// wins.
+    /// Returns the command that becomes legal first, from cycle `from` on. Among commands that become legal
+    /// in the same cycle, the one with the highest rank wins.
     fn first(&self, view: View<'_>, from: u64, columns: u64, rows: u64) -> Plan {
         let (mut first, mut slots) = (u64::MAX, 0);
         for slot in each(columns | rows) {

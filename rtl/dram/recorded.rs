@@ -1,7 +1,7 @@
 //! # Memory behind a trace
 //! Models the memory behind a trace. Every word holds the value that [`crate::recorded`] derives from its
-//! address, and the tag of the last store to it. Only the tags are stored, one byte per word, for pages that
-//! were stored to. The host memory is therefore a quarter of what a run has written.
+//! address and from the tag of the last store to it. Only the tags are stored, one byte per word, for pages
+//! that were written. The host memory is therefore a quarter of the size of the written pages.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ impl ChannelPlace {
     }
 }
 
-/// Tags of one channel's memory.
+/// Tags of the memory of one channel.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ChannelTags {
     place: ChannelPlace,
@@ -73,7 +73,8 @@ impl ChannelTags {
         }
     }
 
-    /// Stores the bytes selected by `byte_mask`; false if one of them belongs to another address.
+    /// Stores the bytes selected by `byte_mask`. Returns false if one of the bytes belongs to another
+    /// address.
     pub(super) fn write(&mut self, burst: u64, byte_mask: u64, data: &Burst) -> bool {
         let new = || vec![[UNTOUCHED; WORDS]; PAGE as usize].into();
         let tags = &mut self.pages.entry(burst / PAGE).or_insert_with(new)[(burst % PAGE) as usize];

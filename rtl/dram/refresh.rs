@@ -1,13 +1,13 @@
 //! # All-bank refresh
 //! Refreshes all banks at once, every tREFI. Once a refresh is due, no row is opened or closed for a request.
 //! The row hits waiting at that moment are served, all banks are precharged, and REF follows. Requests that
-//! arrive later wait, and so do reads without a free reply entry. Neither traffic nor a stalled receiver can
-//! therefore postpone a refresh.
+//! arrive later wait, and so do reads without a free reply entry. Therefore neither traffic nor a stalled
+//! receiver can postpone a refresh indefinitely.
 //!
 //! In one cycle, in this order:
 //! 1. `prepare`, once a refresh is due.
 //! 2. `choose`, once no row hit is left.
-//! 3. `served` for a column command, or `done` for REF.
+//! 3. `remove_served` after a column command, or `finish` after REF.
 //!
 //! Part of `rtl/dram/channel.rs`.
 //! Twin: `golden/dram/checker.rs`.
@@ -22,7 +22,7 @@ use super::queue::Queue;
 use super::timing::Timing;
 use crate::kernel::{Describe, FieldsExt, Logic};
 
-/// Refresh control: cycle of the next refresh, and its progress.
+/// Refresh control: the cycle of the next refresh, and the progress of the current one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Refresher {
     interval: u64,
@@ -30,7 +30,7 @@ pub struct Refresher {
     due: u64,
     /// True while new commands are stopped for the refresh.
     draining: bool,
-    /// Row hits still to be served before the refresh, one bit per slot.
+    /// Row hits that must still be served before the refresh, one bit per slot.
     last: u64,
 }
 
@@ -58,7 +58,7 @@ impl Refresher {
         self.draining
     }
 
-    /// Returns the row hits still to be served before the refresh.
+    /// Returns the row hits that must still be served before the refresh.
     #[must_use]
     pub fn last(&self) -> u64 {
         self.last
@@ -70,9 +70,9 @@ impl Refresher {
         cycle >= self.due
     }
 
-    /// Starts to drain the channel if it does not drain yet. Removes reads without a free reply entry from
-    /// the hits to be served. `eligible` are the slots that the policy could serve without opening another
-    /// row.
+    /// Starts to drain the channel if it is not draining yet. Removes reads without a free reply entry from
+    /// the row hits to be served. `eligible` are the slots that the policy could serve without opening
+    /// another row.
     pub fn prepare(&mut self, queue: &Queue, eligible: u64, reads: bool) {
         if !self.draining {
             self.draining = true;
@@ -80,18 +80,18 @@ impl Refresher {
         }
         if !reads {
             self.last &= queue.writes();
-            // A write to the same burst behind such a read must wait as well.
+            // A write to the same burst, younger than such a read, must wait as well.
             self.last &= !queue.blocked_slots();
         }
     }
 
-    /// Removes a request that was served from the hits to be served.
+    /// Removes a served request from the row hits to be served.
     pub fn remove_served(&mut self, slot: usize) {
         self.last &= !(1u64 << slot);
     }
 
-    /// Returns the next command of a drained channel if it is legal now, otherwise the cycle from which it is
-    /// legal.
+    /// Returns the next command of a drained channel if it is legal now. Otherwise returns the cycle from
+    /// which it is legal.
     #[must_use]
     pub fn choose(&self, cycle: u64, banks: &[Bank], timing: &Timing) -> (Option<CommandKind>, u64) {
         let open = banks.iter().filter(|bank| bank.open().is_some());
@@ -108,7 +108,7 @@ impl Refresher {
         self.due += self.interval;
     }
 
-    /// Lists the registers.
+    /// Adds the registers to the hardware description.
     pub fn describe(&self, num_slots: u32, num_banks: u32, to: &mut dyn Describe) {
         let Self { interval: _, due, draining, last } = self;
         to.bits("due", *due);
@@ -116,8 +116,8 @@ impl Refresher {
         to.sized("last", *last, num_slots);
         to.logic("is_due", Logic::Less { width: u64::BITS, count: 1 });
         to.logic("next_due", Logic::Counter { width: u64::BITS });
-        // Gates that set, remove and clear the hits to be served, and that find open banks that must not be
-        // precharged yet.
+        // Gates that set, remove and clear the row hits to be served, and that find open banks whose
+        // precharge is not legal yet.
         to.logic("last", Logic::Gates { count: 8 * num_slots });
         to.logic("served", Logic::Decoder { outputs: num_slots });
         to.logic("open", Logic::Gates { count: 2 * num_banks });

@@ -1,7 +1,7 @@
 //! # Read data buffer
-//! Buffers the data of every RD from the device's output until the reply link accepts them. Data leave in the
-//! order of the reads, and not before their latency has elapsed. When all entries are occupied, no RD is
-//! issued: a stalled receiver stops reads and loses no data.
+//! Buffers the data of every RD from the output of the device until the reply link accepts them. Data leave
+//! in the order of the reads, and not before their latency has elapsed. When all entries are occupied, no RD
+//! is issued: a stalled receiver stops reads, but loses no data.
 //!
 //! Part of `rtl/dram/channel.rs`.
 //! Twin: `golden/dram/requests.rs`.
@@ -17,17 +17,17 @@ use crate::noc::interleave::Interleave;
 
 /// Maximum number of entries. Registers exist for all of them; see [`MAX`](super::queue::MAX).
 const PLACES: usize = 256;
-/// Cycle that is never reached, for an empty buffer.
+/// Cycle value that is never reached; stands for an empty buffer.
 const NEVER: u64 = u64::MAX;
 
 /// Ring buffer of read bursts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Replies {
     bursts: Array<DramReply>,
-    /// Cycle from which each burst may leave.
+    /// Cycle from which each burst can leave.
     #[serde(with = "BigArray")]
     due: [u64; PLACES],
-    /// Cycle from which the oldest burst may leave.
+    /// Cycle from which the oldest burst can leave.
     first_due: u64,
     entries: u32,
     head: u32,
@@ -69,13 +69,13 @@ impl Replies {
         self.count == 0
     }
 
-    /// Returns the cycle from which the oldest burst may leave, `u64::MAX` if there is none.
+    /// Returns the cycle from which the oldest burst can leave; `u64::MAX` if the buffer is empty.
     #[must_use]
     pub fn first_due(&self) -> u64 {
         self.first_due
     }
 
-    /// Inserts the data of an RD, which may leave from cycle `due` on; `form` must set every field of the
+    /// Inserts the data of an RD, which can leave from cycle `due` on. `form` must set every field of the
     /// reply.
     ///
     /// # Panics
@@ -90,13 +90,13 @@ impl Replies {
         let row = self.wrap(self.head + self.count);
         self.bursts.update(at, row, 0, form);
         self.due[row as usize % PLACES] = due;
-        // All reads have the same latency.
+        // All reads have the same latency, so a later read is never due earlier.
         self.first_due = self.first_due.min(due);
         self.count += 1;
     }
 
-    /// Sends the oldest burst if it is due and the link to its bank has room. Returns true if it has sent
-    /// one.
+    /// Sends the oldest burst if it is due and the link to its L2 bank has room. Returns true if a burst was
+    /// sent.
     pub fn send(&mut self, rsp: &mut TxBank<'_, DramReply>, sharers: Interleave, at: &mut impl AnyEdge) -> bool {
         if self.first_due > at.cycle() {
             return false;
@@ -114,7 +114,7 @@ impl Replies {
         true
     }
 
-    /// Wraps a position in the ring that exceeds its end at most once.
+    /// Wraps a position in the ring; the position must be less than twice the size of the ring.
     fn wrap(&self, place: u32) -> u32 {
         if place < self.entries { place } else { place - self.entries }
     }
@@ -124,7 +124,7 @@ impl Replies {
         self.bursts.record();
     }
 
-    /// Lists the registers.
+    /// Adds the registers to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { bursts, due, first_due: _, entries, head, count } = self;
         to.array("bursts", bursts);

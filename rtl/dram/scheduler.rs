@@ -4,19 +4,19 @@
 //! 2. Otherwise, the oldest request whose ACT or PRE is legal in this cycle. A row is closed only when no
 //!    request hits it anymore.
 //!
-//! A hit cap limits the number of hits that may overtake an older request to another row of their bank. The
-//! bank then serves no hits until its row is closed. The hits must stop entirely, because each further WR
-//! would delay the precharge. A row closed by the cap has served at least one hit, so no request loses its
-//! row between its ACT and its column command.
+//! A hit cap limits the number of row hits that can overtake an older request to another row of their bank.
+//! When the cap is reached, the bank serves no hits until its row is closed. The hits must stop entirely,
+//! because each further WR would delay the precharge. A row closed because of the cap has served at least one
+//! hit. So no request loses its row between its ACT and its column command.
 //!
 //! First come, first served (FCFS) uses the same rules with the oldest request as the only candidate. All
-//! other policies rank the requests ([`ranked`](super::ranked)).
+//! other policies assign ranks to the requests ([`ranked`](super::ranked)).
 //!
-//! If rows have a command bus of their own (HBM), each bus has a selector. The column bus uses rule 1, the
-//! row bus rule 2 regardless of rule 1. Both selectors read the registers at the start of the cycle, and
-//! neither depends on the other's command. They never select the same bank: a bank with a hit to serve is not
-//! one whose row may be opened or closed. No further coordination is needed, because row and column commands
-//! of different banks have no minimum distance.
+//! If rows have a separate command bus (HBM), each bus has a selector. The column bus uses rule 1, and the
+//! row bus uses rule 2 independently of rule 1. Both selectors read the registers at the start of the cycle,
+//! and neither depends on the command of the other. They never select the same bank: no row is opened or
+//! closed in a bank that has a hit to serve. No further coordination is needed, because row and column
+//! commands to different banks have no minimum distance.
 //!
 //! Part of `rtl/dram/channel.rs`.
 //! Twin: `golden/dram/checker.rs`.
@@ -33,7 +33,7 @@ use super::queue::{MAX, Queue, each};
 use super::timing::Timing;
 use crate::kernel::{Describe, DescribeExt, Logic};
 
-/// Components of a channel that the choice depends on.
+/// State of a channel that determines the choice of commands.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     /// Waiting requests.
@@ -44,47 +44,48 @@ pub struct View<'a> {
     pub capped: u64,
     /// Minimum distances between banks.
     pub timing: &'a Timing,
-    /// True if row commands have a bus of their own.
+    /// True if row commands have a separate bus.
     pub is_dual: bool,
 }
 
 /// Restrictions on the commands that may be issued.
 #[derive(Clone, Copy, Debug)]
 pub struct Gates {
-    /// Slots that may have commands at all.
+    /// Slots for which commands can be issued.
     pub turn: ServableSlots,
-    /// Slots that may have their column command.
+    /// Slots whose column command can be issued.
     pub columns: u64,
-    /// True if rows may be opened and closed; while they may not, the hit cap is not applied.
+    /// True if rows can be opened and closed; if false, the hit cap is not applied.
     pub rows: bool,
 }
 
 /// Candidates for arbitration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidates {
-    /// Slots that may have commands at all.
+    /// Slots for which commands can be issued.
     slots: u64,
-    /// Slots that may have their column command, provided that a read has a free reply entry.
+    /// Slots whose column command can be issued; for a read, only if a reply entry is free.
     columns: u64,
-    /// Banks whose row may be opened or closed.
+    /// Banks whose row can be opened or closed.
     rows: u64,
-    /// If there are no candidates, cycle from which there may be some.
+    /// If there are no candidates: cycle from which there may be some.
     from: u64,
 }
 
-/// Result of arbitration: the next command, unless a request arrives or a reply entry becomes free before.
+/// Result of arbitration: the next command. The plan holds unless a request arrives or a reply entry becomes
+/// free earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Cycle before which no command is legal; `u64::MAX` if none becomes legal with time alone.
+    /// Cycle before which no command is legal; `u64::MAX` if no command becomes legal without an event.
     pub from: u64,
-    /// Command of that cycle; `Nop` if it must be chosen again then.
+    /// Command for cycle `from`; `Nop` if the command must be chosen again in that cycle.
     pub kind: CommandKind,
     /// Slot of the request that the command serves.
     pub slot: u8,
 }
 
 impl Plan {
-    /// No command becomes legal with time alone.
+    /// Plan without a command: none becomes legal without an event.
     pub const NOTHING: Self = Self::ask(u64::MAX);
 
     /// Creates a plan that requires a new choice at cycle `from`.
@@ -93,7 +94,7 @@ impl Plan {
         Self { from, kind: CommandKind::Nop, slot: 0 }
     }
 
-    /// Returns the command and slot for `cycle`, if there is one.
+    /// Returns the command and slot planned for `cycle`, if there is one.
     #[must_use]
     pub fn command_at(&self, cycle: u64) -> Option<(CommandKind, usize)> {
         if self.from <= cycle && self.kind != CommandKind::Nop {
@@ -111,7 +112,7 @@ impl Plan {
 }
 
 impl View<'_> {
-    /// Returns the candidates without restrictions and without capped banks.
+    /// Returns the candidates when nothing restricts requests and no bank is capped.
     #[must_use]
     pub fn all_candidates(self) -> Candidates {
         let queue = self.queue;
@@ -119,9 +120,9 @@ impl View<'_> {
         Candidates { slots: queue.occupied_slots(), columns, rows: queue.banks() & !queue.hit_banks(), from: u64::MAX }
     }
 
-    /// Returns the next command from cycle `from` on: the first one that becomes legal, with priority for
-    /// column commands. With a separate bus for rows, returns the first column command only. `reads` is true
-    /// if the reply buffer has room for a read.
+    /// Returns the next command from cycle `from` on: the first one that becomes legal; column commands have
+    /// priority. With a separate bus for rows, returns only the first column command. `reads` is true if the
+    /// reply buffer has room for a read.
     #[must_use]
     #[inline(always)]
     pub fn choose(self, from: u64, candidates: Candidates, reads: bool) -> Plan {
@@ -137,28 +138,28 @@ impl View<'_> {
         if row.from < column.from { row } else { column }
     }
 
-    /// Returns the next command from cycle `from` on of a bus for rows only.
+    /// Returns the next command of a separate row bus from cycle `from` on.
     #[must_use]
     pub fn choose_row(self, from: u64, candidates: Candidates) -> Plan {
         let Candidates { slots, rows, .. } = candidates;
         if rows == 0 { Plan::NOTHING } else { self.row(from, rows, slots) }
     }
 
-    /// Returns the first column command from `from` on for a set of row hits.
+    /// Returns the first column command from cycle `from` on for a set of row hits.
     #[inline(always)]
     fn column(self, from: u64, hits: u64) -> Plan {
         let (reads, writes) = (hits & !self.queue.writes(), hits & self.queue.writes());
         let reads_from = if reads == 0 { u64::MAX } else { self.timing.any_rd_from().max(from) };
         let writes_from = if writes == 0 { u64::MAX } else { self.timing.any_wr_from().max(from) };
-        // Usually, the data bus must first be turned around for one of the two kinds.
+        // Usually, one of the two kinds (read or write) must first wait for the turnaround of the data bus.
         let (soonest, kind) = if reads_from <= writes_from { (reads_from, reads) } else { (writes_from, writes) };
         let plan = self.first_of(from, soonest, kind);
         if plan.from < reads_from.max(writes_from) { plan } else { self.first_of(from, from, hits) }
     }
 
-    /// Returns the earliest column command from cycle `from` on. The caller knows that none is legal before
-    /// `soonest`, which ends the search early. Among commands that become legal in the same cycle, the oldest
-    /// request wins.
+    /// Returns the earliest column command from cycle `from` on. The caller guarantees that none is legal
+    /// before `soonest`, so a command legal in that cycle ends the search. Among commands that become legal
+    /// in the same cycle, the oldest request wins.
     #[inline(always)]
     fn first_of(self, from: u64, soonest: u64, hits: u64) -> Plan {
         let (mut left, mut first, mut slot) = (hits, u64::MAX, 0);
@@ -198,8 +199,8 @@ impl View<'_> {
         self.banks[usize::from(self.queue.entry(slot).place.bank) % MAX].open().is_some()
     }
 
-    /// Returns the first ACT or PRE from `from` on in the given banks. Among banks for which it is legal
-    /// first, the oldest slot of `eligible` wins.
+    /// Returns the first ACT or PRE from cycle `from` on in the given banks. Among the banks in which it
+    /// becomes legal first, the one of the oldest slot in `eligible` wins.
     #[inline(always)]
     fn row(self, from: u64, rows: u64, eligible: u64) -> Plan {
         let (mut first, mut slots) = (u64::MAX, 0);
@@ -221,14 +222,14 @@ impl View<'_> {
     }
 }
 
-/// Arbiter of the command bus.
+/// Arbiter for the command bus.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Scheduler {
     order: Order,
 }
 
 impl Scheduler {
-    /// Creates the arbiter with the policy of a configuration, for requests of `num_sms` SMs.
+    /// Creates the arbiter with the configured policy, for requests of `num_sms` SMs.
     #[must_use]
     pub fn new(config: &DramConfig, num_sms: u32) -> Self {
         let size = ChannelSize {
@@ -240,18 +241,18 @@ impl Scheduler {
         Self { order: config.policy.watch(&size) }
     }
 
-    /// Returns the hooks of a policy that ranks requests.
+    /// Returns the hooks of a policy that ranks requests; `None` for other policies.
     #[must_use]
     pub fn hooks(&self) -> Option<&dyn Hooks> {
         if let Order::Ranked(hooks) = &self.order { Some(&**hooks) } else { None }
     }
 
-    /// Returns the hooks of a policy that ranks requests, mutably.
+    /// Returns the hooks of a policy that ranks requests, for modification; `None` for other policies.
     pub fn hooks_mut(&mut self) -> Option<&mut dyn Hooks> {
         if let Order::Ranked(hooks) = &mut self.order { Some(&mut **hooks) } else { None }
     }
 
-    /// Returns the slots that the policy can choose from, among those that may be served.
+    /// Returns the slots from which the policy can choose, among those that can be served.
     #[must_use]
     pub fn eligible(&self, queue: &Queue, turn: ServableSlots) -> u64 {
         let slots = queue.occupied_slots() & turn.slots;
@@ -262,18 +263,18 @@ impl Scheduler {
         }
     }
 
-    /// True if the policy restricts no request beyond the gates.
+    /// True if the policy imposes no restriction of its own on the requests.
     #[must_use]
     pub fn is_unrestricted(&self, view: View<'_>) -> bool {
         matches!(self.order, Order::FirstReady { .. }) && view.capped & view.queue.hit_banks() == 0
     }
 
-    /// Returns the candidates under the restrictions of `gates`.
+    /// Returns the candidates that the restrictions `gates` allow.
     #[must_use]
     #[inline(never)]
     pub fn behind(&self, gates: Gates, View { queue, capped, .. }: View<'_>) -> Candidates {
         let slots = self.eligible(queue, gates.turn);
-        // A request that may not be served does not keep its row open.
+        // A request that must not be served does not keep its row open.
         let hit_banks = queue.banks_of(slots & queue.hits());
         let capped = if gates.rows { capped & hit_banks } else { 0 };
         let hits = queue.hits() & slots & !each(capped).fold(0, |slots, bank| slots | queue.in_bank(bank));
@@ -285,22 +286,22 @@ impl Scheduler {
         Candidates { slots, columns: hits & gates.columns & !queue.blocked_slots(), rows, from: gates.turn.from }
     }
 
-    /// True if the hits of a bank have overtaken an older request to another row as often as the cap allows.
+    /// True if row hits of a bank have overtaken an older request to another row as often as the cap allows.
     #[must_use]
     pub fn is_capped(&self, bank: &Bank) -> bool {
         matches!(self.order, Order::FirstReady { hit_cap } if hit_cap != 0 && bank.overtake_count() >= hit_cap)
     }
 
-    /// Lists the logic.
+    /// Adds the logic to the hardware description.
     pub fn describe(&self, entries: u32, banks: u32, to: &mut dyn Describe) {
         let Self { order } = self;
-        // Compares each entry with all older ones: once for columns, once for rows.
+        // Compares each entry with all older ones, once for column commands and once for row commands.
         for oldest in ["oldest_column", "oldest_row"] {
             to.logic(oldest, Logic::Comparator { width: entries, count: entries });
             to.logic(oldest, Logic::Gates { count: entries * entries.ilog2() });
         }
-        // Decodes banks with hits and banks with requests, and selects two flags of each entry's bank:
-        // capped, and row command legal.
+        // Decodes the banks with hits and the banks with requests. Selects two flags of the bank of each
+        // entry: capped, and row command legal.
         for _ in 0..entries {
             to.logic("bank", Logic::Decoder { outputs: banks });
             to.logic("of_bank", Logic::Mux { ways: banks, width: 2 });

@@ -1,8 +1,8 @@
 //! # Contents of a channel's memory
-//! Stores the real bytes of a channel's memory. The host maps ranges of bursts before a run. A two-level
-//! table maps a burst to its page, so that an access costs two loads. An access to an unmapped burst is an
-//! error of the program or of the caches, and is reported. Behind a trace, every burst exists and holds data
-//! derived from its address ([`super::recorded`]).
+//! Stores the real bytes of the memory of a channel. The host maps ranges of bursts before a run. A two-level
+//! table maps a burst to its page, so that an access costs the host two loads. An access to an unmapped burst
+//! is an error of the program or of the caches, and is reported. Behind a trace, every burst exists and holds
+//! data derived from its address ([`super::recorded`]).
 
 mod pages;
 
@@ -17,12 +17,12 @@ use super::message::BURST_BYTES;
 use super::recorded::{ChannelPlace, ChannelTags};
 use crate::kernel::Digest;
 
-/// Number of bursts per page: one bit each in a host word.
+/// Number of bursts per page: one bit of a host word for each.
 const PAGE: u64 = 64;
 /// Number of pages per table.
 const TABLE: usize = 512;
 
-/// Bytes of one burst; a narrow channel uses the first half.
+/// Bytes of one burst; a channel with smaller bursts uses only the first bytes.
 pub type Burst = [u8; BURST_BYTES];
 
 struct Page {
@@ -33,7 +33,7 @@ struct Page {
 type Table = Box<[Option<Box<Page>>; TABLE]>;
 type Tables = Box<[Option<Table>]>;
 
-/// Contents of one channel's memory.
+/// Contents of the memory of one channel.
 #[derive(Serialize, Deserialize)]
 pub struct Store {
     path: String,
@@ -41,7 +41,7 @@ pub struct Store {
     burst_bytes: usize,
     #[serde(with = "pages")]
     tables: Tables,
-    /// Memory behind a trace, which replaces the tables.
+    /// Memory behind a trace; if present, it replaces the tables.
     recorded: Option<Box<ChannelTags>>,
 }
 
@@ -66,7 +66,7 @@ pub enum StoreError {
         /// Number of bursts that the channel holds.
         num_bursts: u64,
     },
-    /// The written data belong to another address.
+    /// The written data belong to another address (memory behind a trace).
     #[error("{path}: data of another address are written to burst {burst:#x}")]
     Foreign {
         /// Hierarchical path of the channel.
@@ -97,7 +97,7 @@ impl Store {
         }
     }
 
-    /// Turns this into the memory of a trace, to which nothing has been stored yet.
+    /// Turns this memory into the memory behind a trace, to which nothing has been stored yet.
     pub(super) fn record(&mut self, place: ChannelPlace) {
         self.tables = Box::default();
         self.recorded = Some(Box::new(ChannelTags::new(place, self.burst_bytes)));
@@ -160,7 +160,7 @@ impl Store {
         digest.finish()
     }
 
-    /// Reads a burst for a read command.
+    /// Reads a burst, for a read command.
     pub(super) fn read(&self, burst: u64, data: &mut Burst) -> Result<(), StoreError> {
         match &self.recorded {
             None => *data = *self.get(burst)?,

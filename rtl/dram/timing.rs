@@ -1,12 +1,13 @@
 //! # Distances between banks
-//! Tracks the minimum distances that a command in one bank imposes on its bank group and on the channel.
-//! These are the data bus, the charge pumps (tRRD and the windows of 4 and 32 activates) and the precharge
-//! spacing. [`Bank`] tracks the distances within a bank. A command is legal from the latest of the three
-//! cycles on.
+//! Tracks the minimum distances that a command in one bank imposes on its bank group and on the channel. They
+//! result from the data bus, the charge pumps (tRRD and the windows of 4 and 32 activates) and the precharge
+//! spacing. [`Bank`] tracks the distances within a bank. A command is legal from the latest of the cycles
+//! that its bank, bank group and channel impose.
 //!
-//! In one cycle, at most one of `activate`, `precharge` and `refresh`, and one of `read` and `write`, is
-//! called. With a single command bus, it is one call in all. Legality is checked before these calls, and
-//! neither group affects the other.
+//! In one cycle, at most one of `activate`, `precharge` and `refresh` is called, and at most one of `read`
+//! and `write`. With a single command bus, at most one of all five is called. Legality is checked before
+//! these calls, and row commands do not affect the legality of column commands in the same cycle, or vice
+//! versa.
 //!
 //! Part of `rtl/dram/channel.rs`.
 //! Twin: `golden/dram/rules.rs`.
@@ -36,15 +37,15 @@ struct Group {
     wr_from: u64,
 }
 
-/// Minimum distances between column commands, derived from the configuration.
+/// Minimum distances between column commands, derived from the configuration [command clock cycles].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Columns {
-    /// RD to RD and WR to WR, in different groups and in one group.
+    /// Distance from RD to RD and from WR to WR: in different groups, and in one group.
     like: u64,
     like_in_group: u64,
-    /// RD to WR.
+    /// Distance from RD to WR.
     read_to_write: u64,
-    /// WR to RD, in different groups and in one group.
+    /// Distance from WR to RD: in different groups, and in one group.
     write_to_read: u64,
     write_to_read_in_group: u64,
 }
@@ -166,7 +167,7 @@ impl Timing {
     /// Executes RD in bank `index`.
     pub fn read(&mut self, cycle: u64, index: usize) {
         let t = self.columns;
-        // No maximum is needed: the earliest cycle of the next RD always increases.
+        // No maximum is needed: the earliest cycle of the next RD never decreases.
         self.rd_from = cycle + t.like;
         self.wr_from = self.wr_from.max(cycle + t.read_to_write);
         self.groups[(index >> self.inner_bits) % GROUPS].rd_from = cycle + t.like_in_group;
@@ -193,7 +194,7 @@ impl Timing {
         self.ref_from = cycle + u64::from(self.config.rfc);
     }
 
-    /// Lists the registers.
+    /// Adds the registers to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self {
             config: _,
@@ -226,14 +227,14 @@ impl Timing {
         to.bits("num_acts", *num_acts);
         let width = u64::BITS;
         let ways = *num_groups;
-        // Reads a group's earliest ACT, RD and WR; that of RD is also needed for its update.
+        // Reads the earliest ACT, RD and WR of a group; the earliest RD is also needed for its own update.
         to.logic("of_group", Logic::Mux { ways, width: 3 * width });
         to.logic("may", Logic::Less { width, count: 8 });
-        // Reads the earlier ACTs for the windows of 4 and 32; the decoder writes the ring.
+        // Reads the earlier ACTs that bound the windows of 4 and 32; the decoder writes the ring.
         to.logic("window", Logic::Mux { ways: acts.len() as u32, width: 2 * width });
         to.logic("place", Logic::Decoder { outputs: acts.len() as u32 });
-        // Maximum of both windows and the minimum distance; maximum of new and previous constraint for REF,
-        // RD and WR.
+        // Maximum of both windows and the minimum distance; maximum of the new and the previous constraint
+        // for REF, RD and WR.
         to.logic("later", Logic::Less { width, count: 7 });
         to.logic("later_of", Logic::Mux { ways: 8, width });
         // Adders for distances: five for ACT, three each for RD and WR, two for PRE, one for REF.
@@ -251,7 +252,7 @@ mod tests {
     use super::super::config::reference;
     use super::*;
 
-    /// Bank without constraints of its own. Banks 0 and 1 share a group, bank 4 is in the next one.
+    /// Bank without constraints of its own. Banks 0 and 1 are in one group; bank 4 is in the next group.
     const FRESH: Bank = Bank::CLOSED;
 
     fn timing(change: impl FnOnce(&mut DramTiming)) -> Timing {

@@ -1,19 +1,19 @@
 //! # The L1 set hash of GPGPU-Sim's Fermi model
-//! The low line-address bits, with five upper bits XORed into index bits 0 to 4. Defined for 32 or 64 sets of
-//! 128-byte lines only.
+//! The index is the low bits of the line address, with five higher address bits XORed into index bits 0 to 4.
+//! The hash is defined only for 32 or 64 sets of 128-byte lines.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Function, Shape, identity};
 use crate::config::{Rules, Side};
 
-/// Line size for which the hash is defined, in bytes.
+/// Line size for which the hash is defined [bytes].
 const LINE_BYTES: u32 = 128;
 
-/// Address bits XORed into index bits 0 to 4.
+/// Byte-address bits that are XORed into index bits 0 to 4.
 const FOLD: [u32; 5] = [13, 14, 15, 17, 19];
 
-/// Index function without parameters.
+/// Configuration of the hash; it has no keys.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fermi {}

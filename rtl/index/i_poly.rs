@@ -1,5 +1,5 @@
 //! # Line address modulo an irreducible polynomial
-//! Pseudo-random interleaved cache indexing (PRIC) of khairy2015 section 4.3.
+//! Pseudo-random interleaved cache indexing (PRIC, khairy2015 section 4.3).
 
 use serde::{Deserialize, Serialize};
 
@@ -7,20 +7,20 @@ use super::polynomial::{is_irreducible, polynomial_for, power_of_x};
 use super::{Function, Shape};
 use crate::config::Rules;
 
-/// Parameters of the polynomial index function.
+/// Configuration of the polynomial index function.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct IPoly {
-    /// Polynomial in decimal, where bit `k` is the coefficient of `x^k`: 37 is `x^5 + x^2 + 1`. 0 selects a
-    /// polynomial whose degree fits the number of sets: 37 for 32 sets, 67 for 64.
+    /// Polynomial as a decimal number in which bit `k` is the coefficient of `x^k`: 37 is `x^5 + x^2 + 1`. 0
+    /// selects a polynomial whose degree fits the number of sets: 37 for 32 sets, 67 for 64 sets.
     pub polynomial: u32,
-    /// Number of byte-address bits that are hashed, from bit 0: 27 as in khairy2015 Figure 7, or all.
+    /// Number of byte-address bits that are hashed, from bit 0 on: 27 as in khairy2015 Figure 7, or all bits.
     pub addr_bits: u32,
-    /// True to reverse the order of the index bits, as in khairy2015 Figure 5(b).
+    /// True if the order of the index bits is reversed, as in khairy2015 Figure 5(b).
     pub reversed: bool,
 }
 
-/// Hashes all bits of a 32-bit address.
+/// The default hashes all bits of a 32-bit address.
 impl Default for IPoly {
     fn default() -> Self {
         Self { polynomial: 0, addr_bits: 32, reversed: false }

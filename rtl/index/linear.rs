@@ -1,11 +1,11 @@
 //! # The low bits of a line address
-//! Plain bit selection: the default of GPGPU-Sim, and the baseline of every paper.
+//! Plain bit selection, which is the default of GPGPU-Sim and the baseline of every paper.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Function, Shape, identity};
 
-/// Index function without parameters.
+/// Configuration of the linear index function; it has no keys.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Linear {}

@@ -1,8 +1,8 @@
 //! Polynomials over GF(2) as bit vectors: bit `k` is the coefficient of `x^k`.
 
-/// Default polynomial for each number of sets, indexed by its log2. Each is irreducible, so that no stride
-/// maps to few sets only, and primitive: the powers of `x` repeat as late as possible. Where no source gives
-/// a polynomial, the lowest such one is used.
+/// Default polynomial for each number of sets, indexed by log2 of the number of sets. Each polynomial is
+/// irreducible, so that no stride maps to only a few sets. Each is also primitive: the powers of `x` repeat
+/// as late as possible. Where no source gives a polynomial, the numerically lowest primitive one is used.
 const BY_DEGREE: [u32; 13] = [
     1, // one set: every remainder is 0
     3, 7, 13, // khairy2015 Figure 5(b)
@@ -17,15 +17,15 @@ pub fn polynomial_for(sets: u32) -> Option<u32> {
     if sets.is_power_of_two() { BY_DEGREE.get(sets.ilog2() as usize).copied() } else { None }
 }
 
-/// True if `polynomial` (degree 1 to 15) has no divisors except 1 and itself.
+/// True if `polynomial` (degree 1 to 15) is irreducible: it has no divisors except 1 and itself.
 #[must_use]
 pub fn is_irreducible(polynomial: u32) -> bool {
     let Some(degree) = polynomial.checked_ilog2() else { return false };
     degree >= 1 && (2..1 << (degree / 2 + 1)).all(|divisor| remainder(polynomial, divisor) != 0)
 }
 
-/// Yields the powers of `x` modulo `polynomial`, from `x^0`: the states of a linear feedback shift register.
-/// Modulo 1, all are 0.
+/// Yields the powers of `x` modulo `polynomial`, from `x^0` on; they are the states of a linear-feedback
+/// shift register. Modulo 1, all powers are 0.
 pub fn powers_of_x(polynomial: u32) -> impl Iterator<Item = u16> {
     let degree = polynomial.ilog2();
     let step = move |power: &u32| {
@@ -66,7 +66,7 @@ mod tests {
         assert_eq!(polynomial_for(1), Some(1));
         for degree in 1..=12 {
             let polynomial = polynomial_for(1 << degree).unwrap();
-            // The powers of x take all values except 0 before they repeat.
+            // For a primitive polynomial, the powers of x take all values except 0 before they repeat.
             let order = |p| (1..).find(|&k| power_of_x(k, p) == 1).unwrap();
             let is_primitive = |p: u32| p & 1 == 1 && is_irreducible(p) && order(p) == (1 << degree) - 1;
             assert_eq!(polynomial.ilog2(), degree);

@@ -3,8 +3,8 @@
 //! with its data, once all lanes have them. A store or a reduction is acknowledged once, when all its lines
 //! have reached the point of coherence. A load of 16 bytes per lane is answered in two beats.
 //!
-//! A field without meaning for a kind of access holds stale bits: the sender does not clear it, and the
-//! receiver ignores it.
+//! A field that has no meaning for a kind of access holds stale bits: the sender does not clear the field,
+//! and the receiver ignores it.
 
 use serde::{Deserialize, Serialize};
 
@@ -65,7 +65,7 @@ pub struct WarpAccess {
     /// Address space; always global for atomics and reductions.
     #[payload(state)]
     pub space: MemorySpace,
-    /// True if the access must not look in the L1 (`.cg`, `.cv`, volatile).
+    /// True if the access must not look up the L1 (`.cg`, `.cv`, volatile).
     pub uncached: bool,
     /// Number of warps resident in the SM, 7 bits; 0 in machines that do not count them.
     #[payload(only(shape.counts_warps))]
@@ -79,10 +79,10 @@ pub struct WarpAccess {
     /// Program counter of the instruction.
     #[payload(width = shape.pc_bits)]
     pub pc: u32,
-    /// Number of this beat within its instruction.
+    /// Index of this beat within the instruction.
     pub beat: u2,
-    /// log2 of the bytes per lane: 0 to 3, or 4 for a load where `wide`. For atomics 2 or 3, as the type
-    /// requires.
+    /// log2 of the bytes per lane: 0 to 3; a load can also have 4 if `wide` is set in the message shape.
+    /// Atomics have 2 or 3, depending on their type.
     #[payload(width = 2 + u32::from(shape.wide))]
     pub size_log2: u8,
     /// Mask of the active lanes.
@@ -123,7 +123,7 @@ impl Default for WarpAccess {
     }
 }
 
-/// Widths of the messages of this file, which the configuration sets.
+/// Field widths of the messages in this file, set by the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccessShape {
     /// Width of a byte address in bits.
@@ -134,8 +134,8 @@ pub struct AccessShape {
     pub halves: u32,
     /// True if each access carries the number of resident warps.
     pub counts_warps: bool,
-    /// True if a load can have 16 bytes per lane. It is one access, answered with two replies of 8 bytes per
-    /// lane; otherwise it is two accesses.
+    /// True if a load of 16 bytes per lane is one access, answered with two replies of 8 bytes per lane. If
+    /// false, such a load is two accesses.
     pub wide: bool,
 }
 
@@ -166,7 +166,7 @@ pub struct WarpReply {
     /// Program counter of the load.
     #[payload(width = shape.pc_bits)]
     pub pc: u32,
-    /// Number of the beat within its instruction.
+    /// Index of the beat within the instruction.
     pub beat: u2,
     /// log2 of the bytes per lane in this beat.
     #[payload(width = 2)]

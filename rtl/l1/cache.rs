@@ -1,7 +1,7 @@
 //! # Cache of the LSU
 //! Combines tags, data and MSHR with the status function of loads and the write path of stores and atomics
 //! (li2015 section 2.2, khairy2015 section 3.1). The L1D, the constant cache and the texture cache are
-//! instances of it; the last two serve only loads.
+//! instances of this block; the constant and texture caches serve only loads.
 //!
 //! | port    | dir | payload      | contract                                                      |
 //! |---------|-----|--------------|---------------------------------------------------------------|
@@ -10,12 +10,12 @@
 //! | `write` | in  | `LineAccess` | shares the port of `load`; stores, reductions and atomics of the L1D |
 //! | `fill`  | in  | `Reply`      | a line that the cache requested                               |
 //! | `drain` | out | waiter       | one per cycle over all caches                                 |
-//! | `recall` | in | line         | one per cycle, through ports of its own, in machines where the L2 recalls lines |
-//! | `supply` | in | line         | one per cycle, through ports of its own, for another SM, in machines with a sharing tracker |
+//! | `recall` | in | line         | one per cycle, through separate ports, in machines where the L2 recalls lines |
+//! | `supply` | in | line         | one per cycle, through separate ports, for another SM, in machines with a sharing tracker |
 //!
-//! Requests to memory enter the miss queue, which all caches share; results enter the pending table. The data
-//! array has two read ports. In the cycle in which a waiter reads, a hit or the writeback of a modified
-//! victim reads too.
+//! All requests to memory enter the miss queue, which the three caches share; results enter the pending
+//! table. The data array has two read ports. In a cycle in which a waiter reads one of them, a hit or the
+//! writeback of a modified victim can read the second.
 //!
 //! In an L1D that fetches sectors, the data array has one bank per sector of a line. With `l1.lookups` above
 //! 1, further loads read the banks that the first access of the cycle leaves unused. Together they read no
@@ -23,8 +23,9 @@
 //! loads may only hit, because the MSHR and the miss queue have one port each, which the first access uses.
 //! So at most one miss, pending hit, store, atomic or bypass is served per cycle.
 //!
-//! In an L1D with word banks, further loads must lie in other tag banks than the accesses before them. The
-//! coalescer spaces the loads so that each data bank has a cycle for each of their words (`word_banks.rs`).
+//! In an L1D with word banks, each further load must use a tag bank that no earlier access of the cycle uses.
+//! The coalescer spaces the loads so that each data bank has a cycle for each word of a load
+//! (`word_banks.rs`).
 //!
 //! Part of `rtl/l1/lsu.rs`.
 //! Bench: `tb/l1/lsu.rs`, `tb/l1/cycles.rs` and `tb/l1/streams.rs`.
@@ -67,7 +68,7 @@ use crate::tracker::ForwardResult;
 /// Number of caches of the LSU.
 pub const CACHES: usize = 3;
 
-/// Name of a cache of the LSU.
+/// Identifier of a cache of the LSU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CacheId {
     /// L1 data cache, for global and local memory.
@@ -79,7 +80,7 @@ pub enum CacheId {
 }
 
 impl CacheId {
-    /// Returns the cache with this number; the numbers are those of the declaration order.
+    /// Returns the cache with this number; numbers follow the declaration order.
     pub(super) fn from_number(number: u32) -> Self {
         match number {
             0 => Self::L1d,
@@ -109,15 +110,15 @@ pub(super) struct Cache {
     data: Array<LineData>,
     /// Sector states of each line; only in a cache whose misses fetch sectors.
     sectors: Option<SectorStore>,
-    /// Loads looked up per cycle.
+    /// Number of loads looked up per cycle.
     lookups: u32,
-    /// Bit mask of the sectors that the last access, and the loads served in the same cycle, have read; all
-    /// bits if a modified victim was read. Meaningless without sectors.
+    /// Bit mask of the sectors read in this cycle, by the last access and the loads served together with it.
+    /// All bits are set if a modified victim was read. Meaningless without sectors.
     banks: u8,
     /// Word banks; only in an L1D that has them.
     word_banks: Option<WordBanks>,
     ways: u32,
-    /// Mask of all bytes of a line; `all_sectors` is the mask of all its sectors.
+    /// Mask of all bytes of a line; the field `all_sectors` is the mask of all sectors of a line.
     whole: u128,
     all_sectors: u8,
     mshr: Mshr,
@@ -127,15 +128,15 @@ pub(super) struct Cache {
     prefetcher: Option<Box<Prefetcher>>,
     /// Victim cache of the L1D, if it has one.
     victims: Option<Box<VictimCache>>,
-    /// Detector of lines that warps have lost to other lines, for the throttle.
+    /// Detector of lines that a warp lost because other lines evicted them, for the throttle.
     losses: Option<Box<dyn Losses>>,
-    /// True if the warp of the last miss had lost the line before.
+    /// True if the warp of the last miss had lost the missing line before.
     lost: bool,
-    /// Set of the last access. A refused access waits for a change in this set.
+    /// Set of the last access. A refused access stays refused until this set changes.
     pub probed: u32,
-    /// Test hook: a line that a store overtook in flight stays valid when it arrives.
+    /// Test hook: a line that a store overtook in flight stays valid on arrival.
     keeps_overtaken: bool,
-    /// True if a global store updates the copy instead of evicting it.
+    /// True if a global store updates the cached copy; if false, the store evicts it.
     updates: bool,
     /// True if evictions are reported to the sharing tracker.
     notifies: bool,
@@ -146,8 +147,8 @@ impl Cache {
     /// Creates an empty cache at `path`, with the line size and the fail order of `l1`.
     pub fn new(path: String, id: CacheId, config: &CacheConfig, l1: &L1Config, place: &LsuPlace) -> Self {
         let &LsuPlace { line_bits, is_recalled, is_tracked, .. } = place;
-        // Recalls and supplies need the same extra ports, since both look lines up in parallel with the
-        // accesses of the SM. A machine has at most one of the two.
+        // Recalls and line supplies need the same extra ports, since both look up lines in parallel with the
+        // accesses of the SM. A machine supports at most one of the two.
         let is_recalled = is_recalled || is_tracked;
         let &CacheConfig { sets, ways, mshr_entries, mshr_merges, ref index, ref replacement } = config;
         let line_bytes = l1.line_bytes;
@@ -218,7 +219,7 @@ impl Cache {
         self.losses = losses;
     }
 
-    /// True if the warp of the last miss had lost the line before.
+    /// True if the warp of the last miss had lost the missing line before.
     pub fn had_lost(&self) -> bool {
         self.lost
     }
@@ -229,7 +230,7 @@ impl Cache {
         self.keeps_overtaken = true;
     }
 
-    /// Starts to panic on reads of data rows that were never written.
+    /// Makes reads of data rows that were never written panic from now on.
     pub fn refuse_unwritten(&mut self) {
         self.data.refuse_unwritten();
     }
@@ -285,7 +286,7 @@ impl Cache {
         self.tags.set_ways(ways);
     }
 
-    /// True if every reserved way has exactly one pending MSHR entry, and every line exactly one tag.
+    /// True if every reserved way has exactly one pending MSHR entry, and no line has more than one tag.
     pub fn is_consistent(&self) -> bool {
         self.tags.count_reserved() == self.mshr.pending_lines()
             && self.tags.is_consistent()
@@ -298,13 +299,13 @@ impl Cache {
         self.tags.set_of(line)
     }
 
-    /// True if a line has arrived that still has waiters.
+    /// True if a filled line still has waiters to serve.
     pub fn has_ready(&self) -> bool {
         self.mshr.has_ready()
     }
 
-    /// Fills a line, or sectors of one. Returns its set and the mask of the sectors that stay valid. Returns
-    /// `None` if waiters of an earlier line still have to read the way.
+    /// Fills a line, or some sectors of a line. Returns the set and the mask of the sectors that stay valid.
+    /// Returns `None` if waiters of the way's previous line still have to read the way.
     ///
     /// # Panics
     /// If no MSHR entry is pending for the line.
@@ -330,8 +331,8 @@ impl Cache {
         Some((set, if kept { self.all_sectors } else { 0 }))
     }
 
-    /// Delivers the bytes of the line that arrived first to one of its waiters. Returns the line, the waiter,
-    /// and true if this was the last waiter.
+    /// Delivers the bytes of the line that was filled first to one of its waiters. Returns the line, the
+    /// waiter, and true if it was the last waiter.
     pub fn drain(&mut self, at: &impl AnyEdge, pending: &mut Pending) -> Option<(u64, Waiter, bool)> {
         let filled = self.mshr.ready_entries();
         let (line, set_way, waiter) = self.mshr.at(at.tick()).pop()?;
@@ -340,7 +341,7 @@ impl Cache {
         Some((line, waiter, self.mshr.ready_entries() != filled))
     }
 
-    /// True if a global store updates the copy.
+    /// True if a global store updates the cached copy.
     pub fn updates_on_store(&self) -> bool {
         self.updates
     }
@@ -357,8 +358,8 @@ impl Cache {
         }
     }
 
-    /// Returns the number of miss-queue entries that a miss takes: one for the read, and one for a victim's
-    /// writeback or eviction notice.
+    /// Returns the number of miss-queue entries that a miss needs: one for the read, and one if the victim
+    /// needs a writeback or an eviction notice.
     #[inline(always)]
     fn needed_queue_entries(&self, victim: Option<Victim>) -> u32 {
         1 + u32::from(victim.is_some_and(|victim| victim.modified || self.notifies && victim.holds))
@@ -377,7 +378,8 @@ impl Cache {
     }
 
     /// Status function of a load (khairy2015 section 3.1): hits, merges, allocates or refuses. Returns `None`
-    /// if the victim cache holds the line and the load has not waited for it, which takes a cycle.
+    /// if the victim cache holds the line and the load has not yet spent the extra cycle of a victim-cache
+    /// hit.
     pub fn load(
         &mut self,
         at: &impl AnyEdge,
@@ -454,8 +456,8 @@ impl Cache {
         }
     }
 
-    /// Allocates everything that a miss, or a prefetch, which serves no lanes, needs. Returns the evicted
-    /// line, with true if it was modified.
+    /// Allocates all resources that a miss needs, or a prefetch, which has no waiting lanes. Returns the
+    /// evicted line, with true if it was modified.
     fn allocate(
         &mut self,
         at: &impl AnyEdge,
@@ -516,7 +518,7 @@ impl Cache {
         old
     }
 
-    /// Reads the bytes of a modified victim, before they are overwritten, and enqueues its writeback.
+    /// Reads the bytes of a modified victim before they are overwritten, and enqueues the writeback.
     fn write_back(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), line: u64, id: u32, queue: &mut MissQueue) {
         let here = self.sectors.as_ref().map(|store| bytes_of_sectors(store.peek(set, way).here));
         let data = &self.data.read(at, set * self.ways + way)[0];
@@ -538,8 +540,8 @@ impl Cache {
     }
 
     /// Executes a store (li2015 section 2.2) or an atomic. An atomic bypasses like a store and invalidates
-    /// the copy, since only the L2 computes the new value. Returns `None` if the access must wait for loads
-    /// of the line that still read the old bytes.
+    /// the cached copy, since only the L2 computes the new value. Returns `None` if the access must wait for
+    /// loads of the line that have not read the old bytes yet.
     pub fn write(
         &mut self,
         at: &impl AnyEdge,
@@ -595,7 +597,7 @@ impl Cache {
         Some(outcome)
     }
 
-    /// Enqueues the memory request of a store or an atomic, for the bytes of `byte_mask`.
+    /// Enqueues the memory request of a store or an atomic; `byte_mask` selects the bytes.
     fn send_on(&mut self, at: &impl AnyEdge, request: &LineAccess, byte_mask: u128, queue: &mut MissQueue) {
         let &LineAccess { kind, space, line, slot, lanes, .. } = request;
         if let Some(losses) = &mut self.losses
@@ -623,14 +625,15 @@ impl Cache {
         });
     }
 
-    /// Drops a line because an L2 bank evicts it. An in-flight fill may be newer than the recall. It is
-    /// dropped anyway, at the cost of a miss: telling the two apart would need ordering across two networks.
+    /// Drops a line because an L2 bank evicts it. An in-flight fill may be newer than the recall. The fill is
+    /// dropped anyway, at the cost of a miss: telling the cases apart would need ordering across two
+    /// networks.
     pub fn recall(&mut self, at: &impl AnyEdge, line: u64) -> RecallEffect {
         self.drop_line(at, line, Mshr::recall)
     }
 
-    /// Drops a line because a coherent load bypasses all copies of it. Uses the access port, not the recall
-    /// port.
+    /// Drops a line because a coherent load must bypass every copy of it. Uses the access port, not the
+    /// recall port.
     pub fn drop_copy(&mut self, at: &impl AnyEdge, line: u64) -> RecallEffect {
         self.drop_line(at, line, Mshr::close)
     }
@@ -646,9 +649,9 @@ impl Cache {
             return self.drop_sectors(at, (set, probe), line, close);
         }
         match probe {
-            // The line belongs to one thread and is newer than the copy of the bank. No other thread reads
-            // it. Writing it back first would deadlock: the bank would wait for requests that wait for the
-            // bank.
+            // The line belongs to one thread and is newer than the copy in the L2 bank. No other thread reads
+            // the line. Writing it back before the acknowledgement would deadlock: the bank would wait for
+            // requests that wait for the bank.
             Probe::Present { modified: true, .. } => RecallEffect::Kept,
             Probe::Present { way, .. } => {
                 self.tags.invalidate(at, set, way);
@@ -668,7 +671,7 @@ impl Cache {
         }
     }
 
-    /// Looks a line up for another SM. Returns the bytes if the line is present and equal to memory.
+    /// Looks up a line for another SM. Returns the bytes if the line is present and equal to memory.
     #[inline(never)]
     pub fn supply(&mut self, at: &impl AnyEdge, line: u64, sectors: u8) -> (ForwardResult, Option<&[u8; LINE_BYTES]>) {
         let set = self.tags.set_of(line);
@@ -688,8 +691,8 @@ impl Cache {
         }
     }
 
-    /// Invalidates an in-flight line on arrival, and closes its MSHR entry to later loads. `close` selects
-    /// the MSHR port to use.
+    /// Marks an in-flight line so that it is invalidated on arrival, and closes its MSHR entry to later
+    /// loads. `close` selects the MSHR port.
     fn overtake(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), line: u64, close: fn(&mut Mshr, u16)) {
         if !self.keeps_overtaken {
             self.tags.overtake(at, set, way);
@@ -732,14 +735,14 @@ impl Cache {
             sectors.describe(to);
         }
         if let Some(banks) = word_banks {
-            // Each word selects among the rows of the lookups. The tag bank of each request is known from the
-            // coalescer, whose description has the logic.
+            // Each data word selects among the rows of the lookups. The coalescer already knows the tag bank
+            // of each request, and its description contains that logic.
             let (words, width) = (banks.words(), data.spec().rows.next_power_of_two().ilog2());
             to.logic("bank_row", Logic::Mux { ways: *lookups, width: words * width });
             to.logic("bank_taken", Logic::Gates { count: 2 * (1 << banks.number_bits()) * (lookups - 1) });
         } else if *lookups > 1 {
-            // Each bank reads the row of the lookup that uses its sector. No two lookups may use the same
-            // bank.
+            // Each bank reads the row of the lookup that uses the bank's sector. No two lookups of a cycle
+            // may use the same bank.
             let banks = self.all_sectors.count_ones();
             let width = data.spec().rows.next_power_of_two().ilog2();
             to.logic("bank_row", Logic::Mux { ways: *lookups, width: banks * width });
@@ -757,7 +760,7 @@ impl Cache {
         if let Some(losses) = losses {
             losses.describe(to);
         }
-        // Decoupled tags, the prefetcher and the victim cache list their counters themselves.
+        // Decoupled tags, the prefetcher and the victim cache describe their counters themselves.
         let has = L1Features {
             stores: *id == CacheId::L1d,
             sectors: sectors.is_some(),
@@ -770,7 +773,7 @@ impl Cache {
     }
 }
 
-/// Returns the mask of failing conditions of a miss, bit `Fail as u8` each.
+/// Returns the mask of failing conditions of a miss; bit `Fail as u8` is set for each.
 fn conditions(line_alloc: bool, mshr_entry: bool, miss_queue: bool) -> u8 {
     let bit = |fails: bool, fail: Fail| u8::from(fails) << fail as u8;
     bit(line_alloc, Fail::LineAlloc) | bit(mshr_entry, Fail::MshrEntry) | bit(miss_queue, Fail::MissQueue)

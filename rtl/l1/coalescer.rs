@@ -1,14 +1,13 @@
 //! # Coalescer
 //! Splits one warp memory instruction into line requests, one per cycle. The lowest lane without a request
-//! selects the line, and all other such lanes in that line join. Where the L1D looks up several lines of a
-//! load per cycle (`l1.lookups`), that many requests of a load leave per cycle. Each of them serves lanes
-//! that earlier requests of the cycle did not.
+//! selects the line, and all other lanes without a request in that line join. If the L1D looks up several
+//! lines of a load per cycle (`l1.lookups`), that number of requests of a load can leave per cycle. Each
+//! request serves lanes that earlier requests of the cycle did not serve.
 //!
-//! Where the L1D has word banks (`l1.banks`), the requests of a cycle lie in different tag banks: the lowest
-//! lane of each bank selects its line. The coalescer holds a load of the L1D for as many cycles as it
-//! occupies the banks (`rtl/l1/word_banks.rs`), and emits the last request in the last of them. A load that
-//! hits is thus complete when its last word has been read, and the tags need no more cycles than the
-//! coalescer.
+//! If the L1D has word banks (`l1.banks`), the requests of a cycle use different tag banks: the lowest lane
+//! of each bank selects its line. The coalescer holds an L1D load for as many cycles as the load occupies the
+//! banks (`rtl/l1/word_banks.rs`), and emits the last request in the last of these cycles. A load that hits
+//! is thus complete when its last word has been read, and the tags need no more cycles than the coalescer.
 //!
 //! | port   | dir | payload      | contract                                                    |
 //! |--------|-----|--------------|-------------------------------------------------------------|
@@ -20,20 +19,20 @@
 //! 1. `emit`, once per output.
 //! 2. `take`, if no lane of the previous instruction is left.
 //!
-//! Stores and atomics have one output: the network that moves their bytes to their positions in a line is
-//! most of the coalescer's area.
+//! Stores and atomics use only one output, because the network that aligns their bytes to a line takes most
+//! of the coalescer's area.
 //!
-//! Latency: an instruction accepted in one cycle emits its first request in the next. Lines come in the order
-//! of their lowest lanes, so a store's bytes and a load's lanes are deterministic. If two lanes of one store
-//! write the same byte, the higher lane wins.
+//! Latency: an instruction accepted in one cycle emits its first request in the next. Lines are emitted in
+//! the order of their lowest lanes, so the bytes of a store and the lanes of a load are deterministic. If two
+//! lanes of one store write the same byte, the higher lane wins.
 //!
-//! Atomics: no two lanes of a request name the same word, so lanes of one word take effect in lane order,
-//! request after request. A compare-and-swap has two operands per lane. Its request serves lanes of one half
-//! of the line, and carries their comparison values in the other half.
+//! Atomics: no two lanes of a request access the same word, so lanes with the same word take effect in lane
+//! order, request after request. A compare-and-swap has two operands per lane. Its request serves lanes of
+//! one half of the line, and carries their comparison values in the other half.
 //!
-//! Constants: each request delivers one word to all lanes that name it, as a constant cache broadcasts. If
-//! loads are tested for contention, [`super::bypass::contention`] counts the lines of an instruction when it
-//! is accepted. Each of its requests carries the result.
+//! Constants: each request delivers one word to all lanes that access it, as a constant cache broadcasts. If
+//! loads are tested for contention, [`super::bypass::contention`] counts the lines of an instruction on
+//! acceptance. Each request of the instruction carries the result.
 //! Area: for each output, 32 line-address comparators and one priority encoder over the lanes.
 //!
 //! Part of `rtl/l1/lsu.rs`.
@@ -60,12 +59,12 @@ pub struct LineAccess {
     /// Address space.
     #[payload(state)]
     pub space: MemorySpace,
-    /// True if the L1 must not be looked up for the request.
+    /// True if the request must not look up the L1.
     pub uncached: bool,
-    /// True if the line must not be inserted in the L1, because its instruction contends.
+    /// True if the line must not be inserted in the L1, because the instruction contends.
     #[payload(only(shape.judged))]
     pub contends: bool,
-    /// Running number within the SM.
+    /// Sequence number of the request within the SM.
     pub id: u32,
     /// Warp slot.
     #[payload(width = 6)]
@@ -73,13 +72,13 @@ pub struct LineAccess {
     /// Program counter; 0 unless a scheme reads it.
     #[payload(only(shape.pc_bits > 0), width = shape.pc_bits)]
     pub pc: u32,
-    /// Row of the pending table.
+    /// Row of the pending table that collects the results.
     #[payload(width = 6)]
     pub slot: u8,
     /// Line address.
     #[payload(width = shape.line_bits)]
     pub line: u64,
-    /// Mask of the lanes served.
+    /// Mask of the lanes that the request serves.
     pub lanes: u32,
     /// Mask of the sectors that a load touches; meaningless if only whole lines are read.
     #[payload(width = SECTORS)]
@@ -117,7 +116,7 @@ impl Default for LineAccess {
     }
 }
 
-/// Widths of queue entries that carry a line address and its bytes.
+/// Field widths of queue entries that carry a line address and bytes to store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineShape {
     /// Width of a line address in bits.
@@ -130,38 +129,38 @@ pub struct LineShape {
     pub judged: bool,
     /// True if misses fetch sectors.
     pub sectored: bool,
-    /// True if the bytes to store and their mask lie in a separate memory, not in the queues.
+    /// True if a separate memory, not the queues, holds the bytes to store and their mask.
     pub data_beside: bool,
 }
 
-/// Coalescer with the instruction that it splits.
+/// Coalescer, with the instruction that it is splitting.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Coalescer {
     access: WarpAccess,
     slot: u8,
     waiting: u32,
-    /// True if lane `i` names word `i` of one line. Derived from the addresses; kept for simulation speed.
+    /// True if lane `i` accesses word `i` of one line. Derived from the addresses; kept for simulation speed.
     in_order: bool,
-    /// Groups of lanes that name the same line or word; used if the lanes are not in order. Derived from the
-    /// addresses.
+    /// Groups of lanes that access the same line or word; used if the lanes are not in order. Derived from
+    /// the addresses.
     units: Units,
     next_id: u32,
     line_log2: u32,
     line_bits: u32,
-    /// Width of the program counter that requests carry in bits; 0 if they carry none.
+    /// Width in bits of the program counter that requests carry; 0 if they carry none.
     pc_bits: u32,
     /// True if loads carry the mask of the sectors that they touch.
     by_sector: bool,
-    /// Requests of an L1D load emitted per cycle.
+    /// Number of requests of an L1D load that can leave per cycle.
     outputs: u32,
     /// Word banks of the L1D, if it has them.
     banks: Option<WordBanks>,
-    /// Cycles, including the next one, for which the current load occupies the word banks; at least 1. It is
-    /// 0 for other instructions.
+    /// Number of cycles, including the next one, for which the current load still occupies the word banks; at
+    /// least 1. The value is 0 for instructions other than loads of the L1D.
     left: u6,
-    /// Lanes of the current load in each tag bank. Derived from the addresses; kept for simulation speed.
+    /// Lanes of the current load by tag bank. Derived from the addresses; kept for simulation speed.
     bank_lanes: [u32; MAX_TAG_BANKS],
-    /// Lanes in tag banks for which a request has left in this cycle.
+    /// Lanes whose tag bank has already sent a request in this cycle.
     served: u32,
     /// Test for loads that should not allocate in the L1D, if a scheme uses it.
     contention: Option<Contention>,
@@ -170,8 +169,8 @@ pub struct Coalescer {
 }
 
 impl Coalescer {
-    /// Creates an idle coalescer for lines of `line_bytes`. `by_sector` makes loads carry the sectors that
-    /// they touch.
+    /// Creates an idle coalescer for lines of `line_bytes` bytes. If `by_sector`, loads carry the mask of the
+    /// sectors that they touch.
     #[must_use]
     pub fn new(line_bytes: u32, line_bits: u32, by_sector: bool) -> Self {
         Self {
@@ -200,23 +199,23 @@ impl Coalescer {
         self.outputs = outputs;
     }
 
-    /// Makes requests carry a program counter of `pc_bits` bits; 0 for none.
+    /// Makes requests carry a program counter of `pc_bits` bits; 0 means none.
     pub fn carry_pc(&mut self, pc_bits: u32) {
         self.pc_bits = pc_bits;
     }
 
-    /// Makes loads of the L1D occupy word banks.
+    /// Sets the word banks that loads of the L1D occupy.
     pub fn set_word_banks(&mut self, banks: WordBanks) {
         self.banks = Some(banks);
     }
 
-    /// True if another request may leave in the same cycle as an earlier one.
+    /// True if a further request can leave in the same cycle as an earlier one.
     #[must_use]
     pub fn has_more(&self) -> bool {
         is_l1d_load(&self.access) && self.waiting & !self.served != 0 && self.has_request()
     }
 
-    /// True if a request may leave. The last one of a load stays until the last cycle in which the load
+    /// True if a request can leave. The last request of a load is held until the last cycle in which the load
     /// occupies the word banks.
     #[must_use]
     #[inline(always)]
@@ -224,25 +223,25 @@ impl Coalescer {
         self.is_busy() && (!self.is_counting() || !self.is_last())
     }
 
-    /// True if the current load occupies the word banks for longer than the next cycle.
+    /// True if the current load occupies the word banks for more than the next cycle.
     #[must_use]
     #[inline(always)]
     pub fn is_counting(&self) -> bool {
         self.left > u6::new(1)
     }
 
-    /// True if the next request serves all lanes that are left.
+    /// True if the next request serves all remaining lanes.
     #[inline(never)]
     fn is_last(&self) -> bool {
         let leader = self.waiting.trailing_zeros() as usize;
         self.in_order || self.waiting & !self.units.with(leader, &self.access.address) == 0
     }
 
-    /// Ends a cycle, after the last request that leaves in it.
+    /// Ends a cycle, after the last request that leaves in this cycle.
     #[inline(always)]
     pub fn end_cycle(&mut self) {
         if self.banks.is_some() {
-            // The count ends at 1, as the block may sleep from then on.
+            // The count stops at 1, because the block may sleep from then on.
             self.left -= u6::new(u8::from(self.is_counting()));
             self.served = 0;
         }
@@ -265,13 +264,13 @@ impl Coalescer {
         self.access.warp
     }
 
-    /// True while an instruction has lanes without a request.
+    /// True while an instruction has lanes that no request serves yet.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         self.waiting != 0
     }
 
-    /// Accepts an instruction whose pending-table row is `slot`.
+    /// Accepts an instruction that has row `slot` of the pending table.
     pub fn take(&mut self, access: &WarpAccess, slot: u8) {
         debug_assert!(
             !self.is_busy() && access.mask != 0,
@@ -299,7 +298,7 @@ impl Coalescer {
         self.hold(access);
     }
 
-    /// Counts the lines that an instruction touches; not for constant memory.
+    /// Counts the lines that an instruction touches; not valid for constant memory.
     fn lines(&self, access: &WarpAccess) -> u32 {
         if self.in_order {
             return 1;
@@ -312,7 +311,7 @@ impl Coalescer {
         lines
     }
 
-    /// Copies the fields that have a meaning for the access.
+    /// Copies the fields that are meaningful for this kind of access.
     fn hold(&mut self, access: &WarpAccess) {
         let WarpAccess {
             kind,
@@ -344,13 +343,14 @@ impl Coalescer {
         }
     }
 
-    /// True if lane `i` of the instruction names word `i` of one line, whether or not it is active.
+    /// True if lane `i` of the instruction accesses word `i` of one line, for active and inactive lanes
+    /// alike.
     #[must_use]
     pub fn is_in_order(&self) -> bool {
         self.in_order
     }
 
-    /// Writes the next line request into `request`, which holds an old one.
+    /// Writes the next line request into `request`, a reused value with old contents.
     pub fn emit(&mut self, request: &mut LineAccess) {
         debug_assert!(self.is_busy());
         let access = &self.access;
@@ -432,7 +432,7 @@ impl Coalescer {
         if *pc_bits > 0 {
             to.sized("pc", u64::from(access.pc), *pc_bits);
         }
-        // Loads of 16 bytes per lane are whole accesses only where the L1D has word banks.
+        // Loads of 16 bytes per lane are single accesses only if the L1D has word banks.
         to.sized("size_log2", u64::from(access.size_log2), 2 + u32::from(banks.is_some()));
         to.sized("slot", u64::from(*slot), 6);
         to.bits("waiting", *waiting);
@@ -452,9 +452,10 @@ impl Coalescer {
                 to.logic("same_line", Logic::Comparator { width: *line_bits, count: lanes });
             });
         }
-        // Lanes of an atomic that name the same word leave in separate requests.
+        // Lanes of an atomic that access the same word leave in separate requests.
         to.logic("same_word", Logic::Comparator { width: *line_log2, count: lanes * (lanes - 1) / 2 });
-        // Each byte of the line comes from the highest lane that writes it: data, and comparison values.
+        // Each byte of the line comes from the highest lane that writes it, for the data and for the
+        // comparison values.
         let line_bytes = 1 << *line_log2;
         to.logic("place", Logic::Decoder { outputs: lanes * line_bytes });
         to.logic("bytes", Logic::Mux { ways: lanes, width: line_bytes * 8 });
@@ -470,17 +471,17 @@ impl Coalescer {
     }
 }
 
-/// True if the access is a load of the L1D or on its bypass path.
+/// True if the access is a load that uses the L1D or its bypass path.
 fn is_l1d_load(access: &WarpAccess) -> bool {
     access.kind == AccessKind::Load && matches!(access.space, MemorySpace::Global | MemorySpace::Local)
 }
 
-/// Memory unit (line or word) that each lane names. Lanes that name the same unit share a request.
+/// Memory unit (line or word) that each lane accesses. Lanes that access the same unit share a request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Units {
     /// Low bits of the unit numbers.
     low: [u32; LANES],
-    /// True if the other bits of the unit numbers differ.
+    /// True if the unit numbers differ in their high bits.
     is_far: bool,
     log2: u32,
 }
@@ -510,7 +511,7 @@ impl Units {
         self.log2 = log2;
     }
 
-    /// Returns the lanes that name the unit of `leader`.
+    /// Returns the lanes that access the same unit as `leader`.
     #[inline]
     fn with(&self, leader: usize, address: &[u64; LANES]) -> u32 {
         if self.is_far {
@@ -528,7 +529,7 @@ impl Units {
     }
 }
 
-/// Returns the mask of the sectors that `lanes` name in their line. An aligned access lies in one sector.
+/// Returns the mask of the sectors that `lanes` access in their line. An aligned access lies in one sector.
 #[inline(never)]
 fn touched_sectors(address: &[u64; LANES], lanes: u32, line_log2: u32) -> u8 {
     let within_line = (1 << line_log2) - 1;
@@ -547,12 +548,12 @@ const WORDS: [u64; LANES] = {
     words
 };
 
-/// True if lane `i` names word `i` of one line.
-// Not inlined: next to the code of its caller, the compiler does not vectorize the loop.
+/// True if lane `i` accesses word `i` of one line.
+// Not inlined: inlined into its caller, the loop is not vectorized by the compiler.
 #[inline(never)]
 fn is_in_order(address: &[u64; LANES], line_log2: u32) -> bool {
     let in_line = (1 << line_log2) - 1;
-    // Comparing all lanes, the first included, keeps the loop in whole vectors.
+    // Comparing all lanes, including the first, keeps the loop in whole vectors.
     let line = address[0] & !in_line;
     // Four independent sums, which fit the vector registers of the host.
     let mut disorder = [0; 4];
@@ -580,8 +581,8 @@ fn gather(access: &WarpAccess, lanes: u32, line_log2: u32, data: &mut [u8; LINE_
     byte_mask
 }
 
-/// Writes the fields of an atomic's request that depend on its lanes, and returns the lanes that it serves.
-/// They are the waiting lanes in the line of the first one, at most one lane per word.
+/// Writes the fields of an atomic's request that depend on its lanes, and returns the lanes that it serves:
+/// the waiting lanes in the line of the first waiting lane, at most one per word.
 #[inline(never)]
 fn gather_atomic(access: &WarpAccess, waiting: u32, line_log2: u32, request: &mut LineAccess) -> u32 {
     request.data = [0; LINE_BYTES];
@@ -611,7 +612,7 @@ fn gather_atomic(access: &WarpAccess, waiting: u32, line_log2: u32, request: &mu
     lanes
 }
 
-/// Writes the low bytes of a lane's words.
+/// Writes the low bytes of the words of a lane.
 fn put(to: &mut [u8], words: &[[u32; LANES]; 2], lane: usize) {
     let value = u64::from(words[0][lane]) | u64::from(words[1][lane]) << 32;
     to.copy_from_slice(&value.to_le_bytes()[..to.len()]);
@@ -635,7 +636,7 @@ mod tests {
         lines
     }
 
-    /// Widths of the program counter in a list of fields.
+    /// Collects the width of each field named `pc`.
     #[derive(Default)]
     struct PcWidths(Vec<u32>);
 
@@ -742,7 +743,8 @@ mod tests {
         assert!(!more(AccessKind::Atomic, MemorySpace::Global) && !more(AccessKind::Reduce, MemorySpace::Global));
     }
 
-    /// Returns the lanes of the requests that leave in each cycle from the one after the load is accepted.
+    /// Returns the lanes of the requests that leave in each cycle, starting with the cycle after the load is
+    /// accepted.
     fn leave_by_cycle(access: &WarpAccess) -> Vec<Vec<u32>> {
         let mut coalescer = Coalescer::new(128, 25, true);
         coalescer.set_word_banks(WordBanks::new(&WordBanksConfig::default(), 128, 25));

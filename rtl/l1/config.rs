@@ -18,27 +18,27 @@ use crate::replacement::{ReplacementConfig, StoreInfo};
 
 /// Largest number of ways of a cache of an SM.
 pub(crate) const MAX_WAYS: u32 = 256;
-/// Largest capacity in bytes of a cache of an SM: that of the design `unbounded`, 30 times that of today's
-/// GPU caches.
+/// Largest capacity of a cache of an SM [bytes]. The design `unbounded` has this capacity, 30 times that of
+/// today's GPU caches.
 const MAX_BYTES: u64 = 8 << 20;
-/// Largest size in bytes of the tags of a cache; `TAG_BYTES` is the approximate size of one tag.
+/// Largest total size of the tags of a cache [bytes]; `TAG_BYTES` is the approximate size of one tag.
 const MAX_TAG_BYTES: u64 = 8 << 20;
 const TAG_BYTES: u64 = 16;
-/// Largest number of bits of a tag bank's number.
+/// Largest width of a tag-bank number in bits.
 const MAX_TAG_BANK_BITS: usize = MAX_TAG_BANKS.ilog2() as usize;
 
-/// Order that selects the reported condition when several conditions refuse a load.
+/// Priority of the failing conditions: selects the one to report when several conditions refuse a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FailOrder {
-    /// Order line, MSHR, miss queue.
+    /// Line allocation first, then MSHR, then miss queue.
     MshrFirst,
-    /// Order line, miss queue, MSHR, as in GPGPU-Sim.
+    /// Line allocation first, then miss queue, then MSHR, as in GPGPU-Sim.
     QueueFirst,
 }
 
 impl FailOrder {
-    /// Returns the condition to report out of a mask of failing conditions, bit `Fail as u8` each.
+    /// Returns the condition to report from a mask of failing conditions; bit `Fail as u8` is set for each.
     pub(super) fn first(self, fails: u8) -> Fail {
         let order = match self {
             Self::MshrFirst => [Fail::LineAlloc, Fail::MshrMerge, Fail::MshrEntry],
@@ -49,13 +49,13 @@ impl FailOrder {
     }
 }
 
-/// Effect of a global store on the copy of its line.
+/// Effect of a global store on the cached copy of the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StoreHit {
-    /// The store evicts the copy (li2015 section 2.2).
+    /// The store evicts the cached copy (li2015 section 2.2).
     Evict,
-    /// The store updates the copy as well as memory (anssari2012 section 3.2).
+    /// The store updates the cached copy as well as memory (anssari2012 section 3.2).
     Update,
 }
 
@@ -63,9 +63,9 @@ pub enum StoreHit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fetch {
-    /// The whole line.
+    /// Misses fetch the whole line.
     Line,
-    /// The sectors of 32 bytes that a warp touches.
+    /// The 32-byte sectors that the warp touches.
     Sectors,
 }
 
@@ -73,27 +73,27 @@ pub enum Fetch {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum BanksConfig {
-    /// One data bank per sector of a line. Lines that use different sectors are read in the same cycle.
+    /// One data bank per sector of a line. Lines whose requested sectors differ are read in the same cycle.
     Sectors(SectorBanksConfig),
-    /// 32 data banks of 4-byte words, and tag banks that look up one line each per cycle. A load takes as
-    /// many cycles as the fullest bank has words or lines of it.
+    /// 32 data banks of 4-byte words, and tag banks that look up one line each per cycle. A load takes one
+    /// cycle for each word or line of it in the fullest bank.
     Words(WordBanksConfig),
 }
 
-/// Parameters of an L1D with one data bank per sector: none.
+/// Configuration of an L1D with one data bank per sector; it has no keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SectorBanksConfig {}
 
-/// Parameters of an L1D with word banks.
+/// Configuration of an L1D with word banks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct WordBanksConfig {
-    /// For each bit of the number of a tag bank: the byte-address bits whose exclusive or it is.
+    /// For each bit of a tag-bank number: the byte-address bits that are XORed to form it.
     pub tag_bank_bits: Vec<Vec<u32>>,
 }
 
-/// Tag banks of an H100, as measured (`machines/silicon/README.md`).
+/// The default is the tag banks of an H100, as measured (`machines/silicon/README.md`).
 impl Default for WordBanksConfig {
     fn default() -> Self {
         Self { tag_bank_bits: vec![vec![8, 10, 11, 13, 14], vec![7, 8, 9, 10, 12, 13]] }
@@ -101,7 +101,7 @@ impl Default for WordBanksConfig {
 }
 
 impl BanksConfig {
-    /// Banks of the sectors of a line.
+    /// One data bank per sector of a line.
     pub const SECTORS: Self = Self::Sectors(SectorBanksConfig {});
 
     /// Returns the word banks, if the L1D has them.
@@ -114,7 +114,7 @@ impl BanksConfig {
     }
 }
 
-/// Relation of tags to lines of data.
+/// Relation between tags and data lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Organisation {
@@ -136,48 +136,48 @@ pub struct L1Config {
     pub line_bytes: u32,
     /// Number of MSHR entries: lines in flight at a time.
     pub mshr_entries: u32,
-    /// Number of loads that can wait for one line, including the first.
+    /// Number of loads that can wait for one line, including the load that missed.
     pub mshr_merges: u32,
-    /// Number of entries of the miss queue, for requests that wait for the network.
+    /// Number of entries of the miss queue, which holds requests until the network accepts them.
     pub miss_queue: u32,
-    /// Order that selects the reported condition when several conditions refuse a load.
+    /// Order of priority of the failing conditions: selects the one to report when several refuse a load.
     pub fail_order: FailOrder,
     /// Amount of data that a miss fetches.
     pub fetch: Fetch,
-    /// Line requests of one load looked up per cycle: 1, 2 or 4. All but the first must hit, and all must lie
-    /// in different banks.
+    /// Number of line requests of one load that are looked up per cycle: 1, 2 or 4. All but the first must
+    /// hit, and all must use different banks.
     pub lookups: u32,
     /// Banks of the data array and of the tags.
     pub banks: BanksConfig,
-    /// Effect of a global store on the copy of its line.
+    /// Effect of a global store on the cached copy of the line.
     pub store_hit: StoreHit,
     /// Scheme that selects the loads that bypass the cache.
     pub bypass: BypassConfig,
-    /// Size in bytes of the sectors that a bypassing load fetches if it touches them: 32, or 0 to fetch the
+    /// Size of a sector that a bypassing load fetches if it touches the sector [bytes]: 32, or 0 to fetch the
     /// whole line.
     pub bypass_sectors: u32,
     /// Set index function.
     pub index: IndexConfig,
     /// Replacement policy.
     pub replacement: ReplacementConfig,
-    /// Relation of tags to lines of data.
+    /// Relation between tags and data lines.
     pub organisation: Organisation,
-    /// Tags of the decoupled organization.
+    /// Parameters of the decoupled organization.
     pub decoupled: DecoupledConfig,
-    /// SM dueling, which selects the SMs that use the decoupled organization.
+    /// SM dueling, which decides at run time which SMs use the decoupled organization.
     pub dueling: DuelingConfig,
     /// Request queues ahead of the tags (memory request prioritization buffer).
     pub mrpb: MrpbConfig,
     /// Prefetcher.
     pub prefetch: PrefetchConfig,
-    /// Limits of prefetches.
+    /// Limits on prefetches.
     pub prefetch_limits: PrefetchLimits,
     /// Victim cache: keeps lines that the cache has evicted.
     pub victim: VictimConfig,
 }
 
 impl L1Config {
-    /// Returns the fields that the L1D shares with the read-only caches.
+    /// Returns the fields that the L1D has in common with the read-only caches.
     #[must_use]
     pub fn cache(&self) -> CacheConfig {
         let &Self { sets, ways, mshr_entries, mshr_merges, ref index, ref replacement, .. } = self;
@@ -189,13 +189,13 @@ impl L1Config {
         CacheGeometry { group: "l1", path, sets: self.sets, ways: self.ways }
     }
 
-    /// True if a scheme of the L1D reads the program counter of its accesses.
+    /// True if the bypass scheme, the replacement policy or the prefetcher of the L1D reads program counters.
     #[must_use]
     pub fn reads_pc(&self) -> bool {
         self.bypass.reads_pc() || self.replacement.reads_pc() || self.prefetch.reads_pc()
     }
 
-    /// True if probing the tags takes one more cycle.
+    /// True if probing the tags takes one additional cycle.
     #[must_use]
     pub fn probes_twice(&self) -> bool {
         self.organisation == Organisation::Decoupled && self.decoupled.probe_extra > 0
@@ -232,7 +232,7 @@ impl L1Config {
             "not set with l1.organisation = \"decoupled\" or an l1.bypass of kind streaming",
             "only one scheme can decide which loads bypass the cache",
         );
-        // With one entry, a set full of modified local lines would refuse every miss forever.
+        // With a one-entry miss queue, a set full of modified local lines would refuse every miss forever.
         let why = "a miss that evicts a modified line enqueues write-back and read together";
         rules.range("miss_queue", u64::from(self.miss_queue), 2..=64, why);
         rules.group("decoupled", |rules| self.decoupled.validate(rules));
@@ -269,7 +269,7 @@ impl L1Config {
         );
     }
 
-    /// Checks `lookups` against everything that must sustain that many loads per cycle.
+    /// Checks `lookups` against every component that must sustain this number of loads per cycle.
     fn validate_lookups(&self, rules: &mut Rules) {
         let (lookups, banks) = (self.lookups, self.line_bytes / SECTOR_BYTES);
         rules.expect(
@@ -329,8 +329,8 @@ impl WordBanksConfig {
     }
 }
 
-/// Fields of any cache of the LSU. Used alone, it configures the constant or the texture cache, which takes
-/// line size, miss queue and fail order from the L1D.
+/// Fields that every cache of the LSU has. The constant and texture caches are configured by these fields
+/// alone, and share line size, miss queue and fail order with the L1D.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CacheConfig {
@@ -338,9 +338,9 @@ pub struct CacheConfig {
     pub sets: u32,
     /// Number of ways per set.
     pub ways: u32,
-    /// Number of MSHR entries: lines in flight at a time.
+    /// Number of MSHR entries, the limit of lines in flight.
     pub mshr_entries: u32,
-    /// Number of loads that can wait for one line, including the first.
+    /// Number of loads that can wait for one line, including the load that missed.
     pub mshr_merges: u32,
     /// Set index function.
     pub index: IndexConfig,
@@ -369,7 +369,8 @@ impl CacheConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LsuConfig {
-    /// Number of rows of the pending table: warp memory instructions from first request to reply.
+    /// Number of rows of the pending table. A warp memory instruction holds a row from its first request to
+    /// its reply.
     pub slots: u32,
     /// Number of line requests that can wait between coalescer and tags.
     pub access_queue: u32,

@@ -11,16 +11,16 @@
 //! | `claim`     | in  | victim, line   | reserves the victim's data way for the line                  |
 //! | `touch`, `invalidate`, `overtake`, `fill` | in | set, way | as for the tags of an ordinary cache |
 //!
-//! Way numbers mean data ways, so the rest of the cache sees the interface of ordinary tags. A tag is a
-//! *candidate* while its line has no data way, and *committed* once it has one.
+//! Way numbers always mean data ways, so the rest of the cache sees the interface of ordinary tags. A tag is
+//! a *candidate* while its line has no data way, and *committed* while its line has one.
 //!
-//! Data victim: the lowest free way, else the victim of the replacement policy of the data. The tag of an
-//! evicted line becomes a candidate with count 0. Tag victim: an empty tag, else the candidate with the
-//! lowest count, among equals the least recently used. A committed tag is never the victim, so no resident or
-//! in-flight line is lost.
+//! Data victim: the lowest free data way, else the victim of the replacement policy for the data. The tag of
+//! an evicted line becomes a candidate with count 0. Tag victim: an empty tag, else the candidate with the
+//! lowest count; among equal counts, the least recently used. A committed tag is never the victim, so no
+//! resident or in-flight line is lost.
 //!
-//! When a line gets or loses a data way, all other tags of the set age: their counts drop by one. So old
-//! candidates fade. A refused access changes nothing, so retries do not count.
+//! When a line gets or loses a data way, all other tags of the set age: their counts drop by one, so that old
+//! candidates fade. A refused access changes nothing, so a retried load is counted only once.
 //!
 //! With threshold 0 every load is admitted, and a tag that loses its data way becomes empty. The cache then
 //! behaves like an ordinary one, hit for hit. This is the *original* mode, which SM dueling switches.
@@ -31,12 +31,12 @@
 //! 3. A recall, in machines where the L2 recalls lines.
 //! 4. One access.
 //!
-//! Each happens at most once per cycle, which the ports of the arrays enforce, and sees the results of those
-//! before it.
+//! Each of these steps happens at most once per cycle, which the ports of the arrays enforce, and sees the
+//! results of the steps before it.
 //!
 //! Area order: tag comparators, counters with decrementers, minimum over the counts of a set. Free data ways
-//! and their owners need no storage beyond that of li2015 section 6.5: both follow from the positions in the
-//! tags.
+//! and the owners of data ways need no storage beyond that of li2015 section 6.5: both follow from the
+//! data-way numbers in the tags.
 //!
 //! Part of `rtl/l1/cache.rs`.
 //! Bench: its own tests and `tb/l1/streams.rs`.
@@ -76,7 +76,7 @@ pub struct Decoupled {
     replacement: Replacement,
     index: IndexUnit,
     line_bits: u32,
-    /// Number of usable data ways per set, if shared memory may occupy the others.
+    /// Number of usable data ways per set, if shared memory can occupy the remaining ways; otherwise `None`.
     in_use: Option<u32>,
     /// True in the original mode, which admits every line.
     original: bool,
@@ -126,8 +126,8 @@ impl Decoupled {
         store
     }
 
-    /// Selects the original mode or the configured threshold. The original mode has no candidates: it clears
-    /// all of them in one cycle. Committed tags keep their data ways.
+    /// Selects the original mode (`true`) or the configured threshold (`false`). The original mode has no
+    /// candidates: switching to it clears all candidates in one cycle. Committed tags keep their data ways.
     pub fn set_original(&mut self, original: bool) {
         self.original = original;
         if self.is_original() {
@@ -163,8 +163,8 @@ impl Decoupled {
         past
     }
 
-    /// Counts a load that has bypassed the cache in the tag of its line. A line without a tag takes the tag
-    /// victim's, if there is one.
+    /// Counts a load that has bypassed the cache in the tag of its line. A line without a tag gets that of
+    /// the tag victim, if there is one.
     pub fn on_bypass(&mut self, at: &Edge<'_>, line: u64) {
         let set = self.set_of(line);
         let Some(count) = self.count(set, line) else { return };
@@ -193,8 +193,8 @@ impl Decoupled {
         self.peek(set, line)
     }
 
-    /// Returns the result of this cycle's probe without using a read port. The probe itself may come later in
-    /// the cycle.
+    /// Returns the result of this cycle's probe without using a read port. The probe itself may follow later
+    /// in the same cycle.
     #[must_use]
     pub fn peek(&self, set: u32, line: u64) -> Probe {
         let Some(found) = self.find(set, line) else { return Probe::Absent };
@@ -209,7 +209,7 @@ impl Decoupled {
     }
 
     /// Returns the data way that a miss of the line takes; `None` if all are reserved. If the set has no tag
-    /// to spare, a line is evicted even if a data way is free, because its tag is needed.
+    /// to spare, the miss evicts a line even if a data way is free, because it needs that line's tag.
     #[must_use]
     #[inline(never)]
     pub fn victim(&self, set: u32, line: u64) -> Option<Victim> {
@@ -231,7 +231,8 @@ impl Decoupled {
         victim.map(|(_, victim)| victim)
     }
 
-    /// Updates counts and ranks for a use of a line. Only loads increase the count (li2015 section 4.1).
+    /// Updates counts and replacement ranks for a use of a line. Only loads increase the count (li2015
+    /// section 4.1).
     #[inline(never)]
     pub fn touch(&mut self, at: &Edge<'_>, set: u32, way: u32, by: LineUse) {
         let owner = self.owner_of(at, set, way);
@@ -248,8 +249,8 @@ impl Decoupled {
         lines.update_row(at, set, |row| replacement.on_hit(at, set, row, way as usize));
     }
 
-    /// Updates counts and ranks for a load of the line, and reserves its data way while more of its sectors
-    /// are in flight.
+    /// Updates counts and replacement ranks for a load of the line, and reserves the line's data way again
+    /// while more sectors are in flight.
     #[inline(never)]
     pub fn reserve_again(&mut self, at: &Edge<'_>, set: u32, way: u32) {
         let owner = self.owner_of(at, set, way);
@@ -262,10 +263,10 @@ impl Decoupled {
         lines.update_row(at, set, |row| replacement.on_hit(at, set, row, way as usize));
     }
 
-    /// Reserves the data way of a victim for a line that is admitted.
+    /// Reserves the data way of a victim for an admitted line.
     ///
     /// # Panics
-    /// If the line has a data way already.
+    /// If the line already has a data way.
     #[inline(never)]
     pub fn claim(&mut self, at: &Edge<'_>, set: u32, victim: Victim, source: Source) {
         let Victim { way, holds, modified: _ } = victim;
@@ -275,8 +276,8 @@ impl Decoupled {
         let loser = if holds { Some(self.owner_of(at, set, way)) } else { None };
         let known = self.find(set, source.line);
         let spare = self.spare(self.tags.row(set));
-        // The tag is chosen as if the victim were still committed. The victim's tag is reused only if there
-        // was no other.
+        // The tag is chosen as if the victim were still committed. The victim's tag is used only if there is
+        // no other choice.
         let Some(winner) = known.or(spare).or(loser) else {
             self.breach(at, &format!("set {set} has no tag for line {:#x}", source.line))
         };
@@ -320,7 +321,7 @@ impl Decoupled {
         self.moves.demotions += 1;
     }
 
-    /// Marks a reserved data way, so that its line is invalidated on arrival.
+    /// Marks a reserved data way so that the line is invalidated on arrival.
     pub fn overtake(&mut self, at: &Edge<'_>, set: u32, way: u32) {
         self.lines.update(at, set, way, |line| line.inv_on_fill = true);
     }
@@ -336,8 +337,8 @@ impl Decoupled {
         kept
     }
 
-    /// Sets the final state of a reserved data way, once everything in flight to it has arrived. `kept` is
-    /// `None` if the line is invalidated, and otherwise true if the line is newer than memory.
+    /// Sets the final state of a reserved data way, once all data in flight to it has arrived. `kept` is
+    /// `None` if the line is invalidated. Otherwise the value is true if the line is newer than memory.
     ///
     /// # Panics
     /// If the way is not reserved: MSHR and tags disagree.
@@ -381,7 +382,7 @@ impl Decoupled {
         self.rows().map(|row| row.iter().filter(|tag| tag.status == Status::Reserved).count() as u32).sum()
     }
 
-    /// True if in every set each committed tag has a data way of its own, and all other ways are free.
+    /// True if in every set each committed tag has a data way of its own, and all other data ways are free.
     #[must_use]
     pub fn is_consistent(&self) -> bool {
         let ways = self.ways();
@@ -416,11 +417,11 @@ impl Decoupled {
         let (tag, count) = (*line_bits - index.bits(), bits_of::<Count>());
         let [place, age] = [ways, tag_ways].map(|ways| ways.next_power_of_two().ilog2().max(1));
         to.logic("hit", Logic::Comparator { width: tag, count: tag_ways });
-        // Reads the tag that hits, and compares its count after one more use with the threshold.
+        // Reads the tag that hits, and compares the incremented count of this tag with the threshold.
         to.logic("of_hit", Logic::Mux { ways: tag_ways, width: count + place + 3 });
         to.logic("count", Logic::Counter { width: count });
         to.logic("admitted", Logic::Less { width: count, count: 1 });
-        // Compares each data way with the tags that may own it, to find the victim and its tag.
+        // Compares each data way with the tags that may own it, to find the victim way and its tag.
         for _ in 0..tag_ways {
             to.logic("owner", Logic::Decoder { outputs: ways });
         }
@@ -428,7 +429,8 @@ impl Decoupled {
         to.logic("victim", Logic::PriorityEncoder { inputs: ways });
         to.logic("victim_tag", Logic::Mux { ways: tag_ways, width: tag });
         describe_ranks(ways, lines.cell_shape().bits, to);
-        // Selects the tag that a new line takes: lowest count, among equals the least recently used.
+        // Selects the tag for a new line: the tag with the lowest count; among equal counts, the least
+        // recently used.
         to.logic("least", Logic::Less { width: count + age, count: tag_ways - 1 });
         to.logic("least_count", Logic::Mux { ways: tag_ways, width: count + age });
         to.logic("tag_victim", Logic::PriorityEncoder { inputs: tag_ways });
@@ -437,8 +439,8 @@ impl Decoupled {
         for _ in 0..2 * tag_ways {
             to.logic("age", Logic::Adder { width: count });
         }
-        // The access sees the row after the fill of the same cycle, without candidates if the mode changes.
-        // It writes a new tag, a new count or a new state.
+        // The access sees the row after the fill of the same cycle, and without candidates if the mode
+        // changes. The access writes a new tag, a new count or a new state.
         let row = tag_ways * tags.cell_bits();
         to.logic("filled", Logic::Mux { ways: 2, width: row });
         to.logic("forgotten", Logic::Gates { count: 2 * tag_ways * (count + 3) });
@@ -460,7 +462,7 @@ impl Decoupled {
         (0..self.tags.spec().rows).map(|set| self.tags.row(set))
     }
 
-    /// True if every line is admitted, so that a set uses no more tags than lines.
+    /// True if every line is admitted, so that a set never uses more tags than it has lines.
     #[must_use]
     pub fn is_original(&self) -> bool {
         self.original || (self.config.threshold == 0 && self.config.threshold_cmp == Comparison::AtLeast)
@@ -481,7 +483,7 @@ impl Decoupled {
         if self.is_original() { Status::Empty } else { Status::Candidate }
     }
 
-    /// Returns the count of a line after this load; `None` if the line has a data way.
+    /// Returns the count of a line including the current load; `None` if the line already has a data way.
     fn count(&self, set: u32, line: u64) -> Option<Count> {
         match self.find(set, line).map(|way| self.tags.row(set)[way]) {
             None => Some(Count::new(self.config.rc_init as u8)),
@@ -508,14 +510,14 @@ impl Decoupled {
         owner
     }
 
-    /// Returns the tag that a new candidate takes: an empty tag, else the permitted tag with the lowest
-    /// count, among equals the least recently used.
+    /// Returns the tag that a new candidate replaces: an empty tag, else the permitted tag with the lowest
+    /// count; among equal counts, the least recently used.
     fn tag_victim(&self, row: &[Tag]) -> Option<usize> {
         let any = self.config.tag_victim == TagVictim::Any;
         self.least(row, |status| status == Status::Candidate || (any && status == Status::Valid))
     }
 
-    /// Returns the tag for a line that is admitted without having been a candidate.
+    /// Returns the tag for a line that is admitted without having been a candidate before.
     fn spare(&self, row: &[Tag]) -> Option<usize> {
         self.least(row, |status| status == Status::Candidate)
     }

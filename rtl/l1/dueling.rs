@@ -9,33 +9,33 @@
 //! | `mode` | out, every SM    | `Mode`  | the new mode of the SM; sent when it changes       |
 //!
 //! The original mode wins only if its miss rate is lower by more than a margin; otherwise the decoupled L1D
-//! wins. Kernels that nearly always miss have two equal rates, up to chance, yet they gain from the decoupled
-//! L1D.
+//! wins. A kernel that nearly always misses has equal rates in both modes, up to chance, yet it gains from
+//! the decoupled L1D.
 //!
 //! Rates are compared without a division. With a relative margin, m0 / a0 > (1 + margin / 100) m1 / a1
 //! becomes 100 m0 a1 > (100 + margin) m1 a0. With a margin in percentage points, m0 / a0 > m1 / a1 + margin /
 //! 100 becomes 100 m0 a1 > 100 m1 a0 + margin a0 a1.
 //!
-//! The paper gives a "miss rate difference threshold" of 10 % but not its base. Ten points would keep the
-//! decoupled L1D even if it misses 15 % of the loads and the original mode only 5 %. But in section 4.3 the
-//! higher miss rate loses, and section 6.1 (b) reports no slowdown of cache-friendly kernels. A tenth of the
-//! original mode's rate agrees with both.
+//! The paper gives a "miss rate difference threshold" of 10 %, but not the base of the percentage. A margin
+//! of ten percentage points would keep the decoupled L1D even if it misses 15 % of the loads and the original
+//! mode only 5 %. But in section 4.3 the higher miss rate loses, and section 6.1 (b) reports no slowdown of
+//! cache-friendly kernels. A margin of a tenth of the original mode's miss rate agrees with both sections.
 //!
 //! The interval timer runs freely, and the counters restart at the end of each interval. An interval in which
-//! a leader made too few accesses leaves the modes unchanged. Pinned leaders keep their modes. Otherwise the
-//! first decision of a kernel also applies to the leaders and is the last, because no two modes remain to
-//! compare.
+//! a leader made too few accesses leaves the modes unchanged. Pinned leaders keep their modes. Leaders that
+//! are not pinned adopt the first decision of a kernel. That decision is then the last, because no two modes
+//! remain to compare.
 //!
-//! The paper suggests that leaders join. There "all the SMs" follow (section 4.3), and bypassing turns on or
-//! off "in all SMs" without a loss (section 6.1 (b)). A pinned SM in the wrong mode would cause a loss. On
-//! the other hand, the first interval compares two cold caches.
+//! The paper suggests that the leaders adopt the decision: "all the SMs" follow (section 4.3), and bypassing
+//! turns on or off "in all SMs" without a loss (section 6.1 (b)). A pinned SM in the wrong mode would cause a
+//! loss. A drawback of adopting it: the first interval, which alone decides, compares two cold caches.
 //!
 //! In one cycle, in this order:
 //! 1. The modes are sent, at the end of an interval.
 //! 2. The loads of the leaders are counted, for the next interval.
 //!
-//! Latency: an access counts in the cycle after it was accepted; a mode takes effect in the cycle after the
-//! decision. A sleeping block has nothing to count until its timer ends.
+//! Latency: an access is counted in the cycle after it was accepted; a mode takes effect in the cycle after
+//! the decision. The block sleeps while there are no loads to count, and wakes when the timer ends.
 //! Area order: four counters, two products.
 //!
 //! Bench: its own tests.
@@ -58,21 +58,22 @@ pub struct DuelingConfig {
     pub leaders: Leaders,
     /// Length of an interval [core cycles].
     pub interval: u32,
-    /// Margin by which the original mode must miss less to win, in percent.
+    /// Margin in percent: the miss rate of the original mode must be lower by more than this margin for it to
+    /// win.
     pub margin: u32,
-    /// Base of the margin.
+    /// Base of the percentage `margin`.
     pub margin_of: MarginOf,
-    /// Smallest number of accesses of each leader in an interval that decides.
+    /// Smallest number of accesses that each leader must make in an interval for the interval to decide.
     pub min_accesses: u32,
 }
 
-/// Base of the margin between two miss rates.
+/// Base of the percentage of the margin between two miss rates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MarginOf {
-    /// All loads, so the margin is in percentage points.
+    /// All loads: the margin is in percentage points.
     Points,
-    /// Misses of the original mode, so the margin is relative.
+    /// Misses of the original mode: the margin is relative to its miss rate.
     Misses,
 }
 
@@ -80,11 +81,11 @@ pub enum MarginOf {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Leaders {
-    /// No leaders: every SM keeps the configured threshold.
+    /// No leaders: every SM uses the configured threshold.
     None,
     /// Leaders keep their modes, and every interval decides anew.
     Pinned,
-    /// Leaders adopt the first decision of a kernel like all other SMs, and it is the last.
+    /// Leaders adopt the first decision of a kernel like all other SMs; no further decision follows.
     JoinOnce,
 }
 
@@ -114,8 +115,8 @@ impl DuelingConfig {
         self.leaders != Leaders::None && sm != 0
     }
 
-    /// True if the original mode misses less than the decoupled one by more than the margin. The array holds
-    /// the counters of the decoupled leader, then those of the original leader.
+    /// True if the miss rate of the original mode is lower than that of the decoupled mode by more than the
+    /// margin. The array holds the counters of the decoupled leader, then those of the original leader.
     #[must_use]
     pub fn original_wins(&self, [new, old]: [Tally; LEADERS]) -> bool {
         let [m0, a0, m1, a1] = [new.misses, new.accesses, old.misses, old.accesses].map(i64::from);
@@ -137,11 +138,11 @@ pub struct LoadReport {
 /// Message to an SM: the mode of its L1D.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 pub struct Mode {
-    /// True if every load is admitted (original mode).
+    /// True for the original mode, in which every load is admitted; false for the configured threshold.
     pub original: bool,
 }
 
-/// Number of SMs that lead.
+/// Number of leading SMs.
 pub const LEADERS: usize = 2;
 
 /// Ports of SM dueling.
@@ -174,15 +175,15 @@ pub struct Tally {
     pub misses: u32,
 }
 
-/// Block that runs the duel of a machine.
+/// Block that runs SM dueling for a machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Dueling {
     config: DuelingConfig,
     num_sms: usize,
     tallies: [Tally; LEADERS],
-    /// Cycle in which the interval of the current counters ends; `None` while they are all zero.
+    /// Cycle in which the interval of the current counters ends; `None` while all counters are zero.
     ends: Option<u64>,
-    /// True if the following SMs are in the original mode.
+    /// True if the SMs that follow are in the original mode.
     original: bool,
     decided: bool,
 }
@@ -200,7 +201,7 @@ impl Dueling {
         Self { config, num_sms, tallies, ends: None, original: true, decided: false }
     }
 
-    /// Restarts the duel for a new kernel. The SMs reset their modes themselves.
+    /// Restarts the duel for a new kernel. Each SM resets its own mode.
     pub fn restart(&mut self) {
         (self.tallies, self.ends) = ([Tally::default(); LEADERS], None);
         (self.original, self.decided) = (true, false);

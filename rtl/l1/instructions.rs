@@ -9,15 +9,15 @@ use crate::cells::line::LINE_BYTES;
 use crate::kernel::{Payload, Rx, Tx};
 use crate::noc::packet::PacketShape;
 
-/// Lowest number of a request for instructions. The LSU numbers its own requests below, so that a waveform
-/// never shows the same number for both.
+/// Lowest id of a request for instructions. The LSU's own requests have lower ids, so a waveform never shows
+/// the same id for both kinds.
 pub const FIRST_ID: u32 = 1 << 31;
 
 /// Message from core to LSU: request for an instruction line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = PacketShape)]
 pub struct InstructionLineRequest {
-    /// Running number of the request, counted from [`FIRST_ID`].
+    /// Sequence number of the request, counted from [`FIRST_ID`].
     pub id: u32,
     /// Line address.
     #[payload(width = shape.line_bits)]
@@ -28,7 +28,7 @@ pub struct InstructionLineRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = PacketShape)]
 pub struct InstructionLineReply {
-    /// Number of the request that the line answers.
+    /// Sequence number of the request that this line answers.
     pub id: u32,
     /// Line address.
     #[payload(width = shape.line_bits)]

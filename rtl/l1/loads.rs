@@ -6,14 +6,14 @@ use crate::kernel::Counted;
 /// Number of latency classes of a histogram.
 pub const LOAD_LATENCIES: usize = 12;
 
-/// Returns the latency class of a number of cycles: class 0 is below 16 cycles, and each further class
-/// doubles the limit.
+/// Returns the latency class of a number of cycles. Class 0 is below 16 cycles; the upper limit of each
+/// further class is twice that of the class before it.
 pub(super) fn class_of(cycles: u64) -> usize {
     let class = ((cycles / 8) | 1).ilog2() as usize;
     class.min(LOAD_LATENCIES - 1)
 }
 
-/// Line requests of one load instruction, and the replies to its warps.
+/// Counters of one load instruction: line requests, and replies to warps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, Counted)]
 pub struct LoadStats {
     /// Line requests accepted.
@@ -26,17 +26,17 @@ pub struct LoadStats {
     pub misses: u64,
     /// Line requests that bypassed the cache.
     pub bypasses: u64,
-    /// Loads of a warp that were answered; a load of 16 bytes per lane counts once per beat.
+    /// Number of warp-level loads answered; a load of 16 bytes per lane counts once per reply beat.
     pub answers: u64,
     /// Sum of the load latencies, from arrival in the LSU to the last byte [core cycles].
     #[counted(cycles)]
     pub latency: u64,
-    /// Loads by latency: below 16, 32, 64 and so on to below 16,384 core cycles, and longer.
+    /// Number of loads by latency class: below 16, 32, 64 and so on to below 16,384 core cycles, and longer.
     pub latencies: [u64; LOAD_LATENCIES],
 }
 
 impl LoadStats {
-    /// Counts the outcome of a load at the tags. A refused load is not counted, since it retries.
+    /// Counts the outcome of a load at the tags. A refused load is not counted, since it will retry.
     pub(super) fn count(&mut self, outcome: Outcome) {
         let of_outcome = match outcome {
             Outcome::Hit | Outcome::VictimHit(_) => &mut self.hits,

@@ -14,14 +14,14 @@
 //! | `supply.forward` | in | `Forward` | accepted when both the answer and the line can leave        |
 //! | `supply.supply` | out | `Reply` | the line for the requesting SM, if it is present here          |
 //! | `supply.answer` | out | `Answer` | one per forward, in the same cycle                            |
-//! | `instructions.wanted` | in | `LineWanted` | a line that misses in the core's instruction cache; accepted when its read is sent |
-//! | `instructions.brought` | out | `LineBrought` | that line, in the cycle in which it arrives; always has room |
+//! | `instructions.wanted` | in | `InstructionLineRequest` | a line that misses in the core's instruction cache; accepted when its read is sent |
+//! | `instructions.brought` | out | `InstructionLineReply` | the requested line, in the cycle in which it arrives; the link always has room |
 //!
 //! In one cycle, in this order:
 //! 1. A reply leaves to the core. The head of `mem_rsp` is accepted. It is a fill of a cache (fill path 1), a
 //!    bypass reply (fill path 2), an acknowledgement or an instruction line. The LSU drops a line that the L2
 //!    recalls, or supplies a line that another SM requests.
-//! 2. One waiter of the oldest filled MSHR entry gets its bytes. The caches take turns round robin.
+//! 2. One waiter of the oldest filled MSHR entry gets its bytes. A round-robin arbiter selects the cache.
 //! 3. One request enters the network: an instruction line, the head of the miss queue, or a load on the
 //!    bypass path. Requesters that compete for the port alternate.
 //! 4. The oldest line request probes the tags of its cache, where the fill of step 1 is already visible. With
@@ -30,24 +30,24 @@
 //! 5. The coalescer emits its next line request, or up to `l1.lookups` requests of an L1D load. Only queue
 //!    entries that were free before step 4 count as room.
 //!
-//! Latency: `core_req` to the probe 2 cycles, probe to `core_rsp` 1 on a hit.
+//! Latency: 2 cycles from `core_req` to the probe; on a hit, 1 cycle from the probe to `core_rsp`.
 //! Ordering and stalls: a refused line request stays at the head of the queue, retries every cycle and blocks
 //! all requests behind it. A refused access changes nothing.
 //!
-//! One cycle can serve several requests of one load instruction: the first must be accepted, the ones right
-//! behind it must hit. Each must use data banks that no earlier request of the cycle uses. The first request
-//! that does not qualify ends the series and heads the queue in the next cycle. So requests keep their order,
-//! and none waits longer than with one lookup.
+//! One cycle can serve several requests of one load instruction: the first must be accepted, and the requests
+//! right behind it must hit. Each request must use data banks that no earlier request of the cycle uses. The
+//! first request that does not qualify ends the series and heads the queue in the next cycle. So requests
+//! keep their order, and none waits longer than with one lookup per cycle.
 //!
 //! In an L1D with word banks (`l1.banks`), the requests of a cycle use different tag banks instead. The
-//! coalescer holds each load for as many cycles as it occupies the banks, and accepts the next instruction
-//! after that. Loads that bypass the L1D by their instruction occupy no bank.
+//! coalescer holds each load for as many cycles as the load occupies the banks, and then accepts the next
+//! instruction. Loads that bypass the L1D by their instruction occupy no bank.
 //!
 //! A bypassing load reads its line or, if so configured, only the sectors that it touches (xie2013 section
-//! 4.1). Atomics bypass the L1D in order with the stores; fill path 2 returns the old line.
+//! 4.1). Atomics bypass the L1D too, in order with the stores; fill path 2 returns the old line.
 //!
-//! A fill waits while waiters of the previous line still read its way. One waiter leaves per cycle, so the
-//! wait is bounded.
+//! A fill waits while waiters of the previous line still read the way to fill. One waiter leaves per cycle,
+//! so the wait is bounded.
 //!
 //! Twin: `golden/l1/cache.rs`.
 
@@ -103,7 +103,7 @@ enum StageStatus {
     VictimHit,
 }
 
-/// Constants of a run, fixed by the configuration and the kernel.
+/// Constants of a run, set by the configuration and the kernel.
 #[derive(Debug, Serialize, Deserialize)]
 struct RunConstants {
     place: LsuPlace,
@@ -113,10 +113,10 @@ struct RunConstants {
     by_sector: bool,
     /// Mask of all sectors of a line.
     whole: u8,
-    /// Line requests of an L1D load that the coalescer emits, and the tags look up, per cycle.
+    /// Number of line requests of an L1D load that the coalescer emits, and the tags look up, per cycle.
     lookups: u32,
-    /// True if a choice is due each cycle: which queue's request is the head, or whether the head bypasses
-    /// the L1D.
+    /// True if the LSU must decide each cycle which queue provides the head, or whether the head bypasses the
+    /// L1D.
     chooses: bool,
     /// True if a tag probe takes two cycles, except in the original mode (threshold 0).
     probes_twice: bool,
@@ -137,11 +137,11 @@ struct DerivedState {
     beside: u32,
     /// True if the head of the access queue bypasses the cache.
     head_bypasses: bool,
-    /// Loads accepted and loads missed by the L1D, as last reported to SM dueling.
+    /// Numbers of loads that the L1D accepted and missed, as last reported to SM dueling.
     told: (u64, u64),
-    /// Bit mask of the caches that hold waiters whose line has arrived.
+    /// Bit mask of the caches with waiters whose line has arrived.
     ready: u64,
-    /// Refusal of the head at its last probe, if it was refused.
+    /// Refusal of the head at its last probe; `None` if the head was not refused.
     refused: Option<Refusal>,
 }
 
@@ -164,29 +164,32 @@ pub struct Lsu {
     observed: Observations,
     coalescer: Coalescer,
     pending: Pending,
-    /// Line requests between the coalescer and the tags.
+    /// Queue of line requests between the coalescer and the tags.
     queue: AccessQueue,
-    /// True while the head, which entered an empty queue, spends the first of its two probe cycles.
+    /// True while the head spends the first of its two probe cycles; only a head that entered an empty queue
+    /// does.
     probing: bool,
-    /// True if the head has found its line in the victim cache, and waits a cycle for it.
+    /// True if the head has found its line in the victim cache, and spends the extra cycle of a victim-cache
+    /// hit.
     awaits_victim: bool,
     /// L1D, constant cache and texture cache, indexed by [`CacheId`].
     caches: [Cache; CACHES],
     /// Round-robin arbiter that picks the cache whose waiter is served next.
     drain_turn: RoundRobin,
     miss_queue: MissQueue,
-    /// True if a load on the bypass path goes first when the miss queue also requests the network port.
+    /// True if a load on the bypass path has priority over the miss queue when both request the network port.
     bypass_turn: bool,
-    /// True if an instruction line goes first when data requests also request the network port.
+    /// True if an instruction line has priority over data requests when both request the network port.
     instruction_turn: bool,
-    /// Writebacks of modified lines that memory has not acknowledged yet.
+    /// Number of writebacks of modified lines that memory has not acknowledged yet.
     write_backs: u16,
-    /// Miss or bypass of this cycle, to be reported to the throttle.
+    /// Miss or bypass of this cycle, which will be reported to the throttle.
     missed: Option<Miss>,
 }
 
 impl Lsu {
-    /// Creates an empty LSU; `read_only` configures the constant cache and the texture cache.
+    /// Creates an empty LSU; `read_only` holds the configurations of the constant cache and the texture
+    /// cache.
     #[must_use]
     pub fn new(place: LsuPlace, l1: &L1Config, read_only: [&CacheConfig; 2], lsu: &LsuConfig) -> Self {
         let cache = |path, id, config: &CacheConfig| Cache::new(path, id, config, l1, &place);
@@ -259,7 +262,7 @@ impl Lsu {
         }
     }
 
-    /// Evaluates one clock edge, with a throttle (`side`) and an instruction cache (`core`) if the core has
+    /// Evaluates one clock edge. `side` is the throttle and `core` the instruction cache, for a core that has
     /// them.
     #[inline(always)]
     pub(crate) fn eval_with_side_channels(
@@ -277,8 +280,8 @@ impl Lsu {
         if wants { Sleep::Next } else { sleep }
     }
 
-    /// Evaluates one clock edge under a throttle. An end of period takes effect before everything else, and a
-    /// miss is reported in the same cycle.
+    /// Evaluates one clock edge of an LSU with a throttle. The end of a period takes effect before all other
+    /// steps, and a miss is reported in the same cycle.
     pub fn eval_throttled(&mut self, io: LsuIo<'_>, side: L1Side<'_>, at: &mut impl AnyEdge) -> Sleep {
         let L1Side { mut misses, mut periods } = side;
         let ended = periods.as_mut().filter(|periods| periods.has_beat(at)).map(|periods| periods.pop(at).may_close);
@@ -360,7 +363,7 @@ impl Lsu {
         if self.constants.prefetches {
             self.prefetch(had_head, at);
         }
-        // The fill of a prefetch may free its MSHR entry.
+        // If no load waits for a prefetched line, the fill frees the MSHR entry.
         let freed = freed || self.constants.prefetches && filled.is_some();
         let changes = Changes { filled, freed, sent, recalled };
         let left = !probing && !self.is_refused_again(&changes) && self.access(at, bypassed);
@@ -383,7 +386,8 @@ impl Lsu {
         self.take_instruction(&mut io.core_req, at);
         let head_moves = match had_head && !left {
             true => probing || self.awaits_victim,
-            // The next request may become the head. Without one, the displayed outcome must return to `Idle`.
+            // The next request in the queue may become the head. If there is none, the displayed outcome must
+            // return to `Idle`.
             false => !self.queue.is_empty() || self.observed.shown != StageStatus::Idle,
         };
         self.sleep(&mut io, at, head_moves, sent)

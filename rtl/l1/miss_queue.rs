@@ -1,8 +1,8 @@
 //! # Miss queue
 //! Holds the requests of all caches of the LSU to memory, in order: reads of lines or sectors, stores,
 //! atomics and writebacks of local lines. In machines with a sharing tracker it also holds the eviction
-//! notices. The head leaves when the network accepts it. FIFO order keeps a load behind the SM's own earlier
-//! store to the same line.
+//! notices. The head leaves when the network accepts it. FIFO order keeps a load behind an earlier store of
+//! the same SM to the same line.
 //!
 //! | port   | dir | payload     | contract                                   |
 //! |--------|-----|-------------|--------------------------------------------|
@@ -10,7 +10,7 @@
 //! | `head` | out | `MissEntry` | the oldest entry; `pop` removes it         |
 //!
 //! `holds_write` compares a line with every queued store and atomic, since a load on the bypass path must not
-//! overtake one to its own line.
+//! overtake a store or atomic to the same line.
 //!
 //! In one cycle, in this order:
 //! 1. `holds_write` searches the queue.
@@ -43,9 +43,9 @@ pub enum MissKind {
     WriteBack,
     /// Atomic that returns the old words.
     Atomic,
-    /// Atomic whose old words are not used.
+    /// Atomic whose old words are not returned.
     Reduce,
-    /// Notice to the sharing tracker that a line was evicted; requests no data.
+    /// Notice to the sharing tracker that a line was evicted; it requests no data.
     Notice,
     /// Read of the missing sectors of a line that is partly present or partly in flight.
     Rest,
@@ -69,12 +69,12 @@ pub struct MissEntry {
     /// Kind of the request.
     #[payload(state)]
     pub kind: MissKind,
-    /// Running number of the request.
+    /// Sequence number of the request.
     pub id: u32,
     /// Line address.
     #[payload(width = shape.line_bits)]
     pub line: u64,
-    /// Ticket that returns with the reply and names its destination.
+    /// Ticket that the reply returns and that identifies the destination of the reply.
     #[payload(width = TICKET_BITS)]
     pub ticket: u64,
     /// Sectors to read, one bit each.
@@ -112,7 +112,7 @@ impl Default for MissEntry {
     }
 }
 
-/// Queue of memory requests, with a search for stores.
+/// Miss queue, with a search for writes to a line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MissQueue {
     entries: Fifo<MissEntry>,
@@ -145,8 +145,8 @@ impl MissQueue {
         self.depth - self.len()
     }
 
-    /// Appends an entry; only while there is room. `form` gets a reused entry with old contents, and must set
-    /// every field that has a meaning for its kind.
+    /// Appends an entry; call only while there is room. `form` receives a reused entry with old contents, and
+    /// must set every field that is meaningful for the kind of the request.
     pub fn push_with(&mut self, form: impl FnOnce(&mut MissEntry)) {
         self.entries.push_with(form);
     }
@@ -169,7 +169,7 @@ impl MissQueue {
         self.entries.iter().any(|entry| writes(entry.kind) && entry.line == line)
     }
 
-    /// Adds the entries and the comparators for the bypass path to the hardware description.
+    /// Adds the entries, and the comparators that the bypass path uses, to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { entries, depth, shape } = self;
         entries.describe(to);

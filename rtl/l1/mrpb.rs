@@ -12,9 +12,9 @@
 //!
 //! Latency: a request is visible in the cycle after its push; in an MRPB `latency` cycles after that.
 //!
-//! Ordering and stalls: requests of one warp stay in order. The fixed order can delay warps of high numbers
-//! while queues of lower numbers hold requests. That ends when those warps wait for data. A refused head
-//! stays selected only as long as the drain order selects its queue.
+//! Ordering and stalls: requests of one warp stay in order. The fixed drain order can delay warps with high
+//! numbers while queues of lower numbers hold requests. The delay ends when the warps of those queues wait
+//! for data. A refused head stays selected only as long as the drain order selects its queue.
 //!
 //! Area: the queues and a comparator tree over their occupancies. An MRPB adds a memory for the bytes of all
 //! queued stores, with one read and one write per cycle.
@@ -43,11 +43,11 @@ pub enum DrainOrder {
     Fixed,
     /// Round robin over the queues that hold a request.
     RoundRobin,
-    /// Longest queue; the lowest-numbered one among equals.
+    /// Longest queue; among equally long queues, the one with the lowest number.
     LongestFirst,
 }
 
-/// Refused loads that bypass the cache instead of waiting.
+/// Selects the refused loads that bypass the cache instead of waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StallBypass {
@@ -63,16 +63,16 @@ pub enum StallBypass {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MrpbConfig {
-    /// Number of queues, shared by the warps modulo this number; 0: no MRPB, only the access queue of the
-    /// LSU.
+    /// Number of queues; warp w uses queue w modulo this number. 0 means no MRPB, only the access queue of
+    /// the LSU.
     pub queues: u32,
     /// Number of requests per queue.
     pub depth: u32,
     /// Order in which the queues are drained.
     pub order: DrainOrder,
-    /// True if a queue is drained until it is empty.
+    /// True if a queue is drained until it is empty; if false, the drain order selects a queue each cycle.
     pub greedy: bool,
-    /// Refused loads that bypass the cache instead of waiting.
+    /// Selects the refused loads that bypass the cache instead of waiting.
     pub bypass: StallBypass,
     /// Latency that the buffer adds [core cycles].
     pub latency: u32,
@@ -97,7 +97,7 @@ impl MrpbConfig {
 }
 
 impl StallBypass {
-    /// True if a load with these failing conditions, bit `Fail as u8` each, bypasses.
+    /// True if a load with these failing conditions bypasses; bit `Fail as u8` is set for each condition.
     #[must_use]
     pub fn covers(self, fails: u8) -> bool {
         match self {
@@ -125,15 +125,15 @@ pub struct Buffer {
     order: DrainOrder,
     greedy: bool,
     latency: u64,
-    /// Queue that is drained now.
+    /// Queue that is currently drained.
     current: u6,
-    /// Queue and cycle of the last push, until the request is visible.
+    /// Queue and cycle of the last push, until the pushed request is visible.
     entering: Option<(u6, u64)>,
     stored: StoreDataMemory,
 }
 
-/// Memory of the bytes to store, and their mask, of all queued requests: one row per queue entry. The model
-/// keeps the data in the requests and only counts the accesses of this memory.
+/// Memory that holds the bytes to store and the byte mask of each queued request: one row per queue entry.
+/// The model keeps these data in the requests, and only counts the accesses to this memory.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct StoreDataMemory {
     spec: ArraySpec,
@@ -141,7 +141,7 @@ struct StoreDataMemory {
     accesses: Accesses,
 }
 
-/// Array view of the memory of bytes to store.
+/// Array view of the memory that holds the bytes to store.
 struct StoredView<'a>(&'a Buffer);
 
 impl ArrayView for StoredView<'_> {
@@ -180,8 +180,8 @@ fn has_data(access: &LineAccess) -> bool {
 }
 
 impl AccessQueue {
-    /// Creates the queue at `path`. It is an MRPB if `mrpb` configures one, else a single queue of `depth`
-    /// requests with up to `moves` pushes and pops per cycle.
+    /// Creates the queue at `path`: an MRPB if `mrpb` configures one, else a single queue of `depth` requests
+    /// with up to `moves` pushes and pops per cycle.
     #[must_use]
     pub fn new(path: &str, depth: u32, moves: u32, mrpb: &MrpbConfig, shape: LineShape) -> Self {
         match mrpb {
@@ -219,8 +219,8 @@ impl AccessQueue {
         matches!(self, Self::Buffer(_))
     }
 
-    /// Selects the queue that is drained in this cycle. Returns true if another queue than before is
-    /// selected, so that the head changes although no request has left.
+    /// Selects the queue to drain in this cycle. Returns true if the selection changes, so that the head
+    /// changes although no request has left.
     pub fn select(&mut self, cycle: u64) -> bool {
         match self {
             Self::Plain(_) => false,
@@ -238,8 +238,8 @@ impl AccessQueue {
         }
     }
 
-    /// Returns the request behind the head of a single queue; `None` in an MRPB, which exposes only the
-    /// heads.
+    /// Returns the request behind the head of a single queue; `None` in an MRPB, which exposes only the heads
+    /// of its queues.
     #[must_use]
     pub fn second(&self) -> Option<&LineAccess> {
         match self {
@@ -271,7 +271,7 @@ impl AccessQueue {
         }
     }
 
-    /// True if a request of the warp has room.
+    /// True if there is room for a request of the warp.
     #[must_use]
     #[inline]
     pub fn has_room(&self, warp: u8) -> bool {
@@ -281,7 +281,7 @@ impl AccessQueue {
         }
     }
 
-    /// Returns the number of requests of the warp that have room.
+    /// Returns the number of requests of the warp for which there is room.
     #[must_use]
     pub fn room(&self, warp: u8) -> usize {
         match self {
@@ -318,7 +318,7 @@ impl AccessQueue {
         }
     }
 
-    /// True if another request may be the head in the next cycle, whatever else happens.
+    /// True if another request can become the head in the next cycle even if nothing enters or leaves.
     #[must_use]
     #[inline]
     pub fn head_may_change(&self) -> bool {

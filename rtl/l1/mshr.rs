@@ -1,6 +1,6 @@
 //! # MSHR: miss status holding registers
-//! Tracks the lines in flight, so that a second miss to a line waits for the first fill, without another
-//! memory request (li2015 section 2.2).
+//! Tracks the lines in flight, so that a second miss to a line waits for the fill of the first, without
+//! another memory request (li2015 section 2.2).
 //!
 //! | port     | dir | payload        | contract                                                  |
 //! |----------|-----|----------------|-----------------------------------------------------------|
@@ -17,15 +17,15 @@
 //! 3. `pop`.
 //! 4. One of `alloc`, `merge` and `close`.
 //!
-//! Each port is used at most once per cycle, and sees the results of those before it. A search (`lookup`,
+//! Each port is used at most once per cycle, and sees the results of the ports before it. A search (`lookup`,
 //! `free_for`, `set_way_of`, `drains`) belongs to the port that follows it. In a cache of sectors, `recall`
-//! and `close` act on every entry of a line at once. So does `merge`, even in the cycle of an `alloc`.
+//! and `close` act on every entry of a line at once. `merge` does so too, even in the cycle of an `alloc`.
 //!
 //! Latency: a fill makes its entry ready for `pop` in the same cycle. The entry is freed with its last
-//! waiter, or by the fill if it has none. Until then its line cannot be allocated again, because a second
-//! entry for the line would make the search ambiguous. In a cache of sectors, an entry tracks the sectors of
-//! one request. A line may have several entries, none of which share a sector. Area order: one line-address
-//! comparator per entry, entries x merges waiters.
+//! waiter, or by the fill if there are no waiters. Until then the entry's line cannot be allocated again,
+//! because a second entry for the line would make the search ambiguous. In a cache of sectors, an entry
+//! tracks the sectors of one request. A line may have several entries, none of which share a sector. Area
+//! order: one line-address comparator per entry, and entries x merges waiters.
 //!
 //! Part of `rtl/l1/cache.rs`.
 
@@ -34,7 +34,7 @@ use serde_big_array::Array as BigArray;
 
 use crate::kernel::{Describe, DescribeExt, Encoding, FieldsExt, Logic, PortOrder};
 
-/// Ports in their order within a cycle.
+/// Names of the ports in their order within a cycle.
 const PORTS: &[&str] = &["fill", "recall", "pop", "access"];
 
 const fn turn() -> PortOrder {
@@ -48,13 +48,13 @@ const ACCESS: usize = 3;
 /// Load that waits for a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Waiter {
-    /// Row of the pending table.
+    /// Row of the pending table that collects the bytes.
     pub slot: u8,
-    /// Lanes that the line serves.
+    /// Lanes of the load that the line serves.
     pub lanes: u32,
 }
 
-/// State of an entry.
+/// State of an MSHR entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encoding)]
 #[width(2)]
 enum State {
@@ -66,23 +66,23 @@ enum State {
 /// Result of a search for sectors of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookup {
-    /// Tracked and open: a load may merge into this entry.
+    /// The sectors are tracked by this open entry: a load may merge into it.
     Open(u16),
-    /// Tracked by this entry, but closed by a store or out of waiter slots.
+    /// The sectors are tracked by this entry, but a store has closed it or all its waiter slots are in use.
     Full(u16),
-    /// Filled, with waiters still to serve.
+    /// The line has been filled, but still has waiters to serve.
     Draining,
-    /// Not tracked; this entry is free.
+    /// The sectors are not tracked; this entry is free.
     Free(u16),
-    /// Not tracked, and no entry is free.
+    /// The sectors are not tracked, and no entry is free.
     None,
 }
 
 /// Sector mask in a cache of whole lines, where all sectors of a line arrive together.
 pub const WHOLE: u8 = 0b1111;
 
-/// Size of the table that speeds up the host's search. It is several times the usual number of entries, so
-/// that few lines in flight share a hash.
+/// Size of the table that speeds up the host's search: several times the usual number of entries, so that
+/// lines in flight rarely share a hash.
 const GUESSES: usize = 256;
 
 /// Bit vector with one bit per entry.
@@ -122,7 +122,7 @@ impl Bits {
 /// Miss status holding registers of one cache.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Mshr {
-    /// Entries in use; `ready` marks those of them that are filled.
+    /// Entries in use; `ready` marks the filled ones among them.
     used: Bits,
     ready: Bits,
     closed: Bits,
@@ -135,11 +135,11 @@ pub struct Mshr {
     count: Box<[u8]>,
     head: Box<[u8]>,
     waiters: Box<[Waiter]>,
-    /// Ready entries in the order of their fills.
+    /// Filled entries in the order of their fills.
     order: Box<[u16]>,
     order_len: u16,
-    /// Entry that last tracked a line with this hash. Speeds up the host, which checks it before it compares
-    /// all entries; hardware compares all at once.
+    /// Entry that last tracked a line with this hash. It speeds up the host, which checks it before it
+    /// compares all entries; hardware compares all entries at once.
     guess: Box<BigArray<u16, GUESSES>>,
     #[serde(skip, default = "turn")]
     turn: PortOrder,
@@ -147,7 +147,7 @@ pub struct Mshr {
     shape: MshrShape,
 }
 
-/// Widths of an entry.
+/// Field widths of an MSHR entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MshrShape {
     /// Width of a line address in bits.
@@ -183,16 +183,16 @@ impl Mshr {
         }
     }
 
-    /// Sets the cycle of the following calls to this tick. From the first call on, the order of ports is
-    /// checked.
+    /// Sets the time of the following calls to this tick. After the first call, the order of the ports within
+    /// each cycle is checked.
     #[inline(always)]
     pub fn at(&mut self, tick: u64) -> &mut Self {
         self.turn.at(tick);
         self
     }
 
-    /// Uses the access or recall port: once per cycle for whole lines, but once per entry of a line in a
-    /// cache of sectors.
+    /// Uses the access or recall port. A port can be used once per cycle in a cache of whole lines, but once
+    /// per entry of a line in a cache of sectors.
     #[inline(always)]
     fn take(&mut self, port: usize) {
         if self.shape.sectors == 1 { self.turn.take(port) } else { self.turn.take_again(port) }
@@ -219,9 +219,9 @@ impl Mshr {
         !self.closed.get(entry) && self.count[entry] != self.merges
     }
 
-    /// Returns the free entry for sectors of a line that are neither present nor in flight. Returns `None` if
-    /// no entry is free or one of the sectors still has waiters to serve. Since the sectors are known not to
-    /// be in flight, only filled entries are compared.
+    /// Returns a free entry for sectors of a line that are neither present nor in flight. Returns `None` if
+    /// no entry is free, or if a filled entry of one of the sectors still has waiters to serve. Only filled
+    /// entries are compared, since the sectors are known not to be in flight.
     #[must_use]
     pub fn free_for(&self, line: u64, sectors: u8) -> Option<u16> {
         let order = &self.order[..usize::from(self.order_len)];
@@ -232,13 +232,13 @@ impl Mshr {
         self.first_free()
     }
 
-    /// Tracks sectors of a line that will fill `set_way`, with their first waiter.
+    /// Allocates an entry for sectors of a line that will fill `set_way`, with the first waiter.
     pub fn alloc(&mut self, entry: u16, tracked: (u64, u8), set_way: u32, waiter: Waiter) {
         self.alloc_prefetch(entry, tracked, set_way);
         self.push(entry.into(), waiter);
     }
 
-    /// Tracks sectors of a line that will fill `set_way`, without a waiter.
+    /// Allocates an entry for sectors of a line that will fill `set_way`, without a waiter.
     pub fn alloc_prefetch(&mut self, entry: u16, (line, sectors): (u64, u8), set_way: u32) {
         self.take(ACCESS);
         let e = usize::from(entry);
@@ -300,7 +300,7 @@ impl Mshr {
         Some(self.set_way[entry])
     }
 
-    /// Returns the position (set and way) that pending sectors of a line will fill.
+    /// Returns the position (set and way) that sectors of a line in flight will fill.
     #[must_use]
     pub fn set_way_of(&self, line: u64, sectors: u8) -> Option<u32> {
         self.find(line, sectors, |entry| !self.ready.get(entry)).map(|entry| self.set_way[entry])
@@ -314,7 +314,7 @@ impl Mshr {
         order.iter().any(|&entry| reads(entry.into()))
     }
 
-    /// True if filled entries still have waiters that must read the set of `ways` ways.
+    /// True if filled entries still have waiters that must read a line of the set; sets have `ways` ways.
     #[must_use]
     pub fn drains_set(&self, set: u32, ways: u32) -> bool {
         let order = &self.order[..usize::from(self.order_len)];
@@ -333,8 +333,8 @@ impl Mshr {
         self.order_len
     }
 
-    /// Removes one waiter from the entry filled first. Returns its line, the position (set and way) of the
-    /// data, and the waiter.
+    /// Removes one waiter from the entry that was filled first. Returns the line, the position of the data
+    /// (set and way), and the waiter.
     pub fn pop(&mut self) -> Option<(u64, u32, Waiter)> {
         if self.order_len == 0 {
             return None;
@@ -361,7 +361,7 @@ impl Mshr {
         self.pending == 0 && self.order_len == 0
     }
 
-    /// Counts the lines in flight, each once.
+    /// Counts the lines in flight; a line with several entries counts once.
     #[must_use]
     pub fn pending_lines(&self) -> u32 {
         let is_pending = |e: &usize| self.used.get(*e) && !self.ready.get(*e);
@@ -384,7 +384,7 @@ impl Mshr {
             used,
             ready,
             closed,
-            // Derived: number of entries that are used but not ready.
+            // Derived: number of entries in use that are not ready.
             pending: _,
             lines,
             sectors,
@@ -426,8 +426,8 @@ impl Mshr {
                 to.bits("lanes", *lanes);
             }
         });
-        // A fill and an access search for a line, and for waiters that still read a position, in the same
-        // cycle.
+        // In the same cycle, a fill and an access each search for a line, and for waiters that still read a
+        // position.
         for port in ["fill", "access"] {
             to.part(port, |to| {
                 to.logic("search", Logic::Comparator { width: *line_bits, count: entries });
@@ -439,7 +439,7 @@ impl Mshr {
         }
         to.logic("free_entry", Logic::PriorityEncoder { inputs: entries });
         to.logic("fill_place", Logic::Mux { ways: entries, width: *set_way_bits });
-        // Selects the entry and the waiter that leave, and the state of the entry that the access finds.
+        // Selects the entry and the waiter that leave, and the state of the entry found by the access.
         let places = entries * u32::from(*merges);
         let entry_bits = entries.max(2).next_power_of_two().ilog2();
         to.logic("oldest", Logic::Mux { ways: entries, width: line_bits + set_way_bits + 2 * count_bits });
@@ -466,7 +466,7 @@ impl Mshr {
         (free < self.lines.len() as u32).then_some(free as u16)
     }
 
-    /// Records the entry as the first one to check in later searches for these sectors.
+    /// Records the entry as the first one to compare in later searches for these sectors.
     #[inline(always)]
     fn expect(&mut self, line: u64, sectors: u8, entry: u16) {
         if self.shape.sectors == 1 {
@@ -478,8 +478,8 @@ impl Mshr {
         }
     }
 
-    /// Finds the entry in use that tracks one of these sectors of a line, among the entries that `is_meant`
-    /// accepts.
+    /// Finds the entry in use that tracks one of these sectors of a line. Only entries that `is_meant`
+    /// accepts are considered.
     #[inline(always)]
     fn find(&self, line: u64, sectors: u8, is_meant: impl Fn(usize) -> bool) -> Option<usize> {
         let is_of = |entry: usize| self.lines[entry] == line && self.sectors[entry] & sectors != 0;
@@ -505,7 +505,8 @@ impl Mshr {
     }
 }
 
-/// Hashes a line by the top bits of its product with the golden ratio, which spreads lines of any stride.
+/// Hashes a line by the top bits of its product with the golden ratio, which spreads lines evenly for any
+/// stride.
 fn hash(line: u64, sector: u32) -> usize {
     let place = line ^ u64::from(sector) << 62;
     (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - GUESSES.ilog2())) as usize

@@ -43,7 +43,7 @@ struct Row {
     size_log2: u8,
     /// Byte offset of each lane in its line.
     offset: [u8; LANES],
-    /// True if lane `i` reads word `i` of its line. Derived from `offset`; kept for simulation speed.
+    /// True if lane `i` reads word `i` of the line. Derived from `offset`; kept for simulation speed.
     in_order: bool,
     /// Words of each lane; the last two are used only by loads of 16 bytes per lane.
     data: [[u32; LANES]; MAX_WORDS],
@@ -51,16 +51,16 @@ struct Row {
     times: Times,
 }
 
-/// Cycles in the life of a load; statistics only, no hardware.
+/// Times of events in the service of a load; statistics only, no hardware.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Times {
     /// Cycle in which the load arrived in the LSU.
     pub begun: u64,
-    /// Cycle in which its last line request so far was looked up or left on the bypass path.
+    /// Cycle in which the most recent line request of the load was looked up or left on the bypass path.
     pub looked_up: u64,
 }
 
-/// Byte offsets of the lanes if lane `i` reads word `i`.
+/// Byte offset of each lane if lane `i` reads word `i` of the line.
 const IN_ORDER: [u8; LANES] = {
     let mut offset = [0; LANES];
     let mut lane = 0;
@@ -123,7 +123,7 @@ impl Pending {
         self.used == 0
     }
 
-    /// Allocates a row for an instruction that arrives in this cycle. `in_order` is true if lane `i` names
+    /// Allocates a row for an instruction that arrives in this cycle. `in_order` is true if lane `i` accesses
     /// word `i` of one line.
     pub fn alloc(&mut self, slot: u8, access: &WarpAccess, in_order: bool, cycle: u64) {
         debug_assert!(self.used >> slot & 1 == 0);
@@ -153,7 +153,7 @@ impl Pending {
         self.rows[usize::from(slot)].pc
     }
 
-    /// Returns the subset of `lanes` that name bytes of these sectors of their line.
+    /// Returns the subset of `lanes` that access bytes of these sectors of their line.
     #[must_use]
     pub fn lanes_in(&self, slot: u8, lanes: u32, sectors: u8) -> u32 {
         let offset = &self.rows[usize::from(slot)].offset;
@@ -167,7 +167,7 @@ impl Pending {
         debug_assert!(brings_data(row.kind) && row.left & lanes == lanes, "each lane is answered once");
         let mut todo = lanes;
         match row.size_log2 {
-            // Fast paths for words of 4 and 8 bytes, without the byte handling of the general case.
+            // Fast paths for lanes of 4 and 8 bytes, without the byte handling of the general case.
             2 if row.in_order && lanes == u32::MAX => {
                 for (word, bytes) in row.data[0].iter_mut().zip(line.as_chunks().0) {
                     *word = u32::from_le_bytes(*bytes);
@@ -210,7 +210,8 @@ impl Pending {
         self.finish(slot, lanes);
     }
 
-    /// Marks lanes of a store or a reduction as done. Memory has acknowledged them, or a local store has hit.
+    /// Marks lanes of a store or a reduction as done, because memory has acknowledged them or a local store
+    /// has hit.
     pub fn acknowledge(&mut self, slot: u8, lanes: u32) {
         debug_assert!(!brings_data(self.rows[usize::from(slot)].kind));
         self.finish(slot, lanes);
@@ -227,8 +228,8 @@ impl Pending {
         self.rows[usize::from(slot)].times.looked_up = cycle;
     }
 
-    /// Writes the reply of a complete row and frees the row, unless another beat of it follows. Returns the
-    /// times of a load that is answered, `None` otherwise.
+    /// Writes the reply of a complete row, and frees the row unless another beat of the reply follows.
+    /// Returns the times of a load whose reply is complete; otherwise `None`.
     ///
     /// # Panics
     /// If no row is complete.
@@ -288,8 +289,8 @@ impl Pending {
         });
         to.logic("free_row", Logic::PriorityEncoder { inputs: n });
         to.logic("done_row", Logic::PriorityEncoder { inputs: n });
-        // One port reads the whole row of the reply; another reads the lane offsets of the row that gets
-        // bytes.
+        // One port reads the whole row for the reply; a second port reads the lane offsets of the row that
+        // receives bytes.
         let lanes = LANES as u32;
         let data_bits = u32::BITS * lanes * words as u32;
         to.table_ports(1, n, shape.pc_bits + 3 * lanes + lanes * offset_bits + data_bits);

@@ -1,7 +1,7 @@
 //! # Sectors of the lines of a cache
-//! Tracks the state of each 32-byte sector of a line: present, in flight or absent. A cache uses it if its
-//! misses fetch only the sectors that a warp touches. The tag of a line stays reserved while any of its
-//! sectors is in flight, so its way cannot be given to another line.
+//! Tracks the state of each 32-byte sector of a line: present, in flight or absent. A cache uses this array
+//! if its misses fetch only the sectors that a warp touches. The tag of a line stays reserved while any
+//! sector of the line is in flight, so no other line can take the way.
 //!
 //! | port     | dir | payload        | contract                                                       |
 //! |----------|-----|----------------|----------------------------------------------------------------|
@@ -27,7 +27,7 @@ pub(super) struct Sectors {
     /// Sectors in flight.
     #[payload(width = *shape)]
     pub coming: u8,
-    /// Sectors in flight that were written after their request: they are invalidated on arrival.
+    /// Sectors in flight that were written after their request, and are therefore invalidated on arrival.
     #[payload(width = *shape)]
     pub overtaken: u8,
     /// True if the present sectors hold bytes of local memory that are newer than memory.
@@ -46,8 +46,8 @@ impl Sectors {
 pub(super) struct SectorStore(Array<Sectors>);
 
 impl SectorStore {
-    /// Creates the states of a cache at `path` with all sectors absent. Lines have `sectors` sectors, and
-    /// `lookups` loads read per cycle. `is_recalled` adds ports for recalls.
+    /// Creates the states of a cache at `path` with all sectors absent. Lines have `sectors` sectors.
+    /// `lookups` loads read the states per cycle. `is_recalled` adds ports for recalls.
     pub fn new(path: &str, (sets, ways): (u32, u32), sectors: u32, (lookups, is_recalled): (u32, bool)) -> Self {
         let spec = ArraySpec {
             path: format!("{path}.sectors"),
@@ -66,12 +66,12 @@ impl SectorStore {
         self.0.read(at, set)
     }
 
-    /// Returns the states of a line in a set that is read in this cycle.
+    /// Returns the sector states of a line in a set that is read in this cycle.
     pub fn peek(&self, set: u32, way: u32) -> Sectors {
         self.0.row(set)[way as usize]
     }
 
-    /// Writes the states of a line.
+    /// Writes the sector states of a line.
     pub fn write(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), sectors: Sectors) {
         self.0.update(at, set, way, |cell| *cell = sectors);
     }

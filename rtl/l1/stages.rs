@@ -13,21 +13,21 @@ pub struct Stays {
     /// Sum of the times in the stage [core cycles].
     #[counted(cycles)]
     pub cycles: u64,
-    /// Loads or reads by time in the stage: below 16, 32, 64 and so on to below 16,384 core cycles, and
-    /// longer.
+    /// Number of loads or reads by time in the stage: below 16, 32, 64 and so on to below 16,384 core cycles,
+    /// and longer.
     pub latencies: [u64; LOAD_LATENCIES],
 }
 
 /// Stages of the memory system, in the order in which a load passes them. Lines supplied by another SM,
-/// atomics and instruction lines are not part of the last three stages.
+/// atomics and instruction lines are not counted in `requests`, `l2` and `replies`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Counted)]
 pub struct Stages {
-    /// Time of a warp's loads in the LSU, until the last of their line requests was looked up or left on the
+    /// Time of a warp's load in the LSU, until the last of its line requests was looked up or left on the
     /// bypass path.
     pub tags: Stays,
     /// Time of line or sector reads in the miss queue.
     pub miss_queue: Stays,
-    /// Time of reads from the L1 to the L2 bank, including a sharing tracker on the way.
+    /// Time of reads from the L1 to the L2 bank, including a sharing tracker between them.
     pub requests: Stays,
     /// Time of reads in the L2 bank until the reply leaves, including the time in DRAM.
     pub l2: Stays,

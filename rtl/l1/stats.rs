@@ -36,14 +36,14 @@ pub struct L1Stats {
     pub hit_pending: u64,
     /// Loads that missed and were sent to memory.
     pub misses: u64,
-    /// Misses whose line was present or in flight, but without all requested sectors; only where misses fetch
+    /// Misses whose line was present or in flight, but not all requested sectors; only where misses fetch
     /// sectors.
     #[counted(only(has.sectors), if_any(has.stores))]
     pub sector_misses: u64,
     /// Loads that bypassed the cache.
     #[counted(if_any(has.stores))]
     pub bypasses: u64,
-    /// Stores that hit.
+    /// Stores that hit a line in the cache.
     #[counted(if_any(has.stores))]
     pub store_hits: u64,
     /// Stores that missed, including those to a line in flight.
@@ -54,33 +54,33 @@ pub struct L1Stats {
     pub atomics: u64,
     /// Lines evicted.
     pub evictions: u64,
-    /// Candidates that were promoted to a line of data; only with decoupled tags.
+    /// Candidates that became committed to a data way; only with decoupled tags.
     #[counted(only(has.decoupled), if_any(has.stores))]
     pub promotions: u64,
-    /// Lines that lost their data to another line, a store or a recall, and became candidates or empty; only
-    /// with decoupled tags.
+    /// Lines that lost their data way to another line, a store or a recall, so that their tags became
+    /// candidates or empty; only with decoupled tags.
     #[counted(only(has.decoupled), if_any(has.stores))]
     pub demotions: u64,
     /// Lines dropped, present or in flight, because the L2 recalled them; only where the L2 recalls lines.
     #[counted(only(has.recalls))]
     pub recalls: u64,
-    /// Prefetches; only with a prefetcher.
+    /// Counters of prefetches; only with a prefetcher.
     #[counted(only(has.prefetches), if_any(has.stores))]
     pub prefetch: PrefetchStats,
-    /// Victim cache; only with one.
+    /// Counters of the victim cache; only with a victim cache.
     #[counted(only(has.victims), if_any(has.stores))]
     pub victim: VictimStats,
     /// Cycles in which the oldest access was refused (reservation fails), by reported reason.
     #[counted(cycles, by = Fail, key = "reservation_fails")]
     pub fails: [u64; NUM_FAILS],
     /// Cycles in which the oldest access was refused, by failing condition. A cycle with several failing
-    /// conditions counts for each of them.
+    /// conditions counts once for each of them.
     #[counted(cycles, by = Fail)]
     pub failing: [u64; NUM_FAILS],
 }
 
 impl L1Stats {
-    /// Returns the cycles in which the oldest access was refused, by reported reason.
+    /// Returns the cycles in which the oldest access was refused, by reported condition.
     pub fn refusals(&self) -> impl Iterator<Item = (&'static str, u64)> {
         Fail::zip_names(&self.fails)
     }

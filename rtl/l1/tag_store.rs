@@ -1,6 +1,6 @@
 //! # Either tag store
-//! Lets the L1D use ordinary tags or the decoupled tags of li2015 section 4 through one interface. Way
-//! numbers always mean ways of the data array. The choice is fixed by the configuration.
+//! Gives the L1D one interface for two kinds of tags: ordinary tags, or the decoupled tags of li2015 section
+//! 4. Way numbers always mean ways of the data array. The configuration selects the kind of tags.
 
 use serde::{Deserialize, Serialize};
 
@@ -74,20 +74,20 @@ impl TagStore {
         }
     }
 
-    /// Selects the original mode, in which every load is admitted, or the configured threshold. No effect on
-    /// ordinary tags.
+    /// Selects the original mode, in which every load is admitted (`true`), or the configured threshold
+    /// (`false`). Has no effect on ordinary tags.
     pub(super) fn set_original(&mut self, original: bool) {
         if let Self::Decoupled(tags) = self {
             tags.set_original(original);
         }
     }
 
-    /// True if decoupled tags admit every load and so behave like the baseline's.
+    /// True if decoupled tags admit every load, and so behave like ordinary tags.
     pub(super) fn is_original(&self) -> bool {
         self.as_decoupled().is_some_and(Decoupled::is_original)
     }
 
-    /// Returns the promotions and demotions so far; zero for ordinary tags.
+    /// Returns the numbers of promotions and demotions so far; zero for ordinary tags.
     pub(super) fn moves(&self) -> Moves {
         self.as_decoupled().map(Decoupled::moves).unwrap_or_default()
     }
@@ -142,7 +142,8 @@ impl TagStore {
         }
     }
 
-    /// Updates the rank for a use of the line, and reserves its way while more of its sectors are in flight.
+    /// Updates the replacement rank for a use of the line, and reserves its way again while more sectors are
+    /// in flight.
     pub(super) fn reserve_again(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
         match self {
             Self::Plain(tags) => tags.reserve_again(at, set, way),
@@ -179,8 +180,8 @@ impl TagStore {
         }
     }
 
-    /// Inserts the tag of a bypassing line without data, as in [`Tags::insert_tag_only`]. Decoupled tags never close, so
-    /// they insert nothing and return false.
+    /// Inserts the tag of a bypassing line without data, as in [`Tags::insert_tag_only`]. A cache with
+    /// decoupled tags never closes, so decoupled tags insert nothing and return false.
     pub(super) fn insert_tag_only(&mut self, at: &impl AnyEdge, set: u32, line: u64) -> bool {
         match self {
             Self::Plain(tags) => tags.insert_tag_only(at, set, line),
@@ -202,8 +203,8 @@ impl TagStore {
         }
     }
 
-    /// Sets the final state of a reserved way, once everything in flight to it has arrived. `kept` is `None`
-    /// if the line is invalidated, and otherwise true if the line is newer than memory.
+    /// Sets the final state of a reserved way, once all data in flight to it has arrived. `kept` is `None` if
+    /// the line is invalidated. Otherwise the value is true if the line is newer than memory.
     pub(super) fn complete(&mut self, at: &impl AnyEdge, place: (u32, u32), kept: Option<bool>) {
         match self {
             Self::Plain(tags) => {

@@ -1,8 +1,8 @@
 //! # Tag store of the baseline L1D
 //! Holds the set-associative tags of a cache, with true LRU (li2015 section 2.2) or another replacement
-//! policy. A cycle has one fill, one recall in machines where the L2 recalls lines, and one access. They
-//! happen in this order, and each sees the results of those before it. With several lookups per cycle there
-//! are as many access ports. Only the first access may miss; the others see its result.
+//! policy. A cycle has at most one fill, one recall (in machines where the L2 recalls lines) and one access.
+//! They happen in this order, and each sees the results of those before it. With several lookups per cycle
+//! there are as many access ports. Only the first access can miss; the further accesses see its result.
 //!
 //! | port    | dir | payload        | contract                                              |
 //! |---------|-----|----------------|-------------------------------------------------------|
@@ -39,10 +39,10 @@ pub enum Status {
     Reserved,
     /// Way that holds a line.
     Valid,
-    /// Way that holds a line of local memory that is newer than memory.
+    /// Way that holds a line of local memory that is newer than memory (modified).
     Modified,
-    /// Tag without data (tag-only): its line bypassed the cache while the cache was closed. Encoded as valid
-    /// plus a third bit, in tags that have one.
+    /// Tag-only way, without data: its line bypassed the cache while the cache was closed. Encoded as valid
+    /// plus a third bit; only tags that can be tag-only have this bit.
     TagOnly = 0b110,
 }
 
@@ -63,18 +63,18 @@ pub struct TagEntry {
     pub tag: u64,
     /// Replacement rank within the set; the highest is evicted first.
     pub rank: u8,
-    /// True if a store overtook the line in flight, so it is invalidated on arrival.
+    /// True if a store overtook the line in flight, so that the line is invalidated on arrival.
     pub inv_on_fill: bool,
 }
 
-/// Widths of a tag entry.
+/// Field widths of a tag entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TagShape {
     /// Width of the tag in bits.
     pub tag_bits: u32,
     /// Name and width of the replacement rank.
     pub rank: RankShape,
-    /// True if tags can be without data, which takes one more status bit.
+    /// True if ways can be tag-only, which takes one more status bit.
     pub hollow: bool,
 }
 
@@ -98,7 +98,7 @@ impl Payload for TagEntry {
     }
 }
 
-/// Kinds of use of a present line.
+/// Kind of use of a present line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineUse {
     /// Load.
@@ -109,14 +109,14 @@ pub enum LineUse {
     Modify,
 }
 
-/// Way that a miss would take.
+/// Way that a miss takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Victim {
     /// Way number.
     pub way: u32,
-    /// True if the way holds a line, which would be evicted.
+    /// True if the way holds a line, which the miss evicts.
     pub holds: bool,
-    /// True if that line must be written back.
+    /// True if the evicted line must be written back.
     pub modified: bool,
 }
 
@@ -135,12 +135,12 @@ pub enum Probe {
         /// Way of the line.
         way: u32,
     },
-    /// Tag without data. A load of the line would miss and fill this way.
+    /// Tag without data (tag-only). A load of the line misses and fills this way.
     TagOnly {
         /// Way of the tag.
         way: u32,
     },
-    /// Line without a tag. [`Tags::victim`] returns the way that a miss would take.
+    /// Line without a tag. [`Tags::victim`] returns the way for a miss.
     Absent,
 }
 
@@ -151,15 +151,15 @@ pub struct Tags {
     replacement: Replacement,
     index: IndexUnit,
     line_bits: u32,
-    /// Number of usable ways, if shared memory may occupy the others.
+    /// Number of usable ways per set, if shared memory can occupy the remaining ways; otherwise `None`.
     in_use: Option<u32>,
     /// Accesses per cycle.
     lookups: u32,
 }
 
 impl Tags {
-    /// Creates a tag store with all ways invalid, for `lookups` accesses per cycle. `hollow` allows tags
-    /// without data. `is_recalled` adds ports for recalls.
+    /// Creates a tag store with all ways invalid, for `lookups` accesses per cycle. `hollow` allows tag-only
+    /// ways. `is_recalled` adds ports for recalls.
     #[must_use]
     pub fn new(
         place: &CacheGeometry<'_>,
@@ -204,8 +204,8 @@ impl Tags {
         self.peek(set, line)
     }
 
-    /// Returns the result of this cycle's probe without using a read port. The probe itself may come later in
-    /// the cycle.
+    /// Returns the result of this cycle's probe without using a read port. The probe itself may follow later
+    /// in the same cycle.
     #[must_use]
     #[inline]
     pub fn peek(&self, set: u32, line: u64) -> Probe {
@@ -237,11 +237,11 @@ impl Tags {
     pub fn victim_among(&self, set: u32, may_give: impl Fn(u32) -> bool) -> Option<Victim> {
         let row = self.entries.row(set);
         let row = &row[..self.in_use.map_or(row.len(), |ways| ways as usize)];
-        // The key is the eviction priority, then the inverted way number, so that among equals the lowest way
-        // wins.
+        // The key is the eviction priority, then the inverted way number, so that among equal priorities the
+        // lowest way wins.
         let mut first = 0;
         for (way, entry) in (0..).zip(row) {
-            // An invalid way has priority over all ranks. A reserved way is skipped.
+            // An invalid way has priority over all ranks. Reserved ways are skipped.
             let claim = match entry.status {
                 Status::Invalid => 1 << u8::BITS,
                 Status::Reserved => continue,
@@ -271,7 +271,8 @@ impl Tags {
         });
     }
 
-    /// Updates the rank for a use of the line, and reserves its way while more of its sectors are in flight.
+    /// Updates the replacement rank for a use of the line, and reserves its way again while more sectors are
+    /// in flight.
     pub fn reserve_again(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
         let Self { entries, replacement, .. } = self;
         entries.update_row(at, set, |row| {
@@ -290,7 +291,7 @@ impl Tags {
         self.take(at, (set, victim), source, Status::Valid);
     }
 
-    /// Gives the way of a victim to a line, and sets its state.
+    /// Gives the way of a victim to a line, and sets the line's state.
     fn take(&mut self, at: &impl AnyEdge, (set, victim): (u32, Victim), source: Source, status: Status) {
         let Victim { way, holds, modified: _ } = victim;
         let tag = source.line >> self.index.bits();
@@ -305,9 +306,9 @@ impl Tags {
         });
     }
 
-    /// Inserts the tag of a bypassing line in place of the least recently used tag. Returns true if this
-    /// evicted a line. In-flight and modified lines are never evicted; if there is no other way, the tag is
-    /// not inserted.
+    /// Inserts the tag of a bypassing line in place of the least recently used tag. Returns true if the
+    /// insertion evicted a line. In-flight and modified lines are never evicted; if all ways hold such lines,
+    /// the tag is not inserted.
     pub fn insert_tag_only(&mut self, at: &impl AnyEdge, set: u32, line: u64) -> bool {
         let rank = |entry: &TagEntry| match entry.status {
             Status::Invalid => Some(u32::MAX),
@@ -315,7 +316,7 @@ impl Tags {
             Status::Reserved | Status::Modified => None,
         };
         let ranked = self.entries.row(set).iter().enumerate().filter_map(|(way, entry)| Some((rank(entry)?, way)));
-        // Only invalid ways can have equal keys; the lowest one is taken.
+        // Only invalid ways can have equal keys; among these the lowest way is taken.
         let Some((_, way)) = ranked.max_by_key(|&(rank, way)| (rank, usize::MAX - way)) else { return false };
         let old = self.entries.row(set)[way];
         let tag = line >> self.index.bits();
@@ -328,7 +329,7 @@ impl Tags {
         old.status == Status::Valid
     }
 
-    /// Invalidates all tags without data in one cycle. Each has a clear line, so this uses no port.
+    /// Invalidates all tag-only ways in one cycle. Each way has a clear line, so this uses no port.
     pub fn drop_hollow(&mut self, at: &impl AnyEdge) {
         let cells = self.entries.spec().rows * self.entries.spec().columns;
         for cell in 0..cells as usize {
@@ -343,7 +344,7 @@ impl Tags {
         self.entries.update(at, set, way, |entry| entry.status = Status::Invalid);
     }
 
-    /// Marks a reserved way, so that its line is invalidated on arrival.
+    /// Marks a reserved way so that the line is invalidated on arrival.
     pub fn overtake(&mut self, at: &impl AnyEdge, set: u32, way: u32) {
         self.entries.update(at, set, way, |entry| entry.inv_on_fill = true);
     }
@@ -358,7 +359,7 @@ impl Tags {
         kept
     }
 
-    /// Sets the final state of a reserved way, once everything in flight to it has arrived.
+    /// Sets the final state of a reserved way, once all data in flight to it has arrived.
     ///
     /// # Panics
     /// If the way is not reserved: MSHR and tags disagree.
@@ -416,7 +417,7 @@ impl Tags {
         to.logic("changed", Logic::Mux { ways: 2, width: row });
         to.logic("status", Logic::Gates { count: 20 * ways });
         for lookup in 1..*lookups {
-            // Further lookups select no victim, and see the rows as all earlier lookups of the cycle leave
+            // Further lookups of a cycle select no victim. Each sees the rows as the earlier lookups leave
             // them.
             to.parts("beside", lookup, |to| {
                 to.part("index", |to| index.describe(to));

@@ -1,6 +1,6 @@
-//! Tickets: a request carries its ticket to memory and back, so the reply finds its destination. Bits 31 to 0
-//! hold the lanes, bits 37 to 32 the pending-table row. Bits 45 to 44 hold the requesting cache (3: the
-//! instruction cache of the core); bits 47 and 46 mark the bypass path and writebacks.
+//! Tickets: a request carries its ticket to memory and the reply carries it back, so that the reply finds its
+//! destination. Bits 31 to 0 hold the lanes, bits 37 to 32 the pending-table row. Bits 45 to 44 hold the
+//! requesting cache (3: the core's instruction cache). Bits 47 and 46 mark the bypass path and writebacks.
 
 use super::cache::CacheId;
 
@@ -12,7 +12,7 @@ const CACHE_SHIFT: u32 = 44;
 /// Ticket of an instruction line.
 pub(super) const INSTRUCTIONS: u64 = 3 << CACHE_SHIFT;
 
-/// Returns the ticket of a line that misses in a cache.
+/// Returns the ticket of the read of a line that misses in a cache.
 pub(super) fn fill(cache: CacheId, slot: u8, lanes: u32) -> u64 {
     (cache as u64) << CACHE_SHIFT | of(slot, lanes)
 }
@@ -24,7 +24,7 @@ pub(super) fn of(slot: u8, lanes: u32) -> u64 {
 pub(super) fn bypass(slot: u8, lanes: u32) -> u64 {
     BYPASS | of(slot, lanes)
 }
-/// Returns the ticket of a writeback. No waiter depends on its acknowledgement.
+/// Returns the ticket of a writeback. No waiter depends on the acknowledgement of a writeback.
 pub(super) fn write_back() -> u64 {
     WRITE_BACK
 }

@@ -1,6 +1,6 @@
 //! # Events of the caches of the LSU at one edge
 //! Reports the accepted and refused events of the LSU to its checkers: testbenches, and the golden twin that
-//! runs in lockstep under `--check`. If disabled, it costs one branch per cycle.
+//! runs in lockstep under `--check`. When disabled, it costs the host one branch per cycle.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,30 +34,32 @@ pub enum Outcome {
     Hit,
     /// Load that waits for a line in flight.
     HitPending,
-    /// Load that missed and was sent to memory; with the evicted line, and true if it was modified.
+    /// Load that missed and was sent to memory. Holds the evicted line, if any, with true if that line was
+    /// modified.
     Miss(Option<(u64, bool)>),
     /// Load that found its line in the victim cache.
     VictimHit(VictimMove),
-    /// Global store or atomic that evicted the copy.
+    /// Global store or atomic that evicted the cached copy.
     Evicted,
-    /// Local store that updated the copy, which is written back later.
+    /// Local store that updated the cached copy, which is written back later.
     WrittenBack,
-    /// Global store that updated both the copy and memory.
+    /// Global store that updated both the cached copy and memory.
     Updated,
-    /// Store or atomic that found no copy.
+    /// Store or atomic that found no cached copy.
     StoreMissed,
     /// Store or atomic to a line in flight, which is therefore invalidated on arrival.
     Overtook,
-    /// Refused access: the reported reason, and the mask of all failing conditions, bit `Fail as u8` each.
+    /// Refused access: the reported condition, and the mask of all failing conditions, bit `Fail as u8` each.
     Refused(Fail, u8),
 }
 
-/// Result for the line that a load has found in the victim cache.
+/// Movement of a line that a load has found in the victim cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VictimMove {
     /// The line stays in the victim cache.
     Stays,
-    /// The line moves to the L1D; with the evicted line, and true if it was modified.
+    /// The line moves to the L1D. Holds the line that the L1D evicted for it, if any, with true if that line
+    /// was modified.
     ToL1d(Option<(u64, bool)>),
 }
 
@@ -70,14 +72,14 @@ pub enum RecallEffect {
     Dropped,
     /// The copy is in flight and will be dropped on arrival.
     Overtook,
-    /// The copy stays: its bytes are modified local memory, which only this SM holds and uses.
+    /// The copy stays: it is modified local memory, which only this SM holds and uses.
     Kept,
 }
 
 /// Access at the tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Load that may allocate.
+    /// Load that looks up a cache, and can allocate a line there.
     Load {
         /// Cache in which the line was looked up.
         cache: CacheId,
@@ -91,7 +93,7 @@ pub enum Access {
         warp: u8,
         /// Pending-table row and lanes that wait for the line.
         waiter: Waiter,
-        /// Miss-queue entries in use when the access was decided.
+        /// Number of miss-queue entries in use when the access was decided.
         queue_used: u32,
         /// Outcome of the load.
         outcome: Outcome,
@@ -104,7 +106,7 @@ pub enum Access {
         space: MemorySpace,
         /// Pending-table row and lanes of the store.
         waiter: Waiter,
-        /// Miss-queue entries in use when the access was decided.
+        /// Number of miss-queue entries in use when the access was decided.
         queue_used: u32,
         /// Outcome of the store.
         outcome: Outcome,
@@ -115,7 +117,7 @@ pub enum Access {
         line: u64,
         /// Pending-table row and lanes of the access.
         waiter: Waiter,
-        /// Miss-queue entries in use when the access was decided.
+        /// Number of miss-queue entries in use when the access was decided.
         queue_used: u32,
         /// Outcome of the access.
         outcome: Outcome,
@@ -128,7 +130,7 @@ pub enum Access {
         pc: u32,
         /// Pending-table row and lanes that wait for the reply.
         waiter: Waiter,
-        /// True if a scheme chose the bypass; false if the instruction or the configuration did.
+        /// True if a scheme made the load bypass; false if the instruction or the configuration did.
         chosen: bool,
     },
 }
@@ -138,9 +140,9 @@ pub enum Access {
 pub struct PrefetchLookup {
     /// Line address.
     pub line: u64,
-    /// Miss-queue entries in use when the lookup was decided.
+    /// Number of miss-queue entries in use when the lookup was decided.
     pub queue_used: u32,
-    /// Number of them that are reads of prefetches.
+    /// Number of miss-queue entries in use that are reads of prefetches.
     pub queued: u32,
     /// Outcome of the lookup.
     pub outcome: PrefetchOutcome,
@@ -149,24 +151,24 @@ pub struct PrefetchLookup {
 /// Largest number of further accesses served in the cycle of the first one.
 pub const BESIDE: usize = SECTORS as usize - 1;
 
-/// Events of one edge, in order: end of a period, fill, recall, supply, drain, mode, prefetch, access,
+/// Events of one edge, in this order: end of a period, fill, recall, supply, drain, mode, prefetch, access,
 /// further accesses, instruction accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Watch {
-    /// End of a throttle period; true if the cache may close.
+    /// End of a throttle period; true if the streaming monitor may close the cache.
     pub period: Option<bool>,
-    /// Fill of a line or of sectors: cache, line address, sectors, and the sectors that stay valid.
+    /// Fill of a line or of sectors: cache, line address, filled sectors, and the sectors that stay valid.
     pub fill: Option<(CacheId, u64, u8, u8)>,
     /// Recall by an L2 bank: line address, and the effect in each cache.
     pub recall: Option<(u64, [RecallEffect; CACHES])>,
-    /// Request to supply another SM: line address, sectors, and true if they were present.
+    /// Request of another SM for a line: line address, sectors, and true if these sectors were present.
     pub supply: Option<(u64, u8, bool)>,
     /// Waiter that left an MSHR: cache, line address and waiter.
     pub drain: Option<(CacheId, u64, Waiter)>,
     /// New mode from SM dueling: true if the L1D now admits every load, false if its threshold applies.
     pub original: Option<bool>,
-    /// Coherent load that bypassed, so that no copy of its line may stay: line address, and the effect in
-    /// each cache.
+    /// Coherent load that bypassed, so that every copy of its line is dropped: line address, and the effect
+    /// in each cache.
     pub dropped: Option<(u64, [RecallEffect; CACHES])>,
     /// Lookup of the oldest queued prefetch, in a cycle without an access.
     pub prefetch: Option<PrefetchLookup>,
@@ -189,13 +191,13 @@ impl Watch {
         self.access.iter().chain(self.beside.iter().flatten())
     }
 
-    /// True if a load bypassed the L1D.
+    /// True if a load bypassed the L1D at this edge.
     #[must_use]
     pub fn is_bypass(&self) -> bool {
         matches!(self.access, Some(Access::Bypass { .. }))
     }
 
-    /// Returns the line of each load that the L1D accepted, with true if it missed or bypassed.
+    /// Returns the line of each load that the L1D accepted, with true if the load missed or bypassed.
     pub fn accepted_loads(&self) -> impl Iterator<Item = (u64, bool)> {
         self.accesses().filter_map(|access| match *access {
             Access::Bypass { line, .. } => Some((line, true)),

@@ -1,22 +1,23 @@
 //! # Word banks of the L1D
-//! Computes for how many cycles a load occupies an L1D whose data array has 32 banks of 4 bytes and whose
-//! tags lie in a few banks of their own (`l1.banks`, kind `words`). In an L1D with one data bank per sector
-//! (`rtl/l1/cache.rs`), two lines share a cycle only if they use different sectors.
+//! Computes for how many cycles a load occupies an L1D with word banks (`l1.banks`, kind `words`). The data
+//! array has 32 banks of 4-byte words, and the tags lie in a few separate banks. In an L1D with one data bank
+//! per sector (`rtl/l1/cache.rs`), by contrast, two lines share a cycle only if they use different sectors.
 //!
 //! | port       | dir | payload                    | contract                                              |
 //! |------------|-----|----------------------------|-------------------------------------------------------|
 //! | `tag_bank` | out | line address               | number of the bank that holds the tag of the line     |
 //! | `occupy`   | out | addresses, lanes, size     | cycles of a load with at least one lane, and the lanes of each tag bank |
 //!
-//! A tag bank looks up one line per cycle, and a data bank reads one word per cycle. Lanes that name the same
-//! word are served together. The data banks work behind the tags, so a load takes the larger of two numbers:
+//! A tag bank looks up one line per cycle, and a data bank reads one word per cycle. Lanes that access the
+//! same word are served together. The data banks follow the tag banks in a pipeline, so a load takes the
+//! larger of two numbers:
 //! - the lines in the fullest tag bank,
-//! - the words in the fullest data bank. The banks read 128 bytes of lanes at a time: the whole warp if a
-//!   lane loads up to 4 bytes, half of it at 8 bytes, a quarter at 16 bytes. The numbers of these parts add
-//!   up.
+//! - the words in the fullest data bank. The banks read 128 bytes of lanes at a time: the whole warp if each
+//!   lane loads up to 4 bytes, half the warp at 8 bytes, a quarter at 16 bytes. The numbers of these parts of
+//!   the warp are added.
 //!
-//! The number of a tag bank has one bit per XOR tree over the byte address. An H200 takes these cycles for
-//! 422 of 423 measured loads (`machines/silicon/l1_banks.py`).
+//! Each bit of a tag-bank number is the output of an XOR tree over the byte address. An H200 takes the
+//! computed number of cycles for 422 of 423 measured loads (`machines/silicon/l1_banks.py`).
 //!
 //! Latency: none, the result is known in the cycle in which the coalescer accepts the load.
 //! Area: XOR trees for each lane, comparators between lanes, and population counts.
@@ -41,18 +42,18 @@ const WORD_BYTES: usize = 4;
 /// Tag banks and data banks of an L1D.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct WordBanks {
-    /// Line-address bits whose exclusive or is each bit of a tag bank's number.
+    /// For each bit of a tag-bank number: the mask of the line-address bits that are XORed to form it.
     masks: Box<[u64]>,
     line_log2: u32,
     line_bits: u32,
 }
 
-/// Use of the banks by a load.
+/// Bank use of one load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Occupancy {
     /// Cycles for which the load occupies the L1D.
     pub cycles: u6,
-    /// Lanes whose line has its tag in each tag bank.
+    /// Lanes by the tag bank that holds the tag of their line.
     pub lanes: [u32; MAX_TAG_BANKS],
 }
 
@@ -78,14 +79,14 @@ impl WordBanks {
         DATA_BANKS as u32
     }
 
-    /// Returns the width of a tag bank's number.
+    /// Returns the width of a tag-bank number in bits.
     #[must_use]
     pub fn number_bits(&self) -> u32 {
         self.masks.len() as u32
     }
 
-    /// Returns how a load of `1 << size_log2` bytes per lane uses the banks. At least one lane of `mask` is
-    /// set.
+    /// Returns how a load of `1 << size_log2` bytes per lane uses the banks. `mask` must have at least one
+    /// lane set.
     #[must_use]
     pub fn occupy(&self, address: &[u64; LANES], mask: u32, size_log2: u8) -> Occupancy {
         let (mut lanes, mut lines) = ([0; MAX_TAG_BANKS], [0; MAX_TAG_BANKS]);
@@ -103,7 +104,8 @@ impl WordBanks {
         Occupancy { cycles: u6::new(lookups.max(words_of_fullest_bank(address, mask, size_log2))), lanes }
     }
 
-    /// Adds the logic to the hardware description; the banks themselves are those of tags and data.
+    /// Adds the logic to the hardware description; the banks themselves belong to the tags and the data
+    /// array.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { masks, line_log2, line_bits } = self;
         let (lanes, data_banks) = (LANES as u32, DATA_BANKS as u32);
@@ -124,8 +126,8 @@ impl WordBanks {
     }
 }
 
-/// Returns the number of distinct words in the fullest data bank, summed over the parts of the warp that the
-/// banks serve one after the other.
+/// Returns the number of distinct words in the fullest data bank, added up over the parts of the warp that
+/// the banks serve one after another.
 fn words_of_fullest_bank(address: &[u64; LANES], mask: u32, size_log2: u8) -> u8 {
     let words_per_lane = (1usize << size_log2).div_ceil(WORD_BYTES);
     let lanes_per_part = LANES / words_per_lane;
@@ -146,7 +148,7 @@ fn words_of_fullest_bank(address: &[u64; LANES], mask: u32, size_log2: u8) -> u8
     sum
 }
 
-/// Returns the data bank of a word.
+/// Returns the data bank that holds a word.
 fn data_bank(word: u64) -> usize {
     word as usize % DATA_BANKS
 }
@@ -191,7 +193,8 @@ mod tests {
     #[test]
     fn the_tag_bank_is_an_exclusive_or_of_address_bits() {
         let banks = banks();
-        // Address bits 8, 10 and 13 occur in both bits of the number, 7, 9 and 12 in the upper one alone.
+        // Address bits 8, 10 and 13 affect both bits of the bank number; 7, 9 and 12 affect only the upper
+        // bit.
         let of_bit = |bit: u32| banks.tag_bank(1 << (bit - 7));
         assert_eq!((7..16).map(of_bit).collect::<Vec<_>>(), [2, 3, 2, 3, 1, 2, 3, 1, 0]);
         assert_eq!(banks.tag_bank(0b11), 1);
@@ -205,7 +208,7 @@ mod tests {
         assert_eq!(spread(|lane| lane % 4), 1, "four neighboring lines lie in four banks");
         assert_eq!(spread(|lane| lane % 5), 2);
         assert_eq!(spread(|lane| lane), 8);
-        // Address bit 15 changes no bank.
+        // Address bit 15 does not affect the bank number.
         assert_eq!(spread(|lane| lane << 8), 32);
     }
 
@@ -226,7 +229,7 @@ mod tests {
     fn wide_lanes_are_served_by_halves_and_quarters_of_the_warp() {
         assert_eq!(cycles(3, u32::MAX, |lane| 8 * lane), 2);
         assert_eq!(cycles(4, u32::MAX, |lane| 16 * lane), 4);
-        // Equal words in different halves are read twice.
+        // Two lanes in different halves of the warp read the same word separately.
         assert_eq!(cycles(3, u32::MAX, |_| 64), 2);
         assert_eq!(cycles(3, 0xffff, |_| 64), 1);
         assert_eq!(cycles(4, 0x0001_0001, |_| 64), 2);

@@ -1,7 +1,7 @@
 //! # L2 bank
 //! One slice of the L2 cache: write-back, write-allocate, true LRU (li2015 section 2, khairy2015 Table 1;
 //! Fermi's L2) or another replacement policy. The partition interleave decides which lines a bank holds; the
-//! bank numbers them within the partition. If its lines are shorter than those of the L1s, `split` turns one
+//! bank numbers these lines within its partition. If L2 lines are shorter than L1 lines, `split` turns one
 //! request into several and gathers their replies.
 //!
 //! | port       | dir | payload       | contract                                                     |
@@ -13,7 +13,7 @@
 //! | `recall.inv` | out | `Invalidate` | one per L1 that has a copy of an evicted line               |
 //! | `recall.inv_ack` | in | `InvalidateAck` | always accepted                                       |
 //!
-//! The flow of a bank handles the victim of a miss; it is chosen once, when the bank is built. In the
+//! A flow handles the victim of a miss; the configuration selects the flow when the bank is built. In the
 //! overlapped flow (`bank/overlapped`) the victim moves to a writeback queue while the new line is fetched.
 //! In the transient flow (`bank/transient`) the victim is evicted from its way before the fetch. Both flows
 //! share `bank/core` and `bank/lines`: ports, lookup pipeline, memories, MSHR, and the effect of an access on
@@ -21,26 +21,26 @@
 //!
 //! Latency: a request accepted in cycle `c` is matched against the tags in `c + lookup_latency`. The reply of
 //! a hit is sent in the next cycle. A split request takes one cycle per L2 line to enter; its reply leaves
-//! one cycle after the last line was answered. A line whose last burst arrives in cycle `f` serves its first
-//! waiter in `f + 1` and sends the reply one cycle later. With sector fetches, each waiter needs only the
-//! last burst of its own sectors.
+//! one cycle after the last of these lines was answered. A line whose last burst arrives in cycle `f` serves
+//! its first waiter in `f + 1` and sends the reply one cycle later. With sector fetches, a waiter needs only
+//! the bursts of its own sectors.
 //!
 //! One access is served per cycle: a waiter of a complete line first, otherwise the oldest request whose
-//! lookup is over. Waiters have priority because they free resources that the lookup may lack. A stalled
-//! request blocks the requests behind it: the bank is the point of coherence, and requests of one SM must
-//! keep their order.
+//! lookup is complete. Waiters have priority because serving them frees resources that a lookup may need. A
+//! stalled request blocks the requests behind it: the bank is the point of coherence, and requests of one SM
+//! must keep their order.
 //!
 //! Order: the requests to a line take effect in lookup order. Accesses to an in-flight line wait in that
-//! order (`mshr`). A write or a reduction is acknowledged as soon as it has its place in that order.
+//! order in the MSHR. A write or a reduction is acknowledged as soon as it has its place in that order.
 //!
 //! Atomics: an atomic reads and writes its words in the one cycle in which it is served. It uses both ports
-//! of the data memory, so no other access can come between. Its reply holds the line as it was before. With
-//! `bank/atomic_buffer` the atomic unit works on the buffered line; the data memory is accessed only when the
-//! buffer changes lines.
+//! of the data memory, so no other access can interleave with it. Its reply holds the old bytes of the line.
+//! With `bank/atomic_buffer` the atomic unit works on the buffered line; the data memory is accessed only
+//! when another line enters the buffer.
 //!
 //! No deadlock: DRAM data always have a reserved place, SMs always accept replies, and waiters need only room
-//! for a reply. These steps free every resource that a lookup may lack, without any further lookup. The flows
-//! explain this in detail, and why no fetch reads memory before an in-flight writeback of the same line.
+//! for a reply. These steps free every resource that a lookup may need, without any further lookup. The flows
+//! explain this in detail, and also why no fetch overtakes an in-flight writeback of the same line.
 //!
 //! Bench: `tb/l2`.
 
@@ -88,7 +88,7 @@ impl HasPorts for L2Bank {
     type Ports = L2Ports;
 }
 
-/// Channel ends that a bank uses during one clock edge.
+/// Channel ends of a bank during one clock edge.
 pub struct L2Io<'a> {
     /// Requests from all SMs.
     pub req: Rx<'a, Request>,
@@ -108,7 +108,7 @@ pub struct L2Bank {
     flow: Flow,
 }
 
-/// State of a bank, which depends on its miss flow.
+/// State of a bank, which depends on its flow.
 #[derive(Debug, Serialize, Deserialize)]
 enum Flow {
     Overlapped(Box<Overlapped>),

@@ -2,16 +2,16 @@
 //! Messages by which a bank recalls an evicted line from the L1s that have copies, to keep them coherent
 //! (candel2018 sections 3 and 4).
 //!
-//! Recalls and acknowledgments have networks of their own. A recall must not wait behind requests that wait
-//! for it, nor behind replies that an L1 stalls. The bank accepts an acknowledgment in every cycle. On both
-//! networks, messages therefore wait for links only.
+//! Recalls and acknowledgments have separate networks. A recall must not wait behind requests that wait for
+//! the recall, nor behind replies that an L1 stalls. The bank accepts an acknowledgment in every cycle. On
+//! both networks, messages therefore wait only for links.
 
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::{Payload, Rx, Tx};
 use crate::noc::packet::{CONTROL_BYTES, Packet};
 
-/// Widths of the messages.
+/// Field widths of recalls and their acknowledgments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecallShape {
     /// Width of a line address in bits.
@@ -34,7 +34,7 @@ pub struct Invalidate {
     /// SM whose L1 must invalidate the line.
     #[payload(width = shape.sm_bits)]
     pub sm: u8,
-    /// Number of the eviction, which the acknowledgment returns.
+    /// Number of the eviction; the acknowledgment returns it.
     #[payload(width = shape.leaver_bits)]
     pub leaver: u16,
 }

@@ -1,6 +1,6 @@
 //! # Parameters of an L2 bank
-//! Parameters that a design may choose. `BankPlace` holds the parameters that the machine fixes for all of
-//! its memory side.
+//! Parameters that a design selects. `BankPlace` holds the parameters that the machine sets for its whole
+//! memory side.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ use crate::noc::interleave::Interleave;
 use crate::noc::packet::PacketShape;
 use crate::replacement::{ReplacementConfig, StoreInfo};
 
-/// Maximum size of the data of a bank in bytes: 64 banks of this size hold 1 GB.
+/// Maximum size of the data of a bank [bytes]; 64 banks of this size hold 1 GB.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// Miss flow: handling of the victim while the new line is in flight.
@@ -25,7 +25,7 @@ const MAX_BYTES: u64 = 16 << 20;
 pub enum FlowConfig {
     /// The victim moves to a writeback queue at once, in parallel with the fetch.
     Overlapped(OverlappedConfig),
-    /// The victim is evicted from its way before the fetch starts. The way is closed to other lines until the
+    /// The victim is evicted from its way before the fetch starts. No other line can use the way until the
     /// new line has arrived (candel2018 section 3).
     Transient(TransientConfig),
 }
@@ -50,28 +50,30 @@ pub struct L2Config {
     pub sets: u32,
     /// Number of ways (li2015, khairy2015 Table 1: 16).
     pub ways: u32,
-    /// Line size in bytes; an L1 line may span several lines of the bank.
+    /// Line size [bytes]; an L1 line may span several lines of the bank.
     pub line_bytes: u32,
-    /// Number of L1 lines served at a time as several shorter lines of the bank.
+    /// Number of L1 lines that can be served at the same time as several shorter lines of the bank.
     pub split_requests: u32,
-    /// Function that maps the line number within the bank to a set (linear in every paper but khairy2015
-    /// section 6).
+    /// Function that maps the line number within the bank to a set. All papers but khairy2015 section 6 use
+    /// the linear one.
     pub index: IndexConfig,
     /// Replacement policy.
     pub replacement: ReplacementConfig,
-    /// Cycles from accepting a request to its tag match; the pipeline accepts one request per cycle.
+    /// Cycles from the acceptance of a request to its tag match. The lookup is pipelined and accepts one
+    /// request per cycle.
     pub lookup_latency: u32,
-    /// Number of lines in flight from memory (khairy2015 Table 1: 32). In the transient flow, ways and FRC
-    /// entries hold these lines, so the number of MSHR entries may be the limit (candel2018 section 3).
+    /// Number of MSHR entries, the limit of lines in flight from memory (khairy2015 Table 1: 32). In the
+    /// transient flow, ways and FRC entries hold these lines, so that MSHR entries may be the limit
+    /// (candel2018 section 3).
     pub mshr_entries: u32,
-    /// Number of accesses that can wait for one line, the first included (GPGPU-Sim's GTX 480: 4).
+    /// Number of accesses that can wait for one line, including the first one (GPGPU-Sim's GTX 480: 4).
     pub mshr_merges: u32,
     /// Number of replies that can wait for the reply crossbar.
     pub reply_queue: u32,
     /// Number of writes to the data memory per cycle (1 or 2): with 2, an arriving burst does not stall
     /// accesses that write.
     pub data_ports: u32,
-    /// Keeps the line of the last atomic in a buffer next to the data memory (anssari2012 section 3.4).
+    /// True if a buffer next to the data memory keeps the line of the last atomic (anssari2012 section 3.4).
     pub atomic_buffer: bool,
     /// Policy that decides which misses bypass the bank.
     pub bypass: L2Bypass,
@@ -79,7 +81,7 @@ pub struct L2Config {
     pub flow: FlowConfig,
 }
 
-/// Parameters that the machine fixes for all banks, and the position of this bank.
+/// Parameters that the machine sets for all banks, and the position of this bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BankPlace {
     /// Widths of the messages, whose lines have the size of L1 lines.
@@ -96,9 +98,9 @@ pub struct BankPlace {
     pub line_bytes: u32,
     /// Size of a DRAM burst in bytes.
     pub burst_bytes: u32,
-    /// Number of L1s from which evicted lines are recalled: 0 if L1s keep their copies, at most 64.
+    /// Number of L1s from which evicted lines are recalled, at most 64; 0 if L1s keep their copies.
     pub coherent_l1s: u32,
-    /// Width of the requester in requests to DRAM channels, if these rank requests, in bits.
+    /// Width in bits of the requester in requests to DRAM channels; `None` unless the channels rank requests.
     pub requester_bits: Option<u32>,
 }
 
@@ -115,13 +117,13 @@ impl L2Config {
         self.transient_config().is_some()
     }
 
-    /// Returns the number of entries of the Fetch and Replacement Cache; 0 without one.
+    /// Returns the number of entries of the Fetch and Replacement Cache; 0 if the bank has none.
     #[must_use]
     pub fn frc_entries(&self) -> u32 {
         self.transient_config().map_or(0, |flow| flow.frc.entries)
     }
 
-    /// Returns the optional features of the banks, which decide the counters in their statistics.
+    /// Returns the optional features of the banks, which determine the counters in the statistics of a bank.
     #[must_use]
     pub fn has(&self) -> L2Features {
         L2Features {
@@ -145,13 +147,13 @@ impl L2Config {
         matches!(&self.flow, FlowConfig::Overlapped(flow) if flow.fetch != FetchUnit::Line)
     }
 
-    /// True if evicted lines are recalled from L1s first.
+    /// True if a line is recalled from L1s before it is evicted.
     #[must_use]
     pub fn recalls(&self) -> bool {
         self.transient_config().is_some_and(|flow| flow.coherence == Coherence::Sharers)
     }
 
-    /// Checks the parameters, given the line size of the L1s and the size of a DRAM burst, in bytes.
+    /// Checks the parameters for the line size of the L1s [bytes] and the size of a DRAM burst [bytes].
     pub fn validate(&self, l1_line_bytes: u32, burst_bytes: u32, rules: &mut Rules) {
         let line_bytes = self.line_bytes;
         let max_line = LINE_BYTES as u64;
@@ -233,7 +235,7 @@ impl L2Config {
 }
 
 impl BankPlace {
-    /// Returns log2 of the number of lines per L1 line.
+    /// Returns log2 of the number of L2 lines per L1 line.
     #[must_use]
     pub fn parts_log2(&self) -> u32 {
         (self.packets.line_bytes / self.line_bytes).ilog2()
@@ -245,20 +247,22 @@ impl BankPlace {
         self.packets.line_bits + self.parts_log2()
     }
 
-    /// Returns the widths of the requests that are looked up: each is for one line of the bank.
+    /// Returns the message widths of requests in the lookup pipeline: each request is for one line of the
+    /// bank.
     #[must_use]
     pub fn requests(&self) -> PacketShape {
         PacketShape { line_bytes: self.operand_bytes(), ..self.replies() }
     }
 
-    /// Returns the widths of the replies of the bank, before replies for one L1 line are gathered.
+    /// Returns the message widths of replies of the bank, before the replies for one L1 line are gathered.
     #[must_use]
     pub fn replies(&self) -> PacketShape {
         PacketShape { line_bits: self.line_bits(), line_bytes: self.line_bytes, ..self.packets }
     }
 
-    /// Returns the size of the data of a request in bytes. Their upper half holds the compare operand of a
-    /// compare-and-swap. That half is part of the line itself, or follows the line if a request is split.
+    /// Returns the size of the data of a request [bytes]. The upper half of the data holds the compare
+    /// operand of a compare-and-swap. That half is part of the line itself, or follows the line if a request
+    /// is split.
     #[must_use]
     pub fn operand_bytes(&self) -> u32 {
         if self.parts_log2() == 0 { self.line_bytes } else { 2 * self.line_bytes }

@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::{Encoding, Field, Fields, FieldsExt, Payload};
 
-/// State of a line in the bank. `Valid` and `Modified` are candel2018's stable state, clean and dirty.
-/// `Reserved` (the fetch), `Invalidating` and `WritingBack` are its transient states.
+/// State of a line in the bank. `Valid` and `Modified` are the stable states of candel2018, clean and dirty.
+/// `Reserved` (fetch), `Invalidating` and `WritingBack` are the transient states of the paper.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum LineState {
     /// The way holds no line.
     #[default]
     Invalid,
-    /// The fill is in flight: tag and way are reserved, bursts arrive.
+    /// The fill is in flight: tag and way are reserved.
     Reserved,
     /// The line equals memory. With sector fetches, only some of its bytes may be present, as in `Modified`.
     Valid,
@@ -23,7 +23,7 @@ pub enum LineState {
     WritingBack,
     /// Tag-only: the line bypassed the bank. Only with a bypass policy that keeps tags.
     TagOnly,
-    /// Only the bytes that were written are present, the others are in memory. With byte masks only.
+    /// Only the bytes that were written are present; memory holds the remaining bytes. Only with byte masks.
     Partial,
 }
 
@@ -40,7 +40,7 @@ impl LineState {
         matches!(self, Self::Modified | Self::Partial)
     }
 
-    /// True if the line may be chosen as a victim.
+    /// True if the line can be selected as a victim.
     #[must_use]
     pub fn is_evictable(self) -> bool {
         self.is_here() || matches!(self, Self::TagOnly | Self::Partial)
@@ -67,12 +67,12 @@ impl Encoding for LineState {
 pub struct TagShape {
     /// Width of a tag in bits.
     pub tag_bits: u32,
-    /// True if the state takes 3 bits instead of 2: in-place evictions, tag-only entries or partial lines
-    /// need more states.
+    /// True if the state takes 3 bits instead of 2, because in-place evictions, tag-only entries or partial
+    /// lines need more states.
     pub wide: bool,
 }
 
-/// A cell of the tag memory.
+/// Cell of the tag memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Tag {
     /// Line number within the bank, without its index bits.
@@ -91,7 +91,7 @@ impl Payload for Tag {
     }
 }
 
-/// L1s that have a copy of a line, one bit per L1; the shape is the number of L1s.
+/// L1s that have a copy of a line, one bit per L1. The payload shape is the number of L1s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Sharers(pub u128);
 
@@ -103,17 +103,18 @@ impl Payload for Sharers {
     }
 }
 
-/// Bursts of a line, one bit per burst: at most 8 bursts of 16 bytes.
+/// Bursts of a line, one bit per burst; a line has at most 8 bursts of 16 bytes.
 pub type Bursts = u8;
 
-/// Bytes of a partially present line that the bank holds.
+/// Record of the bytes of a partially present line that the bank holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = PresentBytesShape)]
 pub struct PresentBytes {
     /// Bytes that are present and newer than memory, one bit per byte.
     #[payload(name = "mask", bytes = shape.line_bytes / 8)]
     pub newer: u128,
-    /// Bursts that memory has delivered, which hold the other present bytes. Zero unless sectors are fetched.
+    /// Bursts that memory has delivered; they hold the remaining present bytes. Zero unless sectors are
+    /// fetched.
     #[payload(only(let Some(bursts) = shape.by_burst), width = bursts)]
     pub brought: Bursts,
 }
@@ -123,6 +124,6 @@ pub struct PresentBytes {
 pub struct PresentBytesShape {
     /// Line size in bytes.
     pub line_bytes: u32,
-    /// Number of bursts per line, if each can be present without the others.
+    /// Number of bursts per line, if each burst can be present separately; otherwise `None`.
     pub by_burst: Option<u32>,
 }

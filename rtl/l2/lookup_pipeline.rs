@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::{Fields, FieldsExt, Payload};
 use crate::noc::packet::{PacketShape, Request};
 
-/// Returns the low bits of a cycle number. Six bits identify the end of a lookup, because it takes 63 cycles
-/// at most.
+/// Returns the low bits of a cycle number. Six bits identify the end of a lookup, because a lookup takes at
+/// most 63 cycles.
 #[inline]
 pub(super) fn due_bits(cycle: u64) -> u6 {
     u6::masked_new(cycle)
 }
 
-/// A request in the lookup pipeline.
+/// Request in the lookup pipeline.
 #[derive(Clone, Debug, Default, Hash, Serialize, Deserialize)]
 pub(super) struct LookupEntry {
     /// Cycle of the tag match.

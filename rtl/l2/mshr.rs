@@ -1,8 +1,8 @@
 //! # MSHR of an L2 bank
 //! Tracks the lines in flight from DRAM and the accesses that wait for them. The accesses to a line take
 //! effect in the order in which they were accepted. Unlike a textbook MSHR, it holds no fill data: the bursts
-//! of a line arrive in its reserved way. With sector fetches, each access states the bursts that it needs,
-//! and a merged access may need more than were requested before.
+//! of a line are written into the reserved way. With sector fetches, each access states the bursts that it
+//! needs, and a merged access may need bursts that were not requested before.
 //!
 //! | port       | dir | payload                | contract                                                 |
 //! |------------|-----|------------------------|----------------------------------------------------------|
@@ -12,9 +12,9 @@
 //! | `waiter`   | out | waiter                 | next access of the line that was complete first, in order of acceptance |
 //! | `pop_waiter` | in  |                        | the access at `waiter` was served                        |
 //!
-//! An entry accepts waiters while it has room, even while earlier ones are being served. Serving the last
-//! waiter frees it. By then all requested bursts have arrived, because the access that requested a burst
-//! waits for it. A line counts as complete while the bursts that its next waiter needs have arrived.
+//! An entry accepts waiters while it has room, even while earlier waiters are being served. Serving the last
+//! waiter frees the entry. By then all requested bursts have arrived, because the access that requested a
+//! burst waits for it. A line counts as complete while the bursts that its next waiter needs have arrived.
 //!
 //! Area order: entries x merges waiters, each with the bytes of a line; one line comparator per entry.
 //!
@@ -33,14 +33,14 @@ use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, DescribeExt, F
 use crate::noc::packet::{Request, RequestKind, TICKET_BITS};
 use crate::noc::stamps::Stamps;
 
-/// An access that waits for its line.
+/// Access that waits for its line.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = WaiterShape)]
 pub struct Waiter {
     /// Kind of the access.
     #[payload(state)]
     pub kind: RequestKind,
-    /// Running number of the request in its SM.
+    /// Sequence number of the request in its SM.
     pub id: u32,
     /// Requesting SM.
     #[payload(width = shape.sm_bits)]
@@ -61,7 +61,7 @@ pub struct Waiter {
     #[payload(bytes = shape.operand_bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
-    /// Ticks at which a read passed each stage of the memory system: statistics, not hardware.
+    /// Ticks at which a read passed each stage of the memory system; statistics only, no hardware.
     #[payload(skip)]
     pub stamps: Stamps,
 }
@@ -75,7 +75,7 @@ impl Default for Waiter {
 }
 
 impl Waiter {
-    /// Copies the fields of a request, in place because of their size.
+    /// Copies the fields of a request in place, because they are large.
     fn copy_from(&mut self, request: &Request) {
         let &Request { kind, id, line: _, sm, partition: _, ticket, .. } = request;
         let &Request { atomic, sharing: _, sectors, byte_mask, ref data, stamps, .. } = request;
@@ -86,7 +86,7 @@ impl Waiter {
     }
 }
 
-/// Widths of a waiter.
+/// Field widths of a waiter.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct WaiterShape {
     /// Width of an SM number in bits.
@@ -106,29 +106,29 @@ pub struct MshrEntry {
     pub set: u32,
     /// Way that the line is filled into.
     pub way: u32,
-    /// Requester of the line, for DRAM channels that rank requests: the number of the SM of the first waiter,
-    /// plus 1.
+    /// Requester of the line, for DRAM channels that rank requests: the SM number of the first waiter, plus
+    /// 1.
     pub requester: u16,
     /// Bursts requested from memory.
     pub asked: Bursts,
     /// Bursts that have arrived.
     pub arrived: Bursts,
-    /// Outstanding bursts that the next waiter needs.
+    /// Bursts that the next waiter needs and that have not arrived yet.
     awaited: Bursts,
-    /// Number of waiters accepted.
+    /// Number of waiters that the entry has accepted.
     count: u8,
-    /// Number of waiters served.
+    /// Number of waiters that have been served.
     served: u8,
     /// True if a write or an atomic among the served waiters made the line newer than memory.
     pub dirty: bool,
 }
 
-/// Number of an entry as a queue element; the shape is the width.
+/// Number of an entry as a queue element. The payload shape is the width of this number.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct MshrSlot(#[payload(name = "entry", width = *shape)] u16);
 
-/// Bursts of its line that a waiter needs; the shape is the number of bursts per line.
+/// Bursts of a line that a waiter needs. The payload shape is the number of bursts per line.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct Needs(#[payload(name = "bursts", width = *shape)] Bursts);
@@ -150,9 +150,9 @@ pub struct MshrShape {
     pub sets: u32,
     /// Number of ways of the bank, including extra ways for lines outside the sets (bypass buffer or FRC).
     pub ways: u32,
-    /// Widths of a waiter.
+    /// Field widths of a waiter.
     pub waiter: WaiterShape,
-    /// Width of the requester of a line in bits, if DRAM channels rank requests.
+    /// Width of the requester of a line in bits; `None` unless DRAM channels rank requests.
     pub requester_bits: Option<u32>,
 }
 
@@ -167,7 +167,7 @@ pub struct Mshr {
     /// Entries whose line is complete, in the order of completion.
     ready: Fifo<MshrSlot>,
     waiters: Array<Waiter>,
-    /// Bursts that each waiter needs, if a waiter may need only some.
+    /// Bursts that each waiter needs, if a waiter can need only some bursts of the line.
     needs: Option<Box<Array<Needs>>>,
 }
 
@@ -243,8 +243,8 @@ impl Mshr {
         self.entries[entry as usize]
     }
 
-    /// Allocates an entry for the line of a request, its first waiter. The line is fetched to `way` of `set`,
-    /// and the request needs `bursts` of it.
+    /// Allocates an entry for the line of a request, which becomes the first waiter. The line is fetched into
+    /// `way` of `set`, and the request needs the bursts `bursts`.
     ///
     /// # Panics
     /// If the entry is in use.
@@ -265,7 +265,7 @@ impl Mshr {
         self.write_waiter(at, (entry, 0), request, bursts);
     }
 
-    /// Merges a request as another waiter, which needs `bursts` of the line.
+    /// Merges a request into an entry as a further waiter, which needs the bursts `bursts` of the line.
     ///
     /// # Panics
     /// If the entry has no room.
@@ -316,7 +316,7 @@ impl Mshr {
         *line
     }
 
-    /// Returns the next waiter of the line that was complete first, with its entry.
+    /// Returns the next waiter of the line that was complete first, and its entry.
     #[must_use]
     #[inline]
     pub fn waiter(&self, at: &impl AnyEdge) -> Option<(MshrEntry, &Waiter)> {
@@ -325,8 +325,8 @@ impl Mshr {
         Some((entry, self.waiters.read_cell(at, u32::from(slot), u32::from(entry.served))))
     }
 
-    /// Removes the waiter that [`Self::waiter`] returned, which was served; `wrote` if it wrote the line. If
-    /// it was the last one, frees the entry and returns it.
+    /// Removes the waiter that [`Self::waiter`] returned, which was served; `wrote` is true if it wrote the
+    /// line. If it was the last waiter, frees the entry and returns it.
     pub fn pop_waiter(&mut self, at: &impl AnyEdge, wrote: bool) -> Option<MshrEntry> {
         let MshrSlot(slot) = *self.ready.front()?;
         let entry = &mut self.entries[usize::from(slot)];
@@ -357,7 +357,7 @@ impl Mshr {
         self.needs.iter_mut().for_each(|needs| needs.record());
     }
 
-    /// Lists registers, memories and logic.
+    /// Adds the registers, memories and logic to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { path: _, shape, entries, used, ready, waiters, needs } = self;
         match **used {
@@ -370,7 +370,7 @@ impl Mshr {
         if let Some(needs) = needs {
             to.array("needs", &**needs);
         }
-        // In one cycle, an arriving burst and a lookup search for their lines, and a waiter of a complete
+        // In one cycle, an arriving burst and a lookup each search for a line, and a waiter of a complete
         // line is served.
         to.logic("line_match", Logic::Comparator { width: shape.line_bits, count: 2 * shape.entries });
         let place = bits_for(shape.sets) + bits_for(shape.ways);
@@ -403,7 +403,7 @@ impl MshrEntry {
 /// Number of entries per word of `used`.
 const WORD: u32 = u64::BITS;
 
-/// Returns the number of bits that distinguish `values` values, at least one.
+/// Returns the number of bits needed to distinguish `values` values, at least one.
 pub(super) fn bits_for(values: u32) -> u32 {
     (u32::BITS - values.saturating_sub(1).leading_zeros()).max(1)
 }

@@ -8,18 +8,19 @@
 //! |----------|-----|-----------|-------------------------------------------------------------------|
 //! | `next`   | in  | `Request` | [`Split::has_room`]; the port holds a request until its last L2 line has entered |
 //! | `gather` | in  | `Reply`   | the answer for one L2 line                                        |
-//! | `whole`  | out | `Reply`   | a reply whose L2 lines are all answered; `sent` frees its row     |
+//! | `whole`  | out | `Reply`   | a reply whose L2 lines are all answered; `on_reply_sent` frees its row |
 //!
-//! Latency: one L2 line enters per cycle. A reply is complete in the cycle that gathers its last answer, and
-//! is sent in the next cycle at the earliest. Complete replies are granted round robin, so that none starves.
-//! No deadlock: a request enters only when a row is free for all of its answers. Answers are therefore always
-//! accepted, and sending replies is all that is needed to free rows.
-//! Order: the L2 lines of a request enter consecutively, in rising order. Two requests therefore take effect
-//! in the same order in every line of the bank.
+//! Latency: one L2 line enters per cycle. A reply is complete in the cycle in which its last answer is
+//! gathered, and is sent in the next cycle at the earliest. Complete replies are sent round robin, so that
+//! none starves.
+//! No deadlock: a request enters only when a row is free for all of its answers. So answers are always
+//! accepted, and rows become free by sending replies alone.
+//! Order: the L2 lines of a request enter consecutively, in ascending order. Two requests therefore take
+//! effect in the same order in every line of the bank.
 //! Area: a row holds the bytes of an L1 line.
 //!
 //! Part of `rtl/l2/bank.rs`.
-//! Twin: none; `tb/l2/flat.rs` knows the bytes that must come back.
+//! Twin: none; `tb/l2/flat.rs` predicts the bytes of every reply.
 //! Bench: its own tests and `tb/l2/contents.rs`.
 
 use isa::lanes::AtomicFn;
@@ -31,10 +32,10 @@ use crate::cells::line::{LINE_BYTES, SECTOR_BYTES, sectors_of};
 use crate::kernel::{Describe, DescribeExt, FieldsExt, Payload};
 use crate::noc::packet::{PacketShape, Reply, ReplyKind, Request, RequestKind};
 
-/// Number of ticket bits that hold the position of an L2 line in its L1 line; the bits above hold the row.
+/// Number of ticket bits that hold the position of an L2 line in its L1 line; the higher bits hold the row.
 const PART_BITS: u32 = 2;
 
-/// Row of an L1 line whose request is split.
+/// Row for one split request for an L1 line.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Row {
     /// Reply to the L1, filled in as answers are gathered.
@@ -43,7 +44,7 @@ struct Row {
     left: u8,
 }
 
-/// Request at the port, some of whose L2 lines may have entered already.
+/// Request at the input port; some of its L2 lines may already have entered.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Entering {
     row: u32,
@@ -88,7 +89,7 @@ impl Split {
         self.used == 0
     }
 
-    /// True if the request at the port can continue or begin to enter.
+    /// True if the request at the port can enter, or can continue to enter.
     pub fn has_room(&self) -> bool {
         self.entering.is_some() || self.free() < self.rows.len() as u32
     }
@@ -98,7 +99,7 @@ impl Split {
         self.done != 0
     }
 
-    /// Forms the request for the next L2 line of the request at the port; returns true for the last one.
+    /// Forms the request for the next L2 line of the request at the port. Returns true for the last L2 line.
     #[inline(never)]
     pub fn next(&mut self, request: &Request, part: &mut Request) -> bool {
         let Entering { row, left } = self.entering.unwrap_or_else(|| self.begin(request));
@@ -182,8 +183,8 @@ impl Split {
         };
         part.data[..bytes].copy_from_slice(&data[first..first + bytes]);
         if kind.is_atomic() && atomic.f == AtomicFn::CompareSwap {
-            // The compare operand of a compare-and-swap is in the opposite half of the L1 line's data. It is
-            // copied behind the data of the L2 line.
+            // The compare operand of a compare-and-swap lies in the opposite half of the L1 line's data. It
+            // is copied to the bytes behind the data of the L2 line.
             let other = first ^ (self.packets.line_bytes as usize / 2);
             part.data[bytes..2 * bytes].copy_from_slice(&data[other..other + bytes]);
         }
@@ -198,7 +199,7 @@ impl Split {
         debug_assert!(*left >> number & 1 != 0, "each L2 line is answered once");
         if reply.kind == ReplyKind::Data {
             let bytes = self.line_bytes as usize;
-            // An atomic may return fewer sectors of the L2 line than the line has.
+            // An atomic can return fewer sectors of the L2 line than the line has.
             reply.sectors &= !(sectors_of(self.line_bytes) << first) | answer.sectors << first;
             reply.data[number * bytes..][..bytes].copy_from_slice(&answer.data[..bytes]);
         }
@@ -220,7 +221,7 @@ impl Split {
         }
     }
 
-    /// Lists the registers.
+    /// Adds the registers to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { packets, line_bytes: _, parts_log2: _, rows, used, done, turn, entering } = self;
         let (count, parts) = (rows.len() as u32, self.parts());
@@ -337,7 +338,7 @@ mod tests {
         let mut split = split(128, 32, 1);
         let parts = enter(&mut split, &swap);
         assert_eq!((parts.len(), parts[0].line, parts[0].byte_mask), (1, 23, 0xf << 4));
-        // The L2 line holds byte 100 of the L1 line, and byte 36, which is 64 away, behind it.
+        // The L2 line holds byte 100 of the L1 line, followed by byte 36, which lies 64 bytes below.
         assert_eq!((parts[0].data[4], parts[0].data[32 + 4]), (100, 36));
         split.gather(&answer(&parts[0], 8));
         assert_eq!(split.whole().map(|reply| reply.sectors), Some(0b1000));

@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::{Counted, Reason};
 use crate::noc::packet::RequestKind;
 
-/// Reason why the oldest request could not be served in a cycle.
+/// Reason why the oldest request stalled in a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Reason)]
 pub enum Stall {
     /// Every way of the set waits for its fill from memory.
     LineAlloc,
     /// No free MSHR entry.
     MshrEntry,
-    /// The line's MSHR entry can take no further access.
+    /// The MSHR entry of the line cannot accept a further access.
     MshrMerge,
     /// The miss queue is full.
     MissQueue,
@@ -22,7 +22,7 @@ pub enum Stall {
     ReplyQueue,
     /// A fill, a replay or a swap occupied the port of the data memory.
     Port,
-    /// The queue of requests that wait for a way is full; only in the transient flow.
+    /// The pending queue, which holds requests that wait for a way, is full; only in the transient flow.
     PendingQueue,
     /// The atomic buffer wrote its line back to the data memory in this cycle; only with an atomic buffer.
     AtomicBuffer,
@@ -31,7 +31,7 @@ pub enum Stall {
 /// Number of stall reasons.
 const STALLS: usize = Stall::ALL.len();
 
-/// Optional features of a bank, which decide the optional counters in its statistics.
+/// Optional features of a bank, which determine the optional counters in its statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct L2Features {
     /// True if the bank has a bypass policy.
@@ -56,19 +56,19 @@ impl L2Features {
     }
 }
 
-/// Components of the miss delay, by the resource that the misses waited for. The remaining delay is time in
+/// Components of the miss delay, by the resource for which misses waited. The rest of the delay is time in
 /// the queue of the DRAM channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, Counted)]
 pub struct Delays {
     /// Cycles until a way or an FRC entry was free for the line, summed over all misses.
     #[counted(cycles)]
     pub way: u64,
-    /// Cycles until the victim had left its way, summed over all misses.
+    /// Cycles until the eviction of the victim from its way was complete, summed over all misses.
     #[counted(cycles)]
     pub eviction: u64,
 }
 
-/// The Fetch and Replacement Cache (candel2018 section 4).
+/// Counters of the Fetch and Replacement Cache (candel2018 section 4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, Counted)]
 pub struct FrcStats {
     /// Misses of any kind whose line was fetched into the FRC at once.
@@ -79,7 +79,7 @@ pub struct FrcStats {
     pub swaps: u64,
 }
 
-/// The buffer of the line that the last atomic accessed (anssari2012).
+/// Counters of the buffer that holds the line of the last atomic (anssari2012).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, Counted)]
 pub struct BufferStats {
     /// Atomics and reductions that hit the buffer; a request split over several L2 lines counts once per
@@ -94,7 +94,7 @@ pub struct BufferStats {
 /// Memory traffic of a bank that fetches sectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, Counted)]
 pub struct SectorStats {
-    /// Misses of any kind whose line had a way, present or in flight, but lacked some requested sectors.
+    /// Misses of any kind whose line had a way, present or in flight, but not all requested sectors.
     pub misses: u64,
     /// Bytes of the bursts requested from memory.
     #[counted(bytes)]
@@ -134,21 +134,21 @@ pub struct L2Stats {
     pub atomic_pending: u64,
     /// Atomics and reductions that fetched their line.
     pub atomic_misses: u64,
-    /// Lines fetched from memory; with sector fetches, also fetches of some sectors of a line.
+    /// Lines fetched from memory; with sector fetches, fetches of some sectors of a line count too.
     pub fetches: u64,
     /// Dirty lines written back to memory, and writes that bypassed the bank.
     pub writebacks: u64,
     /// Lines evicted, dirty or clean.
     pub evictions: u64,
-    /// Accesses served after they waited for their line.
+    /// Accesses that waited for their line and were then served.
     pub replays: u64,
-    /// Writes, and atomics that changed a value.
+    /// Writes, and atomics that changed the value in memory.
     pub changes: u64,
     /// Cycles from the lookup that missed to the first burst request of the fetch, summed over all fetches.
     #[counted(cycles)]
     pub miss_delay: u64,
-    /// Requests deferred until a way of their set was free or an eviction of their line was over; only in the
-    /// transient flow.
+    /// Requests deferred until a way of their set was free or an eviction of their line was complete; only in
+    /// the transient flow.
     #[counted(only(has.transient))]
     pub put_down: u64,
     /// Components of `miss_delay`; only in the transient flow.
@@ -157,10 +157,10 @@ pub struct L2Stats {
     /// Cycles in which the oldest request stalled, by reason.
     #[counted(cycles, by = Stall, each = has.stalls_by(reason))]
     pub stalls: [u64; STALLS],
-    /// The Fetch and Replacement Cache; only in a bank that has one.
+    /// Counters of the Fetch and Replacement Cache; only in a bank that has one.
     #[counted(only(has.frc))]
     pub frc: FrcStats,
-    /// The buffer of the line that the last atomic accessed; only in a bank that has one.
+    /// Counters of the buffer that holds the line of the last atomic; only in a bank that has one.
     #[counted(only(has.atomic_buffer))]
     pub atomic_buffer: BufferStats,
     /// Memory traffic of sector fetches; only in a bank that fetches sectors.
@@ -168,7 +168,7 @@ pub struct L2Stats {
     pub sectors: SectorStats,
 }
 
-/// Lookup result of an access: its line is present, in flight or absent.
+/// Lookup result of an access: the line is present, in flight or absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LookupResult {
     Here,

@@ -1,7 +1,7 @@
 //! # Input buffer of a crossbar or router
 //! Buffers the packets of one input until their tails have left. A packet arrives at one flit per cycle. It
-//! is accepted only if the buffer has room for the whole packet, so that it never stalls halfway. Departing
-//! flits free room for the next packet one by one.
+//! is accepted only if the buffer has room for the whole packet, so that its arrival never stalls halfway.
+//! Each departing flit frees room for the next packet.
 //!
 //! | port    | dir | payload | contract                                                     |
 //! |---------|-----|---------|--------------------------------------------------------------|
@@ -9,8 +9,8 @@
 //! | `leave` | in  | cycle   | grant of the head packet: its header leaves in this cycle    |
 //! | `pop`   | out | packet  | only in the cycle in which the tail leaves                   |
 //!
-//! All times are stored as the cycle of an event. The low three bits of a time are the hardware register,
-//! because no packet is longer than five flits.
+//! All times are stored as the cycle of an event. The hardware register holds only the low three bits of a
+//! time, which suffice because no packet is longer than five flits.
 //!
 //! Part of `rtl/noc/xbar.rs` and `rtl/noc/router.rs`.
 //! Twin: `golden/noc/xbar.rs`.
@@ -29,14 +29,14 @@ use crate::kernel::{
     Logic, Rx, Storage, digest_of,
 };
 
-/// Packet and its length in flits.
+/// Packet with its length in flits.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct BufferedPacket<P> {
     packet: P,
     length: u32,
 }
 
-/// Packets held, presented as the flit memory that stores them in hardware.
+/// Packets in the buffer, described as the flit memory that stores them in hardware.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound = "")]
 struct Flits<P: Packet> {
@@ -48,9 +48,9 @@ struct Flits<P: Packet> {
     packets: Box<[BufferedPacket<P>]>,
     /// Slot of the head packet.
     head: usize,
-    /// Number of packets held.
+    /// Number of packets in the buffer.
     level: usize,
-    /// Numbers of flits that have arrived and left.
+    /// Numbers of flits that have arrived and left, counted as accesses of the flit memory.
     accesses: Accesses,
 }
 
@@ -65,9 +65,9 @@ pub enum TakeResult {
     AfterGrant,
     /// The packet was accepted.
     Entered {
-        /// Destination of the packet, if it is now the head of the buffer.
+        /// Destination of the packet, if the packet is now the head of the buffer.
         head: Option<usize>,
-        /// First cycle in which the following packet can be accepted, if there is one.
+        /// First cycle in which the next packet on the link can be accepted, if there is one.
         next: Option<u64>,
     },
 }
@@ -77,14 +77,14 @@ pub enum TakeResult {
 #[serde(bound = "")]
 pub struct InputBuffer<P: Packet> {
     flits: Flits<P>,
-    /// Number of flits reserved for all packets held, including flits that have not arrived yet or have
-    /// already left.
+    /// Number of flits reserved for all packets in the buffer. Includes flits that have not arrived yet and
+    /// flits of the head packet that have already left.
     level: u32,
-    /// Number of flits of the head packet, 0 if there is none. Redundant, kept for simulation speed.
+    /// Number of flits of the head packet; 0 if there is none. Redundant, kept for simulation speed.
     head_length: u32,
     /// First cycle in which the wires of the input can carry another header.
     wires_free: u64,
-    /// Cycle in which the header of the head packet left, while the packet leaves.
+    /// Cycle in which the header of the head packet left; `None` unless that packet is leaving.
     leaving_since: Option<u64>,
 }
 
@@ -120,7 +120,7 @@ impl<P: Packet> InputBuffer<P> {
         }
     }
 
-    /// Returns the first cycle in which the wires can carry another header.
+    /// Returns the first cycle in which the wires of the input can carry another header.
     #[must_use]
     pub fn wires_free(&self) -> u64 {
         self.wires_free
@@ -138,7 +138,8 @@ impl<P: Packet> InputBuffer<P> {
         self.leaving_since.filter(|_| missing <= self.head_length).map(|since| since + u64::from(missing))
     }
 
-    /// Accepts the packet at the input's link, if the wires are free and there is room for the whole packet.
+    /// Accepts the packet on the input's link, if the wires are free and the buffer has room for the whole
+    /// packet.
     #[inline(always)]
     pub fn take(&mut self, from: &mut Rx<'_, P>, flit_bytes: u32, at: &mut impl AnyEdge) -> TakeResult {
         let Some(packet) = from.peek(at) else { return TakeResult::Nothing };
@@ -181,7 +182,7 @@ impl<P: Packet> InputBuffer<P> {
     /// Grants the head packet in this cycle. Returns the cycle in which its tail leaves.
     ///
     /// # Panics
-    /// If there is no packet, or if it is leaving already.
+    /// If there is no packet, or if the head packet is already leaving.
     pub fn leave(&mut self, cycle: u64) -> u64 {
         assert!(!self.is_empty(), "cycle {cycle}, {}: granted without a packet", self.flits.spec.path);
         assert!(self.leaving_since.is_none(), "cycle {cycle}, {}: granted twice", self.flits.spec.path);
@@ -226,7 +227,7 @@ impl<P: Packet> InputBuffer<P> {
         self.flits.level == 0
     }
 
-    /// Lists the registers and the memory.
+    /// Adds the registers and the memory to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { flits, level, head_length: _, wires_free, leaving_since } = self;
         let width = u32::BITS - flits.spec.rows.leading_zeros();
@@ -244,7 +245,7 @@ impl<P: Packet> InputBuffer<P> {
 }
 
 impl<P: Packet> Flits<P> {
-    /// Returns the slot of a packet, given its position from the head.
+    /// Returns the ring slot of a packet, given its position from the head.
     fn place(&self, number: usize) -> usize {
         let place = self.head + number;
         if place < self.packets.len() { place } else { place - self.packets.len() }
@@ -272,7 +273,7 @@ impl<P: Packet> ArrayView for Flits<P> {
         self.accesses
     }
 
-    /// Presents packet `n` as row `n`: flits have no fields of their own.
+    /// Describes packet `n` as row `n`, because flits have no fields of their own.
     fn cell(&self, row: u32, _: u32, to: &mut dyn Fields) {
         let number = row as usize;
         if number < self.level {

@@ -1,4 +1,5 @@
-//! Parameters that all networks between SMs and memory partitions have. `topology` has the kinds of networks.
+//! Parameters common to all networks between SMs and memory partitions. `topology` defines the kinds of
+//! networks.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,9 +10,10 @@ use crate::config::Rules;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct XbarConfig {
-    /// Bytes per flit, which a port transfers in one cycle (khairy2015 Table 1: 32).
+    /// Size of a flit [bytes]; a port transfers one flit per cycle (khairy2015 Table 1: 32).
     pub flit_bytes: u32,
-    /// Flits per input buffer (khairy2015 Table 1: 8); between routers, flits per virtual channel.
+    /// Size of an input buffer [flits] (khairy2015 Table 1: 8); between routers, the size of the buffer of
+    /// each virtual channel.
     pub buffer_flits: u32,
 }
 

@@ -1,20 +1,20 @@
 //! # Interleaving of the memory partitions
-//! Distributes the address space among the memory partitions in turn, one run of consecutive units at a time.
-//! A unit is a line or a burst, depending on the caller. The turn of a run is its position within one round
-//! over all partitions. Within a partition, its runs are contiguous:
+//! Distributes the address space over the memory partitions in rotation, one run of consecutive units at a
+//! time. A unit is a line or a burst, depending on the caller. The turn of a run is its position within one
+//! round over all partitions. Within a partition, the runs that it holds are contiguous:
 //!
 //! ```text
 //! unit in the machine   run mod partitions -> turn -> partition
 //!                       run div partitions -> run inside | unit in the run
 //! ```
-//! Both directions are exact: the map from units to places in partitions is one to one.
+//! Both directions are exact: the map from units to positions within partitions is one to one.
 //!
-//! * The DRAM channels of a partition take its runs in turn in the same way.
-//! * Partitions that share a channel have consecutive numbers. Their turns are as far apart as there are
-//!   channels, so that consecutive runs map to different channels.
-//! * The turn may be hashed: the run modulo an irreducible polynomial over GF(2) instead of the number of
-//!   partitions. This is khairy2015 section 4.3, and the partition index of GPGPU-Sim's V100 model. The
-//!   number of the run within its partition is not affected.
+//! * Runs of a partition are distributed over its DRAM channels in rotation in the same way.
+//! * Partitions that share a channel have consecutive numbers. The distance between their turns is the number
+//!   of channels, so that consecutive runs map to different channels.
+//! * The turn can be hashed: it is then the run number modulo an irreducible polynomial over GF(2), instead
+//!   of modulo the number of partitions. This is khairy2015 section 4.3, and the partition index of
+//!   GPGPU-Sim's V100 model. The number of the run within its partition is not affected.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,11 +34,11 @@ pub struct Interleave {
     pub hash: Option<Hash>,
 }
 
-/// Maximum width of a turn in bits: 64 partitions.
+/// Maximum width of a turn in bits, for 64 partitions.
 const TURN_BITS: usize = 6;
 
-/// Hash of a turn. Bit `j` of the turn is inverted by the parity of those bits of the run number within the
-/// partition that row `j` selects.
+/// Hash of a turn. Row `j` selects bits of the run number within the partition; if their parity is odd, bit
+/// `j` of the turn is inverted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hash {
     rows: [u64; TURN_BITS],
@@ -49,7 +49,7 @@ impl Hash {
     #[must_use]
     pub fn new(num_partitions: u32) -> Option<Self> {
         let polynomial = polynomial_for(num_partitions).filter(|_| num_partitions <= 1 << TURN_BITS)?;
-        // Bit k of the run number within a partition stands for x^(bits + k).
+        // Bit k of the run number within a partition corresponds to x^(bits + k).
         let powers = powers_of_x(polynomial).skip(num_partitions.ilog2() as usize);
         let mut rows = [0; TURN_BITS];
         for (k, power) in (0..u64::BITS).zip(powers) {
@@ -60,12 +60,12 @@ impl Hash {
         Some(Self { rows })
     }
 
-    /// Returns the bits of the turn that are inverted for a run number within a partition.
+    /// Returns the mask of the turn bits to invert for a run number within a partition.
     fn of(&self, run: u64) -> u32 {
         (0..).zip(&self.rows).fold(0, |turn, (j, row)| turn | ((run & row).count_ones() & 1) << j)
     }
 
-    /// Returns the fan-in of the XOR tree of each bit of the turn, for run numbers of `run_bits` bits.
+    /// Returns the fan-in of the XOR tree for each bit of the turn, for run numbers of `run_bits` bits.
     fn fan_ins(self, num_partitions: u32, run_bits: u32) -> impl Iterator<Item = u32> {
         let bits = num_partitions.ilog2();
         let inside = run_bits.saturating_sub(bits).min(u64::BITS - 1);
@@ -74,8 +74,8 @@ impl Hash {
 }
 
 impl Interleave {
-    /// Creates an interleaving of runs of `run_bytes` in units of `unit_bytes`. Both must be powers of two,
-    /// and a unit at most as long as a run.
+    /// Creates an interleaving of runs of `run_bytes` bytes in units of `unit_bytes` bytes. Both must be
+    /// powers of two, and a unit must not be longer than a run.
     #[must_use]
     pub fn new(num_partitions: u32, run_bytes: u32, unit_bytes: u32) -> Self {
         Self { num_partitions, run_log2: (run_bytes / unit_bytes).ilog2(), sharers: 1, hash: None }
@@ -93,19 +93,19 @@ impl Interleave {
         }
     }
 
-    /// Returns the number of a run within its partition.
+    /// Returns the number of the run of a unit within its partition.
     #[inline]
     fn run_inside(self, run: u64) -> u64 {
         run / u64::from(self.num_partitions)
     }
 
-    /// Returns the partition that a turn belongs to.
+    /// Returns the partition to which a turn belongs.
     fn partition_of(self, turn: u32) -> u32 {
         let channels = self.num_partitions / self.sharers;
         turn % channels * self.sharers + turn / channels
     }
 
-    /// Lists the XOR trees of the hash, for unit addresses of `unit_bits` bits.
+    /// Adds the XOR trees of the hash to the hardware description, for unit addresses of `unit_bits` bits.
     pub fn describe_hash(self, unit_bits: u32, to: &mut dyn Describe) {
         let Some(hash) = self.hash else { return };
         for fan_in in hash.fan_ins(self.num_partitions, unit_bits - self.run_log2).filter(|&fan_in| fan_in > 1) {
@@ -113,7 +113,7 @@ impl Interleave {
         }
     }
 
-    /// Returns the turn of a partition, its position within a round.
+    /// Returns the turn of a partition: its position within a round.
     fn turn_of(self, partition: u32) -> u32 {
         let channels = self.num_partitions / self.sharers;
         partition % self.sharers * channels + partition / self.sharers
@@ -140,15 +140,15 @@ impl Interleave {
     }
 }
 
-/// Interleaving of units among all channels: among the partitions, of a partition among its channels, and of
-/// a channel among its partitions.
+/// Interleaving of units over all channels, in three steps: over the partitions, from a partition over its
+/// channels, and from a channel over the partitions that share it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Channels {
-    /// Interleaving of all units among the partitions.
+    /// Interleaving of all units over the partitions.
     pub partitions: Interleave,
-    /// Interleaving of a partition's units among its channels.
+    /// Interleaving of the units of a partition over the channels of the partition.
     pub of_partition: Interleave,
-    /// Interleaving of a channel's units among the partitions that share it.
+    /// Interleaving of the units of a channel over the partitions that share the channel.
     pub of_channel: Interleave,
 }
 
@@ -232,7 +232,8 @@ mod tests {
         let interleave = Interleave::new(2, 256, 64);
         let address = |line: u64| line * 64;
         assert!((0..64).all(|line| interleave.partition(line) == (address(line) >> 8 & 1) as u32));
-        // The remaining address consists of bits 9 and up, then bits 7 and 6 (set index of candel2018).
+        // The number within the partition consists of address bits 9 and up, then bits 7 and 6 (set index of
+        // candel2018).
         assert!((0..64).all(|line| interleave.local(line) == (address(line) >> 9 << 2 | address(line) >> 6 & 3)));
     }
 

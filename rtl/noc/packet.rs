@@ -1,13 +1,13 @@
 //! # Messages between the SMs and the memory partitions
 //! Defines the messages between SMs and memory partitions, and their sizes. A request names a line of up to
-//! 128 bytes and carries its data. The reply returns the requester's `ticket` unchanged, so that the memory
-//! side need not track who waits for it.
+//! 128 bytes and carries the data to store. The reply returns the requester's `ticket` unchanged, so that the
+//! memory side need not track who waits for it.
 //!
-//! Sizes follow anssari2012 and the 32-byte channel of khairy2015. Control information takes 8 bytes. A
-//! 128-byte line thus makes five flits, a sector two, and a store acknowledgment one. A store carries the
-//! words that its mask touches. Unless these are whole sectors, 8 more bytes tell which words they are
-//! (GPGPU-Sim's write mask). No paper gives the sizes of atomics. Assumed here: operands are sent like the
-//! bytes of a store, and the old words are returned like a line.
+//! Sizes follow anssari2012 and the 32-byte channel of khairy2015. Control information takes 8 bytes. Thus a
+//! 128-byte line makes five flits, a sector two, and a store acknowledgment one. A store carries the words
+//! that its mask touches. Unless these are whole sectors, 8 more bytes tell which words they are (GPGPU-Sim's
+//! write mask). No paper gives the sizes of atomics. This model assumes that operands are sent like the bytes
+//! of a store, and that the old words are returned like a line.
 
 use isa::lanes::AtomicFn;
 use serde::{Deserialize, Serialize};
@@ -34,12 +34,12 @@ pub enum RequestKind {
     /// Reads the selected sectors, usually the whole line.
     #[default]
     Read,
-    /// Stores the bytes selected by the mask; answered by an acknowledgment.
+    /// Stores the bytes selected by the mask. The reply is an acknowledgment.
     Write,
-    /// Performs the atomic operation on the words selected by the mask; answered by the selected sectors with
-    /// their old values.
+    /// Performs the atomic operation on the words selected by the mask. The reply has the selected sectors
+    /// with their old values.
     Atomic,
-    /// Performs the atomic operation as `Atomic` does, but is answered by an acknowledgment only.
+    /// Performs the atomic operation as `Atomic` does, but the reply is only an acknowledgment.
     Reduce,
 }
 
@@ -50,37 +50,38 @@ impl RequestKind {
         self != Self::Read
     }
 
-    /// True if the request is acknowledged once its position in the order of accesses to its line is fixed.
+    /// True if the request is acknowledged as soon as its position in the order of accesses to its line is
+    /// fixed.
     #[must_use]
     pub fn is_acknowledged(self) -> bool {
         matches!(self, Self::Write | Self::Reduce)
     }
 
-    /// True if the bank computes new values from the contents of the line.
+    /// True if the bank computes new values from the old contents of the line.
     #[must_use]
     pub fn is_atomic(self) -> bool {
         matches!(self, Self::Atomic | Self::Reduce)
     }
 }
 
-/// Information in a request for a sharing tracker between L1 and L2 (anssari2012 section 3.4).
+/// Information that a request carries for a sharing tracker between L1 and L2 (anssari2012 section 3.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
 #[width(3)]
 pub enum Sharing {
-    /// No information: a read of constants or texels, or a machine without a tracker.
+    /// No information: a read of constants or texels, or any request in a machine without a tracker.
     #[default]
     Aside,
     /// Load whose line will stay in the L1D.
     Keeps,
-    /// Load whose line will not stay in the L1D; another L1 may supply its sectors.
+    /// Load whose line will not stay in the L1D; another L1 can supply its sectors.
     Takes,
-    /// Request that only the L2 may serve.
+    /// Request that only the L2 can serve.
     Coherent,
-    /// Notice that the L1D has dropped the line; requests nothing.
+    /// Notice that the L1D has dropped the line; it requests no data.
     Drops,
 }
 
-/// Field widths of messages, as determined by the configuration of the machine.
+/// Field widths of the messages, set by the configuration of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PacketShape {
     /// True if requests carry information for a sharing tracker.
@@ -102,7 +103,7 @@ pub struct Request {
     /// Operation to perform.
     #[payload(state)]
     pub kind: RequestKind,
-    /// Serial number of the request within its SM, for following it in a waveform.
+    /// Serial number of the request within its SM, to follow the request in a waveform.
     pub id: u32,
     /// Line address: byte address divided by the line size.
     #[payload(width = shape.line_bits)]
@@ -128,12 +129,12 @@ pub struct Request {
     /// Bytes to store, bit `i` for byte `i` of the line; zero for a read.
     #[payload(bytes = shape.line_bytes / 8)]
     pub byte_mask: u128,
-    /// Bytes of the line. Only those selected by the mask are valid, and the compare values of a
-    /// compare-and-swap at the offsets that [`AtomicOp::perform`] expects.
+    /// Bytes of the line. Only the bytes selected by the mask are valid. The compare values of a
+    /// compare-and-swap lie at the offsets that [`AtomicOp::perform`] expects.
     #[payload(bytes = shape.line_bytes)]
     #[serde(with = "BigArray")]
     pub data: [u8; LINE_BYTES],
-    /// Times at which the request passed each stage, if it is a read whose latency is measured.
+    /// Times at which the request passed each stage; only for a read whose latency is measured.
     #[payload(skip)]
     pub stamps: Stamps,
 }
@@ -183,7 +184,7 @@ pub struct Reply {
     /// SM that sent the request.
     #[payload(width = shape.sm_bits)]
     pub sm: u8,
-    /// Ticket of the request.
+    /// Ticket of the request, returned unchanged.
     #[payload(width = TICKET_BITS)]
     pub ticket: u64,
     /// Sectors returned, bit `i` for sector `i` of the line; ignored if the reply has no data.
@@ -206,11 +207,11 @@ impl Default for Reply {
     }
 }
 
-/// Properties of a message that a network uses.
+/// Properties of a message that a network needs to transfer it.
 pub trait Packet: Payload {
-    /// Returns the output port.
+    /// Returns the number of the output port.
     fn destination(&self) -> usize;
-    /// Returns the size on the wires in bytes.
+    /// Returns the size of the message on the wires [bytes].
     fn bytes(&self) -> u32;
 }
 
@@ -223,21 +224,21 @@ impl Packet for Request {
             return CONTROL_BYTES;
         }
         let words = 4 * count_touched_words(self.byte_mask);
-        // There are as many compare values as values to store.
+        // A compare-and-swap has one compare value per value to store.
         let compares = self.kind.is_atomic() && self.atomic.f == AtomicFn::CompareSwap;
         let mask = if has_whole_sectors(self.byte_mask) { 0 } else { MASK_BYTES };
         CONTROL_BYTES + mask + words * (1 + u32::from(compares))
     }
 }
 
-/// Returns the number of words with at least one byte in a mask.
+/// Returns the number of words of which the mask selects at least one byte.
 fn count_touched_words(byte_mask: u128) -> u32 {
     const FIRST_BYTES: u128 = u128::MAX / 15;
     let pairs = byte_mask | byte_mask >> 1;
     ((pairs | pairs >> 2) & FIRST_BYTES).count_ones()
 }
 
-/// True if a mask contains only whole sectors.
+/// True if the mask selects only whole sectors.
 fn has_whole_sectors(byte_mask: u128) -> bool {
     (0..SECTORS).map(|sector| (byte_mask >> (SECTOR_BYTES * sector)) as u32).all(|mask| mask == 0 || mask == u32::MAX)
 }
@@ -279,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_store_takes_the_bytes_that_its_mask_needs() {
-        // Whole sectors, or words together with the mask that selects them.
+        // Packets of whole sectors, or of words together with the mask that selects them.
         for (mask, bytes) in [
             (u128::from(u32::MAX) << 64, 8 + 32),
             (u128::from(u64::MAX), 8 + 64),

@@ -1,9 +1,9 @@
 //! # Router of a mesh or a ring
 //! Forwards packets in flits from its inputs to its outputs, as a crossbar does, and on to the next router. A
-//! packet is forwarded as soon as its header has arrived and the next router has room for it. This is virtual
-//! cut-through (Dally and Towles, *Principles and Practices of Interconnection Networks*, section 13.2.2).
-//! The virtual channels of a link have a buffer each and share its wires. A site is an SM or a memory
-//! partition.
+//! packet is forwarded as soon as its header has arrived and the next router has room for the packet. This is
+//! virtual cut-through (Dally and Towles, *Principles and Practices of Interconnection Networks*, section
+//! 13.2.2). The virtual channels of a link share the link's wires, and each has a separate buffer. A site is
+//! an SM or a memory partition.
 //!
 //! | port      | dir | payload | contract                                                        |
 //! |-----------|-----|---------|-----------------------------------------------------------------|
@@ -16,12 +16,12 @@
 //! 3. Packets whose tails pass leave the router.
 //!
 //! Latency: a packet accepted in cycle `c` is forwarded to a router in `c + 1` at the earliest. A packet of F
-//! flits is sent to a site in `c + F`. Through N routers that are one cycle apart, it takes 2N + F - 2 cycles
-//! from its acceptance by the first one to its site.
+//! flits is sent to a site in `c + F`. Through N routers that are one cycle apart, a packet takes 2N + F - 2
+//! cycles from its acceptance by the first router to its site.
 //!
-//! Ordering and stalls: packets of one input keep their order. A stalled head packet blocks those behind it
-//! on its virtual channel, and none on other channels. A granted packet never stalls: its flits follow back
-//! to back.
+//! Ordering and stalls: packets of one input keep their order. A stalled head packet blocks the packets
+//! behind it on its virtual channel, but none on other channels. A granted packet never stalls: its flits
+//! follow back to back.
 //!
 //! Area order: for each wire, a multiplexer of one flit from all inputs, and an arbiter; for each input, a
 //! buffer of flits.
@@ -46,9 +46,9 @@ use crate::kernel::{AnyEdge, Block, Counted, Describe, DescribeExt, Edge, Fields
 pub struct RouterPlace {
     /// Hierarchical path in descriptions.
     pub path: String,
-    /// Number of inputs from sites; inputs from neighbors precede them.
+    /// Number of inputs from sites. In the list of inputs, those from neighbors come first.
     pub inputs: usize,
-    /// Router of each destination of the network.
+    /// Router of each destination in the network.
     pub destinations: Vec<usize>,
     /// Number of this router.
     pub router: usize,
@@ -66,10 +66,10 @@ struct ActiveTransfer {
 /// Wires to one neighbor or to one site.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Wire {
-    /// Outputs that share the wires: one per virtual channel, or the output to a site.
+    /// Outputs that share the wires: one per virtual channel of a link, or the single output to a site.
     outputs: std::ops::Range<usize>,
     arbiter: RoundRobin,
-    /// Packet on the wires; `None` while they are free.
+    /// Packet on the wires; `None` while the wires are free.
     passing: Option<ActiveTransfer>,
 }
 
@@ -77,7 +77,7 @@ struct Wire {
 struct Output {
     /// Inputs whose head packet requests this output, one bit per input.
     requests: u64,
-    /// Statistics of an output to a site; unused between routers.
+    /// Statistics of an output to a site; unused for outputs to routers.
     count: OutputCount,
 }
 
@@ -90,9 +90,9 @@ pub struct Router<P: Packet> {
     inputs: Vec<InputBuffer<P>>,
     outputs: Vec<Output>,
     wires: Vec<Wire>,
-    /// Number of outputs to neighbors; outputs to sites follow them.
+    /// Number of outputs to neighbors. In the list of outputs, those to sites follow.
     to_neighbours: usize,
-    /// Output for each destination: fixed wiring, not a register.
+    /// Output for each destination; fixed wiring, no register.
     routes: Vec<u8>,
     /// Statistic: bytes forwarded to other routers, per destination.
     hop_bytes: Vec<u64>,
@@ -102,7 +102,7 @@ impl<P: Packet> Router<P> {
     /// Creates an empty router.
     ///
     /// # Panics
-    /// If it has more than 64 inputs: the wiring of the machine is wrong.
+    /// If the router has more than 64 inputs: the wiring of the machine is wrong.
     #[must_use]
     pub fn new(place: RouterPlace, config: &XbarConfig, topology: &Topology, shape: &P::Shape) -> Self {
         let RouterPlace { path, inputs, destinations, router } = place;
@@ -138,7 +138,7 @@ impl<P: Packet> Router<P> {
     }
 
     /// Returns the statistics of a destination: bytes forwarded to other routers, and packets delivered if
-    /// the destination is local.
+    /// the destination is attached to this router.
     #[must_use]
     pub fn stats(&self, destination: usize) -> OutputStats {
         let output = usize::from(self.routes[destination]);
@@ -153,13 +153,13 @@ impl<P: Packet> Router<P> {
         self.inputs.iter().all(InputBuffer::is_empty)
     }
 
-    /// Charges the cycles of a stall that still lasts at the end of a run.
+    /// Counts the cycles of a stall that still lasts at the end of a run.
     pub fn settle(&mut self, cycle: u64) {
         self.outputs.iter_mut().for_each(|output| output.count.settle(cycle));
     }
 
-    /// Accepts packets for which wires and buffer are free. Returns the inputs at whose head a header arrives
-    /// in this cycle.
+    /// Accepts packets for which wires and buffer have room. Returns the inputs at whose head a header
+    /// arrives in this cycle.
     fn take(&mut self, from: &mut RxBank<'_, P>, at: &mut impl AnyEdge, wake: &mut Wake) -> u64 {
         let mut entered = 0;
         for i in 0..self.inputs.len() {
@@ -181,7 +181,7 @@ impl<P: Packet> Router<P> {
         entered
     }
 
-    /// Grants each free wire to one of the inputs in `asking` whose output has credit.
+    /// Grants each free wire to one of the inputs in `asking` for whose output there is credit.
     fn grant(&mut self, asking: u64, to: &mut TxBank<'_, P>, at: &mut impl AnyEdge, wake: &mut Wake) {
         let Self { inputs, outputs, wires, hop_bytes, .. } = self;
         let flit_bytes = u64::from(self.flit_bytes);
@@ -212,7 +212,7 @@ impl<P: Packet> Router<P> {
         }
     }
 
-    /// Removes the packets whose tails pass in this cycle, and sends those for sites.
+    /// Removes the packets whose tails pass in this cycle, and sends the packets for sites.
     fn send(&mut self, to: &mut TxBank<'_, P>, at: &mut impl AnyEdge) {
         for w in 0..self.wires.len() {
             let wire = &mut self.wires[w];
@@ -241,7 +241,8 @@ impl<P: Packet> Router<P> {
         self.outputs[usize::from(output)].requests |= 1 << i;
     }
 
-    /// True if the next cycle can grant a wire, or must record that a packet is blocked by a full site.
+    /// True if a wire can be granted in the next cycle, or if the next cycle must record that a full site
+    /// blocks a packet.
     fn has_more(&self, to: &mut TxBank<'_, P>, at: &mut impl AnyEdge) -> bool {
         let mut free = self.wires.iter().filter(|wire| wire.passing.is_none()).flat_map(|wire| wire.outputs.clone());
         free.any(|o| {
@@ -250,7 +251,7 @@ impl<P: Packet> Router<P> {
         })
     }
 
-    /// Executes one clock edge, with or without checks.
+    /// Evaluates one clock edge, with or without checks.
     pub(crate) fn eval_any(&mut self, mut io: XbarIo<'_, P>, at: &mut impl AnyEdge) -> Sleep {
         let mut wake = Wake { cycle: u64::MAX, roomless: 0, granted: 0 };
         let entered = self.take(&mut io.ends.from(), at, &mut wake);
@@ -267,10 +268,10 @@ impl<P: Packet> Router<P> {
     }
 }
 
-/// Conditions for the next edge at which the router must be evaluated.
+/// Conditions that determine the next edge at which the router must be evaluated.
 struct Wake {
     cycle: u64,
-    /// Inputs with a packet on their link that has no room until the head packet is granted.
+    /// Inputs with a packet on their link for which there is no room until the head packet is granted.
     roomless: u64,
     /// Inputs granted in this cycle.
     granted: u64,

@@ -1,13 +1,13 @@
 //! # Stamps of a read
-//! Records the ticks at which a read moves from one stage of the machine to the next: statistics, not
-//! hardware. A message carries them for the L1 that started the measurement ([`crate::l1::stages`]). They do
-//! not affect the comparison of messages.
+//! Records the ticks at which a read moves from one stage of the machine to the next; statistics only, no
+//! hardware. Messages carry these ticks back to the L1 that started the measurement ([`crate::l1::stages`]).
+//! Comparisons of messages ignore them.
 
 use std::hash::{Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
-/// Stage times of a read so far, in ticks; unused unless the L1 has recorded the send time.
+/// Ticks at which a read has entered its stages so far. Unused unless the L1 has recorded the send time.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Stamps {
     /// Tick at which the L1 sent the request to the network.
@@ -19,13 +19,14 @@ pub struct Stamps {
 }
 
 impl Stamps {
-    /// Creates the stamps of a read that leaves its L1 at `tick`; no read does so at tick 0.
+    /// Creates the stamps of a read that leaves its L1 at `tick`; `tick` is never 0.
     #[must_use]
     pub fn from_send_tick(tick: u64) -> Self {
         Self { sent: tick, ..Self::default() }
     }
 
-    /// Records that the L2 bank accepts the read, or the last of its sectors that are answered separately.
+    /// Records that the L2 bank accepts the read. If its sectors are answered separately, the last of them
+    /// counts.
     pub fn reach(&mut self, tick: u64) {
         self.reached = tick;
     }
@@ -35,8 +36,8 @@ impl Stamps {
         self.left = tick;
     }
 
-    /// Returns the ticks from the L1 to the bank, in the bank, and from the bank until `now`. `None` for a
-    /// request that was not sent as a measured read, or that was answered by another block.
+    /// Returns three times: from the L1 to the bank, in the bank, and from the bank until `now` [ticks].
+    /// Returns `None` for a request that was not sent as a measured read, or that another block answered.
     #[must_use]
     pub fn spans(&self, now: u64) -> Option<[u64; 3]> {
         let &Self { sent, reached, left } = self;
@@ -44,7 +45,7 @@ impl Stamps {
     }
 }
 
-/// Always equal: messages compare by what the hardware carries.
+/// Stamps always compare equal, so that messages are compared only by the fields that the hardware carries.
 impl PartialEq for Stamps {
     fn eq(&self, _: &Self) -> bool {
         true

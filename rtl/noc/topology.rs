@@ -1,18 +1,18 @@
 //! # Topology
-//! Defines the kinds of networks, and for networks of routers the links between them and the route of each
-//! packet. Every SM and every
-//! memory partition is a site with a router of its own. Partitions are distributed evenly among the SMs.
+//! Defines the kinds of networks. For networks of routers, defines the links between the routers and the
+//! route of each packet. Every SM and every memory partition is a site with a router of its own. Partitions
+//! are distributed evenly among the SMs.
 //!
-//! Mesh: rows of equal length. A packet first goes along its row to the column of its destination, then along
-//! the column. This is XY routing (Dally and Towles, *Principles and Practices of Interconnection Networks*,
-//! section 8.4.2). No packet turns from a column into a row, so deadlock is impossible. The virtual channel
-//! is the number of the destination modulo the number of channels.
+//! Mesh: rows of equal length. A packet first moves along its row to the column of its destination, then
+//! along the column. This is XY routing (Dally and Towles, *Principles and Practices of Interconnection
+//! Networks*, section 8.4.2). No packet turns from a column into a row, so deadlock is impossible. The
+//! virtual channel is the number of the destination modulo the number of channels.
 //!
-//! Ring: a packet takes the direction with fewer hops, or forward if both are equal. Before it crosses the
-//! wrap-around link between the highest and the lowest router, it uses the lower half of the channels.
-//! Otherwise it uses the upper half. This prevents deadlock (Dally and Seitz, *Deadlock-Free Message Routing
-//! in Multiprocessor Interconnection Networks*, section 3). Within a half, the destination selects the
-//! channel, as in the mesh.
+//! Ring: a packet takes the direction with fewer hops, or forward if both are equal. A packet that still has
+//! to cross the wrap-around link between the highest and the lowest router uses the lower half of the
+//! channels. Otherwise it uses the upper half. This prevents deadlock (Dally and Seitz, *Deadlock-Free
+//! Message Routing in Multiprocessor Interconnection Networks*, section 3). Within a half, the destination
+//! selects the channel, as in the mesh.
 //!
 //! All packets from one site to another use the same links and channels, and therefore keep their order.
 
@@ -20,19 +20,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::Rules;
 
-/// Topology of the networks. Each direction and kind of message has a network of its own.
+/// Topology of the networks. Each direction and each kind of message has a separate network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum NocConfig {
     /// One crossbar: every input reaches every output in one step.
     Crossbar(CrossbarConfig),
-    /// Mesh of routers, one for each SM and each partition; packets use XY routing: along their row first.
+    /// Mesh of routers, one for each SM and each partition. Packets use XY routing: first along the row, then
+    /// along the column.
     Mesh(RoutedConfig),
     /// Ring of routers with links in both directions; packets take the shorter direction.
     Ring(RoutedConfig),
 }
 
-/// Parameters of a crossbar in addition to those of all networks: none.
+/// Parameters of a crossbar in addition to those of all networks; there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CrossbarConfig {}
@@ -41,9 +42,9 @@ pub struct CrossbarConfig {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RoutedConfig {
-    /// Number of virtual channels per link between routers, each with a buffer of its own.
+    /// Number of virtual channels per link between routers, each with a separate buffer.
     pub virtual_channels: u32,
-    /// Latency from router to router in cycles of the network's clock.
+    /// Latency from router to router [cycles of the network clock].
     pub hop_latency: u32,
 }
 
@@ -57,7 +58,7 @@ impl NocConfig {
     /// Constructors of all networks of routers.
     pub const ROUTED: [fn(RoutedConfig) -> Self; 2] = [Self::Mesh, Self::Ring];
 
-    /// Returns the name of the kind.
+    /// Returns the name of the kind of network.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -67,7 +68,7 @@ impl NocConfig {
         }
     }
 
-    /// Parameters of a network of routers; `None` for crossbars.
+    /// Returns the parameters of a network of routers; `None` for a crossbar.
     #[must_use]
     pub fn as_routed(&self) -> Option<&RoutedConfig> {
         match self {
@@ -104,17 +105,17 @@ pub struct Topology {
     channels: usize,
 }
 
-/// Next link of a packet.
+/// Next hop of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
-    /// Position of the next router in the list of neighbors.
+    /// Index of the next router in the list of neighbors.
     pub neighbour: usize,
-    /// Virtual channel of the link.
+    /// Virtual channel on the link to the next router.
     pub channel: usize,
 }
 
 impl Topology {
-    /// Builds the topology for the given numbers of SMs and partitions; `None` for crossbars, which have no
+    /// Builds the topology for the given numbers of SMs and partitions; `None` for a crossbar, which has no
     /// routers.
     #[must_use]
     pub fn new(noc: &NocConfig, sms: u32, partitions: u32) -> Option<Self> {
@@ -131,8 +132,8 @@ impl Topology {
         self.channels
     }
 
-    /// Returns the number of routers. A mesh is padded with routers without a site, so that all rows are
-    /// full.
+    /// Returns the number of routers. A mesh has additional routers without a site where needed to make all
+    /// rows full.
     #[must_use]
     pub fn routers(&self) -> usize {
         (self.sms + self.partitions).next_multiple_of(self.columns)
@@ -144,14 +145,14 @@ impl Topology {
         (2 * partition + 1) * (self.sms + self.partitions) / (2 * self.partitions)
     }
 
-    /// Returns the router of an SM. SMs occupy the sites not used by partitions, in order.
+    /// Returns the router of an SM. SMs occupy, in order, the sites that partitions do not use.
     #[must_use]
     pub fn router_of_sm(&self, sm: usize) -> usize {
         let partitions = (0..self.partitions).map(|partition| self.router_of_partition(partition));
         partitions.fold(sm, |router, of_partition| router + usize::from(of_partition <= router))
     }
 
-    /// Returns the neighbors of a router. Each of them has a link in either direction.
+    /// Returns the neighbors of a router. Each neighbor has a link in both directions.
     #[must_use]
     pub fn neighbours(&self, router: usize) -> Vec<usize> {
         let (all, columns) = (self.routers(), self.columns);
@@ -166,7 +167,7 @@ impl Topology {
     }
 
     /// Returns the next hop from a router toward router `to`, for a packet to the given destination; `None`
-    /// at `to`.
+    /// if the router is `to`.
     #[must_use]
     pub fn hop(&self, router: usize, to: usize, destination: usize) -> Option<Hop> {
         if router == to {
@@ -201,7 +202,7 @@ mod tests {
     use super::*;
     use std::collections::{BTreeMap, BTreeSet};
 
-    /// Small and large machines, with full and with partially filled rows.
+    /// Numbers of SMs and partitions of small and large machines, with full and with partially filled rows.
     const SITES: [(u32, u32); 7] = [(1, 1), (1, 2), (2, 1), (15, 6), (16, 8), (13, 7), (80, 32)];
 
     fn each(mut check: impl FnMut(Topology, usize)) {
@@ -284,7 +285,8 @@ mod tests {
                     }
                 }
             }
-            // Repeatedly removes channels that wait for no other. Any channels left form a cyclic wait.
+            // Repeatedly removes channels that wait for no other channel. Any remaining channels form a
+            // cyclic wait.
             while let Some(free) = waits_for
                 .iter()
                 .find_map(|(&channel, next)| next.iter().all(|next| !waits_for.contains_key(next)).then_some(channel))

@@ -1,7 +1,7 @@
 //! # Crossbar of one direction
 //! Transfers packets from N inputs to M outputs in flits (32 bytes in khairy2015 Table 1), one flit per cycle
-//! on every input and output. Requests and replies have a block each. The crossbar uses wormhole switching:
-//! an output stays allocated to the granted input until the packet's tail has passed.
+//! on every input and output. Requests and replies have separate crossbars. The crossbar uses wormhole
+//! switching: an output stays allocated to the granted input until the packet's tail has passed.
 //!
 //! | port      | dir | payload | contract                                                        |
 //! |-----------|-----|---------|-----------------------------------------------------------------|
@@ -12,10 +12,10 @@
 //! requests the output in `c + 1`, and the tail follows F - 1 cycles later.
 //!
 //! Ordering and stalls: packets of one (input, output) pair keep their order, because each input is a queue.
-//! A head packet that waits for a busy output blocks those behind it. A granted packet never stalls: its
-//! flits arrive back to back. No other packet is sent on the granted output, so the credit seen at the grant
-//! still exists at the tail. There is no cyclic wait inside: a head packet waits only for packets in motion,
-//! or for credit from its receiver.
+//! A head packet that waits for a busy output blocks the packets behind it. A granted packet never stalls:
+//! its flits arrive back to back. No other packet is sent on the granted output, so the credit seen at the
+//! grant still exists at the tail. The crossbar has no cyclic wait: a head packet waits only for packets in
+//! motion, or for credit from its receiver.
 //!
 //! Area order: M multiplexers of one flit from N inputs, N buffers of flits.
 
@@ -29,7 +29,7 @@ use super::packet::Packet;
 use crate::cells::lines::{Lines, Wide};
 use crate::kernel::{AnyEdge, Block, Counted, Describe, Edge, Ends, HasPorts, In, Many, Out, Ports, Sleep};
 
-/// Maximum number of inputs, and of outputs.
+/// Maximum number of inputs; also the maximum number of outputs.
 pub const MAX_PORTS: u32 = Wide::MAX;
 
 /// Statistics of one output.
@@ -37,7 +37,7 @@ pub const MAX_PORTS: u32 = Wide::MAX;
 pub struct OutputStats {
     /// Packets sent.
     pub packets: u64,
-    /// Flits sent: the cycles in which the output was busy.
+    /// Flits sent; equals the number of cycles in which the output was busy.
     pub flits: u64,
     /// Bytes transferred, including the unused bytes of partially filled flits.
     #[counted(bytes)]
@@ -51,7 +51,7 @@ pub struct OutputStats {
     pub hop_bytes: u64,
 }
 
-/// Statistics of an output: packets sent, and cycles in which the output is blocked. Not hardware.
+/// Statistics of an output: packets sent, and cycles in which the output is blocked. No hardware.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct OutputCount {
     stats: OutputStats,
@@ -91,7 +91,7 @@ impl OutputCount {
         self.stats.bytes += u64::from(flits) * u64::from(flit_bytes);
     }
 
-    /// Charges the cycles of a stall that still lasts at the end of a run.
+    /// Counts the cycles of a stall that still lasts at the end of a run.
     pub fn settle(&mut self, cycle: u64) {
         if let Some(since) = &mut self.blocked_since {
             self.stats.blocked += cycle.saturating_sub(*since);
@@ -113,13 +113,13 @@ impl<P: Packet + 'static> HasPorts for Xbar<P> {
     type Ports = XbarPorts<P>;
 }
 
-/// Channel ends of a crossbar or router, lent for one edge.
+/// Channel ends of a crossbar or router at one clock edge.
 pub struct XbarIo<'a, P: Packet> {
-    /// One channel per input, and one per output.
+    /// Receiving ends, one per input, and sending ends, one per output.
     pub ends: Ends<'a, P>,
 }
 
-/// Crossbar. The host simulates a crossbar with more than 64 ports more slowly.
+/// Crossbar. The host simulates a crossbar with more than 64 inputs or outputs more slowly.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct Xbar<P: Packet>(Size<P>);
@@ -131,8 +131,8 @@ enum Size<P: Packet> {
     Small(Switch<P, u64>),
     /// Up to 128 inputs and outputs.
     Large(Switch<P, u128>),
-    /// Up to [`MAX_PORTS`] inputs and outputs: L1s that supply each other share the reply crossbar with the
-    /// L2 banks.
+    /// Up to [`MAX_PORTS`] inputs and outputs. The reply crossbar may need them, because L1s that supply
+    /// lines to each other use it together with the L2 banks.
     Largest(Switch<P, Wide>),
 }
 
@@ -153,7 +153,7 @@ impl<P: Packet> Xbar<P> {
         })
     }
 
-    /// Returns the statistics of output `output`.
+    /// Returns the statistics of an output.
     #[must_use]
     pub fn stats(&self, output: usize) -> &OutputStats {
         match &self.0 {
@@ -173,7 +173,7 @@ impl<P: Packet> Xbar<P> {
         }
     }
 
-    /// Charges the cycles of a stall that still lasts at the end of a run.
+    /// Counts the cycles of a stall that still lasts at the end of a run.
     pub fn settle(&mut self, cycle: u64) {
         match &mut self.0 {
             Size::Small(switch) => switch.settle(cycle),
@@ -184,7 +184,7 @@ impl<P: Packet> Xbar<P> {
 }
 
 impl<P: Packet + 'static> Xbar<P> {
-    /// Executes one clock edge, with or without checks.
+    /// Evaluates one clock edge, with or without checks.
     #[inline]
     pub(crate) fn eval_any(&mut self, io: XbarIo<'_, P>, at: &mut impl AnyEdge) -> Sleep {
         match &mut self.0 {

@@ -1,8 +1,8 @@
 //! # Bimodal insertion (BIP)
-//! Keeps LRU order and inserts lines as the least recently used ones, but every 32nd as the most recently
-//! used one (Qureshi et al., ISCA 2007, section 4). A part of a large working set stays, and it changes
-//! slowly when the working set does. The paper draws with probability 1/32; here a counter of five bits
-//! counts insertions.
+//! Keeps LRU order, but inserts lines as the least recently used ones. Only every 32nd line is inserted as
+//! the most recently used one (Qureshi et al., ISCA 2007, section 4). Part of a large working set stays in
+//! the cache, and is replaced slowly when the working set changes. The paper selects lines with probability
+//! 1/32; here a 5-bit counter counts insertions.
 
 use serde::{Deserialize, Serialize};
 

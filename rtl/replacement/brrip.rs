@@ -1,5 +1,5 @@
 //! # Bimodal re-reference interval prediction (BRRIP)
-//! Inserts lines at rank 3, every 32nd at rank 2.
+//! Inserts lines at rank 3, but every 32nd line at rank 2.
 
 use serde::{Deserialize, Serialize};
 

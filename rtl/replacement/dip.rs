@@ -1,7 +1,7 @@
 //! # Dynamic insertion (DIP)
-//! Uses the better of LRU and bimodal insertion, by set dueling (Qureshi et al., ISCA 2007, section 5). Four
-//! leader sets lie a quarter of the sets apart, two for each policy. All other sets follow the policy whose
-//! leaders miss less.
+//! Uses the better of LRU and bimodal insertion, by set dueling (Qureshi et al., ISCA 2007, section 5). Each
+//! of the two policies has two leader sets. The four leader sets lie a quarter of the sets apart. All other
+//! sets follow the policy whose leader sets miss less.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +34,7 @@ impl Scheme for Dip {
     }
 }
 
-/// Set dueling between insertion at the front and bimodal insertion.
+/// Set dueling between insertion at the front of the LRU order and bimodal insertion.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct DynamicPosition {
     bimodal: Bimodal,
@@ -66,7 +66,7 @@ mod tests {
             let newcomer = InsertedLine { set, way: 1, evicts: true, source: ANY };
             bench.on_insert(newcomer, None, [0, 1, 2, 3])[1]
         };
-        // On a tie, followers use the bimodal policy, which inserts at the end.
+        // On a tie, follower sets use the bimodal policy, which inserts at the end of the LRU order.
         assert_eq!(insert(1), 3);
         assert_eq!([8, 24].map(&mut insert), [3, 3]);
         assert_eq!(insert(1), 0);

@@ -1,6 +1,7 @@
 //! # Dynamic re-reference interval prediction (DRRIP)
-//! Uses the better of static and bimodal RRIP, by set dueling. Four leader sets lie a quarter of the sets
-//! apart, two for each policy. All other sets follow the policy whose leaders miss less.
+//! Uses the better of static and bimodal RRIP, by set dueling. Each of the two policies has two leader sets.
+//! The four leader sets lie a quarter of the sets apart. All other sets follow the policy whose leader sets
+//! miss less.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +32,7 @@ impl Scheme for Drrip {
     }
 }
 
-/// Set dueling between static and bimodal insertion.
+/// Set dueling between static and bimodal RRIP insertion.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Dynamic {
     bimodal: Bimodal,
@@ -59,7 +60,7 @@ mod tests {
     #[test]
     fn drrip_follows_the_leaders_that_miss_less() {
         let mut bench = Bench::new(Drrip {}, 32);
-        // On a tie, followers use the bimodal policy.
+        // On a tie, follower sets use the bimodal policy.
         assert_eq!(bench.start((1, 0), false, ANY), 3);
         for leader in [8, 24] {
             assert_eq!(bench.start((leader, 0), false, ANY), 3);

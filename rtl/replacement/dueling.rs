@@ -1,8 +1,9 @@
 //! # Set dueling
 //! Selects the better of two insertion policies (Qureshi et al., ISCA 2007, section 5). A few leader sets
-//! always use one of the policies. A counter compares their misses, and all other sets follow the policy
-//! whose leaders miss less. The paper dedicates 32 of 1024 sets to each policy. Here each has two leader
-//! sets, a quarter of the sets apart from those of the other, which is the same share of a store of 64 sets.
+//! always use one of the policies. A counter compares the misses in the leader sets of both policies, and all
+//! other sets follow the policy with fewer misses. The paper dedicates 32 of 1024 sets to each policy. Here
+//! each policy has two leader sets, which is the same share of a store of 64 sets. The four leader sets lie a
+//! quarter of the sets apart.
 
 use arbitrary_int::traits::Integer;
 use arbitrary_int::u10;
@@ -12,23 +13,23 @@ use super::StoreInfo;
 use crate::config::Rules;
 use crate::kernel::{Describe, FieldsExt, Logic, bits_of};
 
-/// Saturating counter that selects the policy with fewer misses.
+/// Type of the saturating counter that selects the policy with fewer misses.
 type Selector = u10;
 
-/// Smallest count at which the followers use the second policy.
+/// Smallest count at which the follower sets use the second policy.
 const MIDDLE: Selector = Selector::new(Selector::MAX.value() / 2 + 1);
 
 /// Duel between two policies.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Duel {
     sets: u32,
-    /// Misses in the leader sets of the first policy minus misses in those of the second, starting at
-    /// `MIDDLE`.
+    /// Misses in the leader sets of the first policy minus misses in the leader sets of the second policy.
+    /// The counter starts at `MIDDLE`.
     choice: Selector,
 }
 
 impl Duel {
-    /// Returns a duel in a store of `sets` sets.
+    /// Returns the initial state for a store of `sets` sets.
     #[must_use]
     pub fn new(sets: u32) -> Self {
         Self { sets, choice: MIDDLE }
@@ -58,7 +59,7 @@ impl Duel {
     }
 }
 
-/// Checks that a store has enough sets for the leaders of the policy `kind`.
+/// Checks that a store has enough sets for the leader sets of the policy `kind`.
 pub fn validate(kind: &str, store: &StoreInfo, rules: &mut Rules) {
     rules.expect(
         store.sets >= 8,

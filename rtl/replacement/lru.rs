@@ -1,6 +1,6 @@
 //! # Least recently used (LRU)
-//! Evicts the least recently used line (li2015 section 2.2). A rank is a position in LRU order, which every
-//! hit and every insertion updates.
+//! Evicts the least recently used line (li2015 section 2.2). The rank of a line is its position in LRU order;
+//! every hit and every insertion updates the ranks.
 
 use serde::{Deserialize, Serialize};
 

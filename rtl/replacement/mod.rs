@@ -1,11 +1,11 @@
 //! # Replacement policy of a set-associative store
 //! Selects the victim of a set, in the caches of an SM (`l1`, `const_cache`, `texture_cache`) and in the L2.
-//! Each policy is one file here, with its configuration, its state and its updates of the ranks; the stores
-//! know the policy only by its hooks.
+//! Each policy is one file in this folder, with its configuration, its state and its updates of the ranks. A
+//! cache uses the policy only through its hooks.
 //!
-//! Every policy keeps a rank per line and evicts the line of the highest rank, among equals the one in the
-//! lowest way. Policies differ in how they update the ranks. Re-reference ranks are two bits wide, positions
-//! in LRU order have log2 of the ways:
+//! Every policy keeps a rank per line and evicts the line with the highest rank; among equals, the one in the
+//! lowest way. Policies differ in how they update the ranks. RRIP ranks are two bits wide; positions in LRU
+//! order are log2 of the number of ways wide:
 //!
 //! | policy  | rank after a hit     | rank of an inserted line                                      |
 //! |---------|----------------------|---------------------------------------------------------------|
@@ -25,7 +25,8 @@
 //! and SHiP.
 //!
 //! A refused access changes nothing. The learned state of a policy survives the end of a kernel, since it
-//! belongs to no line. The tags of the L1 caches hold the ranks; other stores keep them in `order`.
+//! does not belong to individual lines. The tags of the L1 caches hold the ranks; in other stores, `order`
+//! holds them.
 //!
 //! | port   | dir | payload           | contract                                                     |
 //! |--------|-----|-------------------|--------------------------------------------------------------|
@@ -51,36 +52,37 @@ use crate::config::Rules;
 use crate::kernel::name::{Name, intern};
 use crate::kernel::{Describe, DescribeExt, Edge, Fields, FieldsExt, Logic};
 
-/// Configuration of a replacement policy: its keys in `l1.replacement` or `l2.replacement`, next to `kind`.
+/// Configuration of a replacement policy: the keys next to `kind` in `l1.replacement` or `l2.replacement`.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
-    /// Returns name and width of the ranks for sets of `ways` ways.
+    /// Returns the name and the width of the ranks for sets of `ways` ways.
     fn rank(&self, ways: u32) -> RankShape;
 
-    /// Creates the policy of one cache; `None` for LRU, where the ranks in the tags are the complete state.
+    /// Creates the policy of one cache; `None` for LRU, because the ranks in the tags are its complete state.
     fn hardware(&self, place: &CacheGeometry<'_>) -> Option<Box<dyn Hooks>>;
 
-    /// Checks the keys, given the store that the policy is for.
+    /// Checks the keys of the policy, and that the policy fits the given store.
     fn validate(&self, _store: &StoreInfo, _rules: &mut Rules) {}
 
-    /// True if the policy reads program counters. Only then do the requests of an SM carry them; otherwise it
+    /// True if the policy reads program counters. If false, the requests of an SM carry none, and the policy
     /// gets 0.
     fn reads_pc(&self) -> bool {
         false
     }
 
-    /// True if the policy has a table that uses of the lines update, through a port for one use per cycle.
+    /// True if the policy has a table that is updated when lines are used. The table has ports for only one
+    /// use per cycle.
     fn learns(&self) -> bool {
         false
     }
 }
 
-/// Properties of a store that decide which policies it can have.
+/// Properties of a store that determine which policies it can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreInfo {
     /// Number of sets.
     pub sets: u32,
-    /// Number of ways.
+    /// Number of ways per set.
     pub ways: u32,
     /// True if accesses carry the program counter of their instruction.
     pub has_pc: bool,
@@ -110,34 +112,34 @@ pub struct InsertedLine {
     pub set: u32,
     /// Way that the line takes.
     pub way: u32,
-    /// True if the line evicts another line from the way.
+    /// True if the line evicts another line from its way.
     pub evicts: bool,
     /// Source of the line, for policies that learn by source.
     pub source: Source,
 }
 
-/// Subset of the ways of a set, one bit per way, by way number.
+/// Subset of the ways of a set: bit n stands for way n.
 pub type Ways = BitSlice<u64>;
 
-/// Hooks that the tags call in a policy other than LRU. Ranks are those of one set, by way; the line of the
-/// highest rank is evicted.
+/// Hooks that the tags call in a policy other than LRU. The parameter `ranks` holds the ranks of one set,
+/// indexed by way. The line with the highest rank is evicted.
 #[watched]
 #[typetag::serde]
 pub trait Hooks: Debug + Send {
-    /// Returns the rank of an empty way.
+    /// Returns the initial rank of an empty way.
     fn reset(&self, way: u32) -> u8;
 
     /// Updates the ranks of a set after a hit.
     fn on_hit(&mut self, at: &Edge<'_>, place: (u32, u32), ranks: &mut [u8]);
 
-    /// Updates the ranks of a set when a line is inserted. `may_go` are the ways that could have been the
-    /// victim; ways in flight could not.
+    /// Updates the ranks of a set when a line is inserted. `may_go` has the ways that could have been the
+    /// victim; ways whose line is in flight could not.
     fn on_insert(&mut self, at: &Edge<'_>, newcomer: &InsertedLine, may_go: &Ways, ranks: &mut [u8]);
 
     /// Starts to keep digests of the array contents.
     fn record(&mut self) {}
 
-    /// Adds the hardware of the policy, except the ranks, to the hardware description.
+    /// Adds the hardware of the policy to the hardware description, except the ranks.
     fn describe(&self, _to: &mut dyn Describe) {}
 }
 
@@ -152,7 +154,7 @@ pub struct RankShape {
 }
 
 impl RankShape {
-    /// Passes the rank to a reader of fields.
+    /// Reports the rank as a field to `to`.
     pub fn field<F: Fields + ?Sized>(self, rank: u8, to: &mut F) {
         if self.bits > 0 {
             to.sized(self.name, u64::from(rank), self.bits);
@@ -169,7 +171,7 @@ pub trait HasRank {
 /// Source of an inserted line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Line number, as the store numbers its lines.
+    /// Line number, in the numbering of the store.
     pub line: u64,
     /// Program counter of the load that missed; 0 where accesses carry none ([`Scheme::reads_pc`]).
     pub pc: u32,
@@ -178,26 +180,26 @@ pub struct Source {
 /// Largest number of ways of a set.
 const MAX_WAYS: usize = 256;
 
-/// Replacement policy of a cache with its learned state; `None` for LRU.
+/// Replacement policy of a cache, with the learned state of the policy; `None` for LRU.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Replacement(Option<Box<dyn Hooks>>);
 
 impl Replacement {
-    /// Creates the policy of a cache, with no learned state.
+    /// Creates the policy of a cache, without any learned state.
     #[must_use]
     pub fn new(config: &ReplacementConfig, place: &CacheGeometry<'_>) -> Self {
         let slot = || intern(format!("{}.replacement", place.group));
         Self(config.hardware(place).map(|hooks| Watched::of(slot(), config.typetag_name(), hooks)))
     }
 
-    /// True if the ranks are in LRU order.
+    /// True if the policy is LRU, so that ranks are positions in LRU order.
     #[inline]
     #[must_use]
     pub fn is_lru(&self) -> bool {
         self.0.is_none()
     }
 
-    /// Returns the rank of an empty way. For LRU any permutation will do.
+    /// Returns the initial rank of an empty way. For LRU, any permutation of the ranks is suitable.
     #[must_use]
     pub fn reset(&self, way: u32) -> u8 {
         self.0.as_ref().map_or(way as u8, |hooks| hooks.reset(way))
@@ -236,13 +238,13 @@ impl Replacement {
         self.0.iter_mut().for_each(|hooks| hooks.record());
     }
 
-    /// Adds the hardware of the policy, except the ranks, to the hardware description.
+    /// Adds the hardware of the policy to the hardware description, except the ranks.
     pub fn describe(&self, to: &mut dyn Describe) {
         self.0.iter().for_each(|hooks| hooks.describe(to));
     }
 }
 
-/// Adds the logic that updates the ranks of a set, and finds the highest one, to the hardware description.
+/// Adds the logic that updates the ranks of a set, and finds the highest rank, to the hardware description.
 pub fn describe_ranks(ways: u32, bits: u32, to: &mut dyn Describe) {
     to.part("rank", |to| {
         to.logic("of_used", Logic::Mux { ways, width: bits });
@@ -256,7 +258,7 @@ pub fn describe_ranks(ways: u32, bits: u32, to: &mut dyn Describe) {
     });
 }
 
-/// Applies a change to the ranks of a set.
+/// Applies a change to the ranks of the entries of a set.
 #[inline(never)]
 fn with_ranks<T: HasRank>(row: &mut [T], change: impl FnOnce(&mut [u8])) {
     let mut ranks = [0; MAX_WAYS];
@@ -286,17 +288,17 @@ mod bench {
     use super::*;
     use crate::kernel::Wake;
 
-    /// Policy of a cache with 4 ways.
+    /// Test bench for a policy of a cache with 4 ways.
     pub struct Bench {
         policy: Replacement,
         wake: Wake,
         cycle: u64,
     }
 
-    /// Source for tests in which it does not matter.
+    /// Source of a line, for tests in which the source does not matter.
     pub const ANY: Source = Source { line: 0, pc: 0 };
 
-    /// Entry that consists of a rank only.
+    /// Entry that consists only of a rank.
     struct Rank(u8);
 
     impl HasRank for Rank {
@@ -311,7 +313,7 @@ mod bench {
             Self { policy: Replacement::new(&config.into(), &place), wake: Wake::new(&[1]), cycle: 0 }
         }
 
-        /// Returns the ranks after a hit.
+        /// Returns the ranks of a set after a hit.
         pub fn on_hit(&mut self, set: u32, way: usize, ranks: [u8; 4]) -> [u8; 4] {
             self.cycle += 1;
             let mut row = ranks.map(Rank);
@@ -320,7 +322,7 @@ mod bench {
             row.map(|line| line.0)
         }
 
-        /// Returns the ranks after a line was inserted; the line in the way `bound` is in flight.
+        /// Returns the ranks of a set after a line was inserted; the line in way `bound` is in flight.
         pub fn on_insert(&mut self, newcomer: InsertedLine, bound: Option<usize>, ranks: [u8; 4]) -> [u8; 4] {
             self.cycle += 1;
             let mut row = ranks.map(Rank);

@@ -1,7 +1,7 @@
 //! # Replacement state of a store
 //! Keeps the replacement state of a store whose tags hold no ranks, in a memory with one row per set. Under
-//! LRU a row is the recency stack of the set. Under any other policy it holds a rank per way. The tags of the
-//! L1 caches hold their ranks themselves and do not use this block.
+//! LRU, a row is the recency stack of the set. Under any other policy, a row holds one rank per way. The L1
+//! caches do not use this block, because their tags hold the ranks.
 //!
 //! | port        | dir | payload       | contract                                                       |
 //! |-------------|-----|---------------|----------------------------------------------------------------|
@@ -9,8 +9,8 @@
 //! | `on_hit`    | in  | set, way      | an accepted access found the tag of its line                   |
 //! | `on_insert` | in  | inserted line | an accepted miss takes the way; the tags do not know it yet    |
 //!
-//! At most one `on_hit` or `on_insert` per cycle, unless the policy has no table and the memory has the
-//! ports.
+//! At most one `on_hit` or `on_insert` is permitted per cycle, unless the policy has no table and the memory
+//! has enough ports.
 //!
 //! Part of `rtl/l2/bank.rs`.
 //! Bench: `tb/l2/replacement.rs`.
@@ -27,7 +27,7 @@ use crate::kernel::{AnyEdge, Array, ArraySpec, ArrayView, Describe, Fields, Payl
 pub enum Order {
     /// Recency stack of each set.
     Lru(Array<Recency>),
-    /// Rank of each way, with the policy that updates them.
+    /// Rank of each way, with the policy that updates the ranks.
     Ranked(Box<RankedOrder>),
 }
 
@@ -56,8 +56,8 @@ impl Payload for Rank {
 }
 
 impl Order {
-    /// Returns the initial state. `memory` returns the specification of a memory of the store, given its name
-    /// and its number of columns.
+    /// Returns the initial state. `memory` creates the specification of a memory of the store from a name and
+    /// a number of columns.
     #[must_use]
     pub fn new(
         config: &ReplacementConfig,
@@ -92,7 +92,7 @@ impl Order {
         }
     }
 
-    /// Returns the victim of a set of `ways` ways, among those for which `may_go` is true.
+    /// Returns the victim of a set of `ways` ways, among the ways for which `may_go` is true.
     #[must_use]
     #[inline(always)]
     pub fn victim(&self, set: u32, ways: u32, may_go: impl Fn(u32) -> bool) -> Option<u32> {
@@ -102,7 +102,7 @@ impl Order {
         }
     }
 
-    /// Uses `count` read ports of the memory.
+    /// Records the use of `count` read ports of the memory.
     #[inline]
     pub fn take_reads(&self, at: &impl AnyEdge, count: u32) {
         match self {
@@ -122,13 +122,13 @@ impl Order {
         }
     }
 
-    /// Lists the memories, and the hardware of the policy.
+    /// Adds the memories, and the hardware of the policy to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         match self {
             Self::Lru(recency) => to.array("recency", recency),
             Self::Ranked(order) => {
                 let RankedOrder { ranks, policy } = &**order;
-                // A policy that derives its ranks from a table of its own stores none.
+                // A policy that derives the ranks from its own table stores no ranks.
                 if ranks.cell_bits() > 0 {
                     to.array("ranks", ranks);
                 }
@@ -137,7 +137,8 @@ impl Order {
         }
     }
 
-    /// Lists the logic that updates the state of a set of `ways` ways and selects its victim.
+    /// Adds the logic that updates the state of a set of `ways` ways, and selects its victim, to the hardware
+    /// description.
     pub fn describe_logic(&self, ways: u32, to: &mut dyn Describe) {
         match self {
             Self::Lru(_) => Recency::describe_logic(ways, to),
@@ -166,12 +167,12 @@ impl RankedOrder {
     #[inline(never)]
     fn victim(&self, set: u32, may_go: impl Fn(u32) -> bool) -> Option<u32> {
         let ways = self.ranks.row(set).iter().enumerate().filter(|&(way, _)| may_go(way as u32));
-        // Among equal ranks the lowest way wins.
+        // Among ways of equal rank, the lowest way is the victim.
         ways.rev().max_by_key(|(_, rank)| rank.0).map(|(way, _)| way as u32)
     }
 }
 
-/// Makes a way the most recently used of its set.
+/// Makes a way the most recently used one of its set.
 #[inline(always)]
 fn promote(recency: &mut Array<Recency>, at: &impl AnyEdge, set: u32, way: u32) {
     let stack = recency.read(at, set)[0].promote(way);

@@ -1,13 +1,13 @@
 //! # Random replacement
 //! Evicts a way that a linear-feedback shift register (LFSR) selects. The register has 16 bits and the
-//! polynomial x^16 + x^14 + x^13 + x^11 + 1, which gives the longest period, 65535. An insertion shifts it
-//! by eight bits. The new bits are a number `n` from 0 to 255, and the next victim of the set is way `n *
-//! ways / 256`. If that way is not eligible, because its line is in flight, the next higher eligible way is
-//! taken, and way 0 follows the last way.
+//! polynomial x^16 + x^14 + x^13 + x^11 + 1, which gives the longest period, 65535. Each insertion shifts the
+//! register by eight bits. The new bits are a number `n` from 0 to 255, and the next victim of the set is way
+//! `n * ways / 256`. If the line of that way is in flight, the next higher eligible way is the victim
+//! instead; way 0 follows the last way.
 //!
-//! The victim is drawn when the line before it is inserted, so that a miss that waits sees the same victim in
-//! every cycle. State: the LFSR, and the number of a way per set. The ranks follow from that number and have
-//! no width.
+//! The victim is drawn when the previous line is inserted, so that a waiting miss sees the same victim in
+//! every cycle. State: the LFSR, and one way number per set. The ranks follow from the way number and are not
+//! stored.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ use super::{Hooks, InsertedLine, RankShape, Scheme, Ways};
 use crate::choice::CacheGeometry;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, Edge, Fields, FieldsExt, Logic, Payload, Storage};
 
-/// Bits that the register shifts per draw.
+/// Number of bits by which the register is shifted per draw.
 const SHIFTS: u32 = 8;
 
 /// Configuration of random replacement; it has no keys.
@@ -61,7 +61,7 @@ impl Lfsr {
     }
 }
 
-/// Next victim of a set; the shape is the number of ways.
+/// Next victim of a set. The payload shape is the number of ways.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct NextVictim(u8);
 
@@ -74,7 +74,7 @@ impl Payload for NextVictim {
     }
 }
 
-/// Victims that were drawn in advance, one per set.
+/// Next victims, drawn in advance, one per set.
 #[derive(Debug, Serialize, Deserialize)]
 struct Draws {
     ways: u32,
@@ -84,7 +84,7 @@ struct Draws {
 
 #[typetag::serde(name = "random")]
 impl Hooks for Draws {
-    /// Returns a rank that makes way 0 the first victim, as the reset value of the table does.
+    /// Returns a rank that makes way 0 the first victim, in agreement with the reset value of the table.
     fn reset(&self, way: u32) -> u8 {
         u8::MAX - way as u8
     }
@@ -107,7 +107,7 @@ impl Hooks for Draws {
 
     fn describe(&self, to: &mut dyn Describe) {
         let Self { ways, lfsr, next } = self;
-        // A set of one way has no choice.
+        // A set with one way has no choice of victim.
         if *ways > 1 {
             to.sized("lfsr", u64::from(lfsr.0), u16::BITS);
             to.array("next_victim", next);

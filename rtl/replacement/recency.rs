@@ -1,8 +1,8 @@
 //! # LRU order with a choice of the insertion position
 //! Implements the common rules of LIP, BIP and DIP (Qureshi et al., ISCA 2007, section 4): a rank is a
 //! position in LRU order, and a hit moves its line to the front. The policies differ from LRU only in the
-//! position of an inserted line: the front (most recently used) or the end (least recently used) of the
-//! order. A line that is inserted at the end and not used is the next victim of its set.
+//! position of an inserted line: the front of the order (most recently used) or the end (least recently
+//! used). A line that is inserted at the end and not used is the next victim of its set.
 
 use std::fmt::Debug;
 
@@ -11,16 +11,16 @@ use serde::{Deserialize, Serialize};
 use super::{Hooks, InsertedLine, RankShape, Ways};
 use crate::kernel::{Describe, Edge};
 
-/// Returns name and width of the rank.
+/// Returns the name and the width of the rank.
 #[must_use]
 pub fn rank(ways: u32) -> RankShape {
     RankShape { name: "lru", bits: ways.next_power_of_two().ilog2() }
 }
 
-/// Choice of the insertion position.
+/// Rule that selects the insertion position.
 #[typetag::serde]
 pub trait Position: Debug + Send {
-    /// Returns true if an inserted line goes to the front of the order.
+    /// True if an inserted line is placed at the front of the LRU order; if false, it is placed at the end.
     fn is_front(&mut self, newcomer: &InsertedLine) -> bool;
 
     /// Adds registers and logic to the hardware description.
@@ -32,7 +32,7 @@ pub trait Position: Debug + Send {
 pub struct RecencyOrder(Box<dyn Position>);
 
 impl RecencyOrder {
-    /// Creates the policy with this choice of the position.
+    /// Creates the policy with a rule for the insertion position.
     #[must_use]
     pub fn new(position: impl Position + 'static) -> Self {
         Self(Box::new(position))

@@ -1,8 +1,8 @@
 //! # Re-reference interval prediction (RRIP)
 //! Implements the common rules of the RRIP policies: a rank of two bits predicts how far in the future a line
-//! is used again. A hit sets it to 0. Before an eviction, the ranks of all possible victims rise by the
-//! amount that lifts the victim's rank to the maximum. Lines in flight are not possible victims, and their
-//! ranks do not rise. The policies differ in the rank of an inserted line.
+//! will be used again. A hit sets the rank to 0. Before an eviction, the ranks of all possible victims are
+//! increased by the same amount, so that the victim has the maximum rank. Lines in flight cannot be victims,
+//! and their ranks do not change. The policies differ only in the rank of an inserted line.
 
 use std::fmt::Debug;
 
@@ -13,14 +13,14 @@ use serde::{Deserialize, Serialize};
 use super::{Hooks, InsertedLine, RankShape, Ways};
 use crate::kernel::{Describe, Edge, FieldsExt, bits_of};
 
-/// Re-reference prediction value; tags store it as the replacement rank.
+/// Re-reference prediction value (RRPV); tags store it as the replacement rank.
 pub type Rrpv = u2;
 
 /// Name and width of the rank.
 pub const RANK: RankShape = RankShape { name: "rrpv", bits: bits_of::<Rrpv>() };
-/// Highest rank: reuse in the distant future, if at all.
+/// Highest rank, which predicts reuse in the distant future or no reuse.
 pub const DISTANT: Rrpv = Rrpv::MAX;
-/// Rank at which static RRIP inserts a line: reuse after a long interval.
+/// Rank at which static RRIP inserts a line; it predicts reuse after a long interval.
 pub const LONG: Rrpv = Rrpv::new(2);
 
 /// Insertion rule of an RRIP policy.
@@ -29,7 +29,7 @@ pub trait Insertion: Debug + Send {
     /// Trains the rule after a hit.
     fn on_hit(&mut self, _at: &Edge<'_>, _place: (u32, u32)) {}
 
-    /// Returns the rank of an inserted line.
+    /// Returns the rank of a line that is inserted.
     fn start(&mut self, at: &Edge<'_>, newcomer: &InsertedLine) -> Rrpv;
 
     /// Starts to keep digests of the array contents.
@@ -81,18 +81,18 @@ impl Hooks for Rrip {
     }
 }
 
-/// Number of insertions modulo 32, to treat every 32nd line differently: RRIP inserts it at [`LONG`].
+/// Number of insertions modulo 32, to treat every 32nd line differently: bimodal RRIP inserts it at [`LONG`].
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Bimodal(u5);
 
 impl Bimodal {
-    /// Counts an insertion. Returns true for every 32nd.
+    /// Counts an insertion. Returns true for every 32nd insertion.
     pub fn is_rare(&mut self) -> bool {
         self.0 = self.0.wrapping_add(u5::new(1));
         self.0 == u5::default()
     }
 
-    /// Returns the rank of the next inserted line.
+    /// Counts an insertion, and returns the rank of the inserted line under bimodal RRIP.
     pub fn insert(&mut self) -> Rrpv {
         if self.is_rare() { LONG } else { DISTANT }
     }

@@ -1,5 +1,5 @@
 //! # Signature-based hit prediction (SHiP)
-//! Works like static RRIP, but inserts a line at rank 3 if no line of the same source was reused lately.
+//! Works like static RRIP, but inserts a line at rank 3 if no line from the same source was reused lately.
 
 use arbitrary_int::u3;
 use serde::{Deserialize, Serialize};
@@ -10,10 +10,10 @@ use crate::choice::CacheGeometry;
 use crate::config::Rules;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Logic, Payload, Storage, bits_of};
 
-/// Number of lines in a region, as log2: 128 lines, which is 16 KB with 128-byte lines.
+/// log2 of the number of lines in a region: 128 lines, which is 16 KB with 128-byte lines.
 const REGION_LINES_LOG2: u32 = 7;
 
-/// Source of a line, as the predictor distinguishes it.
+/// Source of a line, as far as the predictor distinguishes sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Signature {
@@ -27,9 +27,9 @@ pub enum Signature {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShipConfig {
-    /// Source by which lines are distinguished.
+    /// Property by which the sources of lines are distinguished.
     pub signature: Signature,
-    /// Width of a signature in bits; the table has 2 to this power counters of three bits.
+    /// Width of a signature in bits; the table has one 3-bit counter for each of the 2^`bits` signatures.
     pub bits: u32,
 }
 
@@ -72,7 +72,8 @@ struct Ship {
     lines: Array<Origin>,
 }
 
-/// Reuse counter of a signature: rises with every hit, falls with every line evicted without a hit.
+/// Reuse counter of a signature: incremented by every hit, decremented by every eviction of a line without a
+/// hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 struct Counter(#[payload(name = "count")] u3);
 
@@ -82,8 +83,8 @@ impl Default for Counter {
     }
 }
 
-/// Signature of the source of a line, and true if the line was hit since insertion. The payload shape is the
-/// signature width in bits.
+/// Signature of the source of a line, and true if the line was hit since its insertion. The payload shape is
+/// the width of a signature in bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct Origin {
@@ -152,7 +153,7 @@ impl Insertion for Ship {
     }
 }
 
-/// Folds a value to `bits` bits, by the exclusive or of its pieces of that width.
+/// Folds a value to `bits` bits, by XORing its pieces of `bits` bits.
 fn fold(value: u64, bits: u32) -> u32 {
     let pieces = (0..u64::BITS).step_by(bits as usize);
     pieces.fold(0, |folded, shift| folded ^ (value >> shift) as u32) & ((1 << bits) - 1)
@@ -169,7 +170,7 @@ mod tests {
         let mut bench = Bench::new(ShipConfig { signature: Signature::Pc, bits: 8 }, 1);
         let from = |pc: u32| Source { line: 0, pc };
         assert_eq!((bench.start((0, 0), false, from(7)), bench.start((0, 1), false, from(9))), (2, 2));
-        // The line of pc 7 is evicted without a hit; the line of pc 9 was hit.
+        // The line of PC 7 will be evicted without a hit; the line of PC 9 is hit.
         bench.on_hit(0, 1, [0; 4]);
         assert_eq!(bench.start((0, 0), true, from(7)), 3);
         assert_eq!(bench.start((0, 1), true, from(9)), 2);

@@ -8,7 +8,7 @@ use super::{Hooks, InsertedLine, RankShape, Scheme};
 use crate::choice::CacheGeometry;
 use crate::kernel::Edge;
 
-/// Configuration of SRRIP; it has no keys, and the policy learns nothing.
+/// Configuration of SRRIP; it has no keys. The policy has no learned state.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Srrip {}
@@ -39,7 +39,7 @@ mod tests {
     #[test]
     fn srrip_starts_lines_at_2_and_raises_the_others_by_what_the_victim_had_left() {
         let newcomer = InsertedLine { set: 0, way: 1, evicts: true, source: ANY };
-        // The line in way 3 is in flight, so its rank does not rise.
+        // The line in way 3 is in flight, so its rank does not change.
         assert_eq!(Bench::new(Srrip {}, 1).on_insert(newcomer, Some(3), [0, 2, 1, 1]), [1, 2, 2, 1]);
     }
 }

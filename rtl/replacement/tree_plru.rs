@@ -1,13 +1,14 @@
 //! # Tree pseudo-LRU
 //! Approximates LRU with one bit per inner node of a binary tree over the ways of a set (PLRUt in Al-Zoubi et
-//! al., ACM Southeast Conference 2004). Each bit points to the half that was used less recently. A hit and an
-//! insertion make the bits on the path to their way point away from it. The victim is the way at the end of
-//! the pointers. Where a half has no eligible way, because its lines are in flight, the other
-//! half is taken.
+//! al., ACM Southeast Conference 2004). Each bit points to the half that was used less recently. A hit or an
+//! insertion makes the bits on the path to the used way point away from that way. The victim is the way to
+//! which the pointers lead from the root. If a half has no eligible way, because all its lines are in flight,
+//! the other half is taken.
 //!
-//! State: the number of ways, rounded up to a power of two, minus one [bits per set]. The ranks follow from
-//! it: bit by bit from the root, a way has a 1 where the pointer leads to it. The highest rank is therefore
-//! the way at the end of the pointers. Ranks are not state and have no width.
+//! State: the number of ways, rounded up to a power of two, minus one [bits per set]. Ranks are derived from
+//! this state, one bit per level of the tree from the root down. The bit of a way is 1 if the pointer leads
+//! to the half that contains the way. Thus the way to which the pointers lead has the highest rank. Ranks are
+//! not stored.
 
 use serde::{Deserialize, Serialize};
 
@@ -59,8 +60,8 @@ impl Scheme for TreePlru {
     }
 }
 
-/// Nodes of a set, numbered as in a heap: the root is bit 1, and the children of node `n` are `2n` and
-/// `2n + 1`. A set bit points to the second child. The shape is the number of leaves.
+/// Nodes of a set, numbered as in a heap: the root is bit 1, and the children of node `n` are `2n` and `2n +
+/// 1`. A set bit points to the second child. The payload shape is the number of leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Nodes(u64);
 
@@ -96,7 +97,7 @@ impl Nodes {
     }
 }
 
-/// Trees of a store.
+/// Trees of all sets of a store.
 #[derive(Debug, Serialize, Deserialize)]
 struct Tree {
     leaves: u32,
@@ -115,7 +116,7 @@ impl Tree {
 
 #[typetag::serde(name = "tree-plru")]
 impl Hooks for Tree {
-    /// Returns a rank that orders the ways as cleared nodes do.
+    /// Returns a rank that orders the ways in the same way as cleared nodes.
     fn reset(&self, way: u32) -> u8 {
         u8::MAX - way as u8
     }
@@ -134,11 +135,11 @@ impl Hooks for Tree {
 
     fn describe(&self, to: &mut dyn Describe) {
         let Self { leaves, nodes } = self;
-        // A set of one way has no nodes.
+        // A set with one way has no nodes.
         if *leaves > 1 {
             to.array("tree_plru", nodes);
             to.logic("path", Logic::Decoder { outputs: *leaves });
-            // A node takes the half with an eligible way, or the one that its bit points to.
+            // A node selects the only half with an eligible way, or the half to which its bit points.
             to.logic("eligible", Logic::Gates { count: 4 * (leaves - 1) });
             to.logic("pointed", Logic::Mux { ways: 2, width: leaves - 1 });
         }
@@ -150,7 +151,7 @@ mod tests {
     use super::super::bench::{ANY, Bench};
     use super::*;
 
-    /// Returns the ways from first to last victim.
+    /// Returns the ways in the order in which they would be victims.
     fn victims(ranks: [u8; 4]) -> [usize; 4] {
         let mut ways = [0, 1, 2, 3];
         ways.sort_by_key(|&way| std::cmp::Reverse(ranks[way]));
@@ -165,7 +166,7 @@ mod tests {
             bench.on_insert(newcomer, None, [0; 4])
         };
         assert_eq!([0, 1, 2, 3].map(&mut insert).map(victims)[3], [0, 1, 2, 3]);
-        // After a use of way 0, the tree points to the other half, and there to way 2.
+        // After a use of way 0, the root points to the half without way 0. There the pointer leads to way 2.
         assert_eq!(victims(bench.on_hit(0, 0, [0; 4])), [2, 3, 1, 0]);
         assert_eq!(victims(bench.on_hit(0, 2, [0; 4])), [1, 0, 3, 2]);
     }

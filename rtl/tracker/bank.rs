@@ -1,7 +1,7 @@
 //! # Bank of the sharing tracker
 //! Lets L1s supply lines to each other, so that fewer loads reach the L2 bank (anssari2012 sections 3.1, 3.2
-//! and 3.4). The tracker sits in front of the bank, in the bank's request and reply paths. Loads that no L1
-//! can supply go to the bank.
+//! and 3.4). The tracker sits in front of the L2 bank, in the bank's request and reply paths. Loads that no
+//! L1 can supply go to the L2 bank.
 //!
 //! | port       | dir | payload   | contract                                                              |
 //! |------------|-----|-----------|-----------------------------------------------------------------------|
@@ -12,21 +12,21 @@
 //! | `forward`  | out | `Forward` | a load whose line an L1 holds according to the table                  |
 //! | `answer`   | in  | `Answer`  | one per forward, always accepted                                      |
 //!
-//! Latency: one cycle in each direction. The table performs one operation per cycle: for an answer first,
-//! then for a reply, then for the oldest request. Answers and replies belong to loads that the bank sent, so
-//! requests cannot starve.
+//! Latency: one cycle in each direction. The table performs one operation per cycle: an answer has priority
+//! over a reply, and a reply over the oldest request. Answers and replies belong to loads that passed the
+//! tracker earlier, so requests cannot starve.
 //!
-//! Listing: an L1 that will keep a line is listed as a sharer when the reply of the L2 passes, or when its
-//! supplier answers. The line may still be in flight at that time. A forward that arrives before the line is
-//! refused, but the L1 stays listed, because it will have the line. A store or a coherent operation removes
-//! its line from the table, and in-flight loads of the line arrive unlisted. The copy of a listed L1 was
-//! therefore requested after every write that has passed the tracker, and contains these writes. An L1 that
-//! drops a line sends a notice. The notice may arrive before the answer that lists the L1; the L1 then has no
-//! copy, or a copy that it requested later.
+//! Listing: an L1 that will keep a line is listed as a sharer when the reply of the L2 passes the tracker, or
+//! when the supplier of the line answers. The line may still be in flight at that time. A forward that
+//! arrives before the line is refused, but the L1 stays listed, because it will have the line. A store or a
+//! coherent operation removes its line from the table, and in-flight loads of the line will not be listed.
+//! The copy of a listed L1 was therefore requested after every write that has passed the tracker, and
+//! contains these writes. An L1 that drops a line sends a notice. The notice may arrive before the answer
+//! that lists the L1. The L1 then has no copy, or a copy that it requested later.
 //!
 //! Order: requests of an SM to a line reach the bank in order, except for loads that an L1 refused. A store
-//! or a coherent operation waits while a load of its own SM and line is at an L1. That load must not see the
-//! later write. No deadlock: see [`super::message`].
+//! or a coherent operation waits while a load of the same SM to the same line is at an L1, because that load
+//! must not see the later write. No deadlock: see [`super::message`].
 //!
 //! Twin: `golden/hybrid/tracker.rs`.
 //! Bench: `tb/tracker`.
@@ -63,7 +63,7 @@ impl HasPorts for Tracker {
     type Ports = TrackerPorts;
 }
 
-/// Channel ends that a bank of the tracker uses during one clock edge.
+/// Channel ends of a bank of the tracker during one clock edge.
 pub struct TrackerIo<'a> {
     /// Requests from all SMs.
     pub req: Rx<'a, Request>,
@@ -84,7 +84,7 @@ pub struct TrackerIo<'a> {
 pub struct TrackerPlace {
     /// Hierarchical path: `partition3.tracker`.
     pub path: String,
-    /// Widths of the tracker's messages.
+    /// Field widths of forwards and answers.
     pub shape: TrackShape,
     /// Mapping of L1 lines to partitions.
     pub interleave: Interleave,
@@ -95,9 +95,9 @@ pub struct TrackerPlace {
 /// Destination of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RequestDestination {
-    /// The L1 of the given SM.
+    /// The request is forwarded to the L1 of this SM.
     Supplier(u8),
-    /// The L2 bank.
+    /// The request goes to the L2 bank.
     Memory,
     /// No destination: the request was an eviction notice.
     Nowhere,
@@ -106,34 +106,34 @@ pub enum RequestDestination {
 /// Events of one clock edge, in this order, for checkers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BankObservation {
-    /// An answer: SM and ticket of the load, supplier, and result. The load may have been served before its
-    /// answer arrives; its ticket may then already belong to another load that waits for an answer.
+    /// Answer: SM and ticket of the load, supplier, and result. The load may be served before its answer
+    /// arrives. In that case its ticket may already belong to another load that waits for an answer.
     pub answer: Option<(u8, u64, u8, ForwardResult)>,
-    /// A reply of the L2 to a load with a transfer row: SM and ticket, and whether the SM was listed as a
+    /// Reply of the L2 to a load with a transfer row: SM and ticket, and true if the SM was listed as a
     /// sharer.
     pub reply: Option<(u8, u64, bool)>,
-    /// A refused load that was sent to the L2: SM and ticket.
+    /// Refused load that was sent to the L2: SM and ticket.
     pub resent: Option<(u8, u64)>,
-    /// A request: SM, line, ticket, kind, sharing hint, and destination.
+    /// Request: SM, line, ticket, kind, sharing hint, and destination.
     pub request: Option<(u8, u64, u64, RequestKind, Sharing, RequestDestination)>,
 }
 
-/// Resource that the oldest request waits for.
+/// Resource for which the oldest request waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WaitReason {
-    /// None: no request is waiting, or the request was sent.
+    /// Nothing: no request is waiting, or the request was sent.
     No,
-    /// The table, or a link that was used in this cycle.
+    /// The next cycle, because the table or a link was already used in this cycle.
     Cycle,
-    /// The link to the L2 bank.
+    /// Room in the link to the L2 bank.
     Memory,
-    /// The link of forwards.
+    /// Room in the link for forwards.
     Forward,
-    /// A load of the same SM and line that is at another L1.
+    /// The end of a load of the same SM and line, which is at another L1.
     Own,
 }
 
-/// One bank of the sharing tracker.
+/// Bank of the sharing tracker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Tracker {
     place: TrackerPlace,
@@ -144,7 +144,7 @@ pub struct Tracker {
     /// One table per tracker.
     tables: Box<[Table]>,
     transfers: Transfers,
-    /// Cycle in which the oldest request began to wait for a load of its own SM.
+    /// Cycle in which the oldest request began to wait for a load of the same SM.
     held_since: Option<u64>,
     stats: TrackerStats,
     seen: Option<BankObservation>,
@@ -201,7 +201,8 @@ impl Tracker {
         self.seen = Some(BankObservation::default());
     }
 
-    /// Returns the events of the last clock edge, if observed; the events of an edge are returned once.
+    /// Returns the events of the last clock edge, if they are recorded. Each edge's events are returned only
+    /// once.
     pub fn take_seen(&mut self) -> Option<BankObservation> {
         self.seen.as_mut().map(std::mem::take)
     }
@@ -226,8 +227,8 @@ impl Tracker {
         self.place.interleave.local(line)
     }
 
-    /// Lists the L1 of a load as a sharer if it will keep the line, which is present there or in flight.
-    /// Returns whether it was listed.
+    /// Lists the L1 of a load as a sharer if the L1 will keep the line, which is present there or in flight.
+    /// Returns true if the L1 was listed.
     fn list(&mut self, at: &Edge<'_>, transfer: &Transfer) -> bool {
         let is_listed = transfer.keeps && !transfer.poisoned;
         if is_listed {
@@ -240,7 +241,7 @@ impl Tracker {
         is_listed
     }
 
-    /// Accepts an answer. Returns whether there was one; it uses the tables in this cycle.
+    /// Accepts an answer. Returns true if there was one; the answer uses the tables in this cycle.
     fn take_answer(&mut self, answer: &mut Rx<'_, Answer>, at: &mut Edge<'_>) -> bool {
         let Some(&Answer { row, found, .. }) = answer.peek(at) else { return false };
         answer.drop_head(at);
@@ -268,7 +269,7 @@ impl Tracker {
         true
     }
 
-    /// Passes on the oldest reply of the L2 bank. Returns whether this used the tables.
+    /// Forwards the oldest reply of the L2 bank. Returns true if this used the tables.
     fn forward_reply(&mut self, io: &mut TrackerIo<'_>, at: &mut Edge<'_>, is_free: bool) -> bool {
         let Some(reply) = io.from_bank.peek(at) else { return false };
         if !io.rsp.is_ready(at) {
@@ -304,7 +305,7 @@ impl Tracker {
         self.note(|seen| seen.resent = Some((sm, ticket)));
     }
 
-    /// Serves the oldest request, or returns the resource that it waits for.
+    /// Serves the oldest request, or returns the resource for which it waits.
     fn serve(&mut self, io: &mut TrackerIo<'_>, at: &mut Edge<'_>, is_free: bool) -> WaitReason {
         let Some(request) = io.req.peek(at) else { return WaitReason::No };
         let &Request { kind, line, sm, ticket, sharing, .. } = request;
@@ -337,7 +338,8 @@ impl Tracker {
             self.note(|seen| seen.request = Some((sm, line, ticket, kind, sharing, RequestDestination::Nowhere)));
             return WaitReason::No;
         }
-        // Both links must be free: the lookup updates the table before its result selects a link.
+        // Both links must be free before the lookup, because the lookup updates the table before its result
+        // selects a link.
         for held in
             [can_send(&mut io.to_bank, at, WaitReason::Memory), can_send(&mut io.forward, at, WaitReason::Forward)]
         {
@@ -348,7 +350,7 @@ impl Tracker {
         self.load(io, at)
     }
 
-    /// Removes the line of a write or a coherent operation, so that no L1 that requested the line earlier
+    /// Removes the line of a write or a coherent operation from the tables, so that no L1 with an older copy
     /// supplies it.
     fn untrack(&mut self, at: &Edge<'_>, sm: u8, line: u64, is_coherent: bool) {
         let Protections { stores, coherent, fills } = self.protections;
@@ -395,7 +397,7 @@ impl Tracker {
         self.send_to_bank(io, at, RequestDestination::Supplier(supplier))
     }
 
-    /// Sends the oldest request to the L2 bank if that is its destination, and dequeues it.
+    /// Sends the oldest request to the L2 bank, if `chosen` is the bank, and dequeues it.
     fn send_to_bank(&mut self, io: &mut TrackerIo<'_>, at: &mut Edge<'_>, chosen: RequestDestination) -> WaitReason {
         if chosen == RequestDestination::Memory {
             let held = can_send(&mut io.to_bank, at, WaitReason::Memory);
@@ -414,7 +416,8 @@ impl Tracker {
     }
 }
 
-/// Returns `Held::No` if a link can accept a message, else the reason: `full` for a full channel.
+/// Returns `WaitReason::No` if a link can accept a message. Otherwise returns the reason, which is `full` for
+/// a full channel.
 fn can_send<T: crate::kernel::Payload>(link: &mut Tx<'_, T>, at: &mut Edge<'_>, full: WaitReason) -> WaitReason {
     if link.is_ready(at) {
         WaitReason::No
@@ -436,7 +439,7 @@ impl Block for Tracker {
         let held = self.serve(&mut io, at, !answered && !listed);
         let request_moves = match held {
             WaitReason::No | WaitReason::Cycle => true,
-            // The pop that frees the link, or the answer, wakes the bank.
+            // The block is woken by the pop that frees the link, or by the answer.
             WaitReason::Memory | WaitReason::Forward | WaitReason::Own => false,
         };
         if io.answer.has_beat(at)

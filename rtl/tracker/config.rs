@@ -5,17 +5,17 @@ use serde::{Deserialize, Serialize};
 use crate::cells::lru::MAX_WAYS;
 use crate::config::{Rules, Side};
 
-/// Selects the kind of tracker.
+/// Kind of tracker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrackerScheme {
     /// No tracker.
     Off,
-    /// The tracker that anssari2012 section 3.2 criticizes: an SM may receive an older value of a line that
+    /// The tracker that anssari2012 section 3.2 criticizes: an SM can receive an older value of a line that
     /// it has written.
     Naive,
-    /// The tracker of anssari2012 section 3.2: after a write to a line, no L1 that read the line before may
-    /// supply it.
+    /// The tracker of anssari2012 section 3.2: after a write to a line, no L1 that read the line before the
+    /// write can supply it.
     Corrected,
 }
 
@@ -28,36 +28,36 @@ impl TrackerScheme {
     }
 }
 
-/// Protections that keep an SM from receiving older data than it may see. Testbenches disable them one by
-/// one, to show what each of them prevents.
+/// Protections that keep an SM from receiving stale data. Testbenches disable them one by one, to show what
+/// each protection prevents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Protections {
     /// True if a store removes its line from the tracker.
     pub stores: bool,
     /// True if a coherent operation removes its line from the tracker.
     pub coherent: bool,
-    /// True if a line that is in flight when it is removed from the tracker is not listed on arrival.
+    /// True if a line that is in flight while it is removed from the tracker is not listed on arrival.
     pub fills: bool,
 }
 
-/// Information of an entry about the L1s that hold its line.
+/// Information that an entry records about the L1s that hold its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SharerList {
-    /// One bit per L1.
+    /// One bit per L1: all L1s that hold the line.
     All,
-    /// The number of the L1 that received the line last.
+    /// Number of the L1 that received the line last.
     Last,
 }
 
-/// Selection of the L1 load misses that probe the tracker.
+/// L1 load misses that probe the tracker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Probes {
     /// All loads (anssari2012 section 3.5).
     All,
-    /// Only loads whose lines will stay in the L1; all others go directly to the L2 (anssari2012 section 3.3,
-    /// read without section 3.5).
+    /// Only loads whose lines will stay in the L1; all other loads go directly to the L2 (anssari2012 section
+    /// 3.3, interpreted without section 3.5).
     Kept,
 }
 
@@ -65,21 +65,21 @@ pub enum Probes {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrackerConfig {
-    /// Kind of the tracker, or `off` for none.
+    /// Kind of tracker, or `off` for none.
     pub scheme: TrackerScheme,
-    /// Number of trackers. Each serves a group of SMs and does not communicate with the others (anssari2012
-    /// section 4.3).
+    /// Number of trackers. Each tracker serves a group of SMs and does not communicate with the other
+    /// trackers (anssari2012 section 4.3).
     pub count: u32,
     /// Number of sets per bank, divided among the trackers (anssari2012 Table 4.1: 1024 in 8 banks).
     pub sets: u32,
     /// Number of ways (anssari2012 Table 4.1: 8).
     pub ways: u32,
-    /// Information of an entry about its sharers (anssari2012 Table 4.1: 1 or 16 sharers).
+    /// Information that an entry records about its sharers (anssari2012 Table 4.1: 1 or 16 sharers).
     pub sharers: SharerList,
-    /// Selection of the L1 load misses that probe the tracker.
+    /// L1 load misses that probe the tracker.
     pub probes: Probes,
-    /// Maximum number of loads per bank that are in flight to a supplier, or whose L1 will be listed on
-    /// arrival.
+    /// Maximum number of tracked loads per bank. A load is tracked while it is in flight to a supplier, or if
+    /// its L1 will be listed as a sharer when the line arrives.
     pub transfers: u32,
 }
 
@@ -90,7 +90,8 @@ impl TrackerConfig {
         self.scheme != TrackerScheme::Off
     }
 
-    /// Returns the number of SMs that each tracker serves, of `num_sms`; the last tracker may serve fewer.
+    /// Returns the number of SMs that each tracker serves in a machine with `num_sms` SMs; the last tracker
+    /// may serve fewer.
     #[must_use]
     pub fn sms_per_tracker(&self, num_sms: u32) -> u32 {
         num_sms.div_ceil(self.count)

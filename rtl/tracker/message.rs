@@ -1,12 +1,12 @@
 //! # Messages of the sharing tracker
-//! A bank of the tracker forwards a load to an L1 that holds its line. The L1 sends the line to the
-//! requesting L1 over the reply crossbar. It also answers the bank: the line was present, is still in flight
-//! to this L1, or is gone (anssari2012 section 3.4).
+//! A bank of the tracker forwards a load to an L1 that holds the line. That L1 sends the line to the
+//! requesting L1 over the reply crossbar. It also sends an answer to the bank: the line was present, is still
+//! in flight to the supplier, or is gone (anssari2012 section 3.4).
 //!
-//! Forwards and answers have networks of their own. Each message waits only for messages later in the list
+//! Forwards and answers have separate networks. Each message waits only for messages later in the list
 //! *request, forward, reply or answer*. A request waits for the link of forwards. A forward in an L1 waits
-//! for the links of replies and answers. L1s always accept replies. Banks always accept answers, because a
-//! forward has reserved the row for its answer. So no cyclic wait is possible.
+//! for the links of replies and answers. L1s always accept replies. Banks always accept answers, because each
+//! forward has reserved a row for its answer. So no cyclic wait is possible.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use crate::cells::line::SECTORS;
 use crate::kernel::{Encoding, Payload, Rx, Tx};
 use crate::noc::packet::{CONTROL_BYTES, Packet, Reply, TICKET_BITS};
 
-/// Widths of the messages.
+/// Field widths of forwards and answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrackShape {
     /// Width of a line address in bits.
@@ -31,7 +31,7 @@ pub struct TrackShape {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = TrackShape)]
 pub struct Forward {
-    /// Running number of the request in the requesting SM.
+    /// Serial number of the request in the requesting SM.
     pub id: u32,
     /// Line address.
     #[payload(width = shape.line_bits)]
@@ -48,7 +48,7 @@ pub struct Forward {
     /// Requested sectors.
     #[payload(width = SECTORS)]
     pub sectors: u8,
-    /// Number of the transfer row, which the answer returns.
+    /// Number of the transfer row; the answer returns it.
     #[payload(width = shape.row_bits)]
     pub row: u8,
 }
@@ -62,14 +62,14 @@ impl Packet for Forward {
     }
 }
 
-/// Result of a forward at the supplier.
+/// Result of a forward, determined by the supplier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Encoding)]
 #[width(2)]
 pub enum ForwardResult {
     /// The line was present and is in flight to the requesting SM.
     #[default]
     Here,
-    /// The line is not present yet: it is in flight to the supplier.
+    /// The line is not present yet, because it is still in flight to the supplier.
     Coming,
     /// The line is no longer present.
     Gone,

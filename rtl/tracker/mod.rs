@@ -1,5 +1,5 @@
-//! The sharing tracker (anssari2012 chapter 3) records which L1s hold a line. One of them, instead of the L2,
-//! supplies the line to the next L1 that misses it.
+//! The sharing tracker (anssari2012 chapter 3) records which L1s hold a line. When another L1 misses the
+//! line, one of them supplies it instead of the L2.
 
 mod bank;
 pub mod config;

@@ -7,7 +7,7 @@ use crate::kernel::Counted;
 /// Counters of one bank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Counted)]
 pub struct TrackerStats {
-    /// Loads that probe the tracker, including those counted as `unnoted`.
+    /// Loads that probe the tracker, including the loads counted as `unnoted`.
     pub lookups: u64,
     /// Loads forwarded to an L1.
     pub forwards: u64,
@@ -17,9 +17,9 @@ pub struct TrackerStats {
     pub refused: u64,
     /// Refused forwards whose line was still in flight to the supplier.
     pub too_early: u64,
-    /// Lines whose L1 was listed as a sharer when the line was sent to it.
+    /// Lines whose requesting L1 was listed as a sharer when the line was sent to it.
     pub listed: u64,
-    /// Lines that were not listed because they were written while in flight.
+    /// Lines whose requesting L1 was not listed because the line was written while in flight.
     pub poisoned: u64,
     /// Loads sent to the L2 without a table lookup because no transfer row was free.
     pub unnoted: u64,
@@ -27,7 +27,7 @@ pub struct TrackerStats {
     pub writes: u64,
     /// Eviction notices from L1s.
     pub notices: u64,
-    /// Cycles in which a store or a coherent operation waited for a forwarded load of its own SM.
+    /// Cycles in which a store or a coherent operation waited for a forwarded load of the same SM.
     #[counted(cycles)]
     pub held: u64,
 }

@@ -1,8 +1,8 @@
 //! # Table of a sharing tracker
-//! Records the lines of a bank that L1s hold, and which L1s hold them (anssari2012 section 3.1):
-//! set-associative, LRU. Unlike a directory, its contents are hints. It may lack a line that an L1 holds, and
-//! may list an L1 that has dropped the line. It never lists an L1 whose copy is older than a write that the
-//! tracker has seen.
+//! Set-associative table with LRU replacement that records which lines of a bank are in L1s, and in which
+//! ones (anssari2012 section 3.1). Unlike a directory, the table holds hints: it may lack a line that an L1
+//! holds, and may list an L1 that has dropped the line. It never lists an L1 whose copy is older than a write
+//! that the tracker has seen.
 //!
 //! | port       | dir | payload  | contract                                                         |
 //! |------------|-----|----------|------------------------------------------------------------------|
@@ -11,8 +11,9 @@
 //! | `remove`   | in  | line, SM | the SM does not hold the line; an entry without sharers is freed |
 //! | `forget`   | in  | line     | no SM may supply the line                                        |
 //!
-//! One of these operations per cycle, which is checked: one read and one write of a set. `clear` works on all
-//! sets at once, between kernels. SMs are numbered from the first SM that the tracker serves.
+//! One of these operations is permitted per cycle, which the model checks: one read and one write of a set.
+//! `clear` works on all sets at once, between kernels. SMs are numbered from the first SM that the tracker
+//! serves.
 //!
 //! Part of `rtl/tracker/bank.rs`.
 //! Twin: `golden/hybrid/tracker.rs`.
@@ -24,18 +25,19 @@ use super::config::SharerList;
 use crate::cells::lru::Recency;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, Edge, Fields, FieldsExt, Logic, Payload, Storage, width_of};
 
-/// A line that L1s hold.
+/// Entry of the table: a line that L1s hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct SharerEntry {
     valid: bool,
     tag: u64,
-    /// L1s that hold the line, one bit per L1; with `SharerList::Last`, only the last one that received it.
+    /// L1s that hold the line, one bit per L1. With `SharerList::Last`, only the L1 that received the line
+    /// last.
     sharers: u128,
-    /// First L1 of the next round-robin search for a supplier.
+    /// L1 at which the next round-robin search for a supplier starts.
     turn: u8,
 }
 
-/// Widths of an entry.
+/// Field widths of an entry of the table.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct EntryShape {
     tag_bits: u32,
@@ -43,7 +45,7 @@ struct EntryShape {
     list: SharerList,
 }
 
-/// Returns the number of bits that number `count` things, at least one.
+/// Returns the width in bits of a number below `count`, at least one.
 pub(super) fn bits_for(count: u32) -> u32 {
     count.max(2).next_power_of_two().ilog2()
 }
@@ -85,8 +87,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// Returns an empty table at `path` for `sms` SMs; `line_bits` is the width of a line number within the
-    /// bank.
+    /// Returns an empty table at `path` for `sms` SMs. `line_bits` is the width of a line number within the
+    /// bank [bits].
     #[must_use]
     pub fn new(path: &str, (sets, ways): (u32, u32), (sms, list): (u32, SharerList), line_bits: u32) -> Self {
         let memory = |name: &str, columns| ArraySpec {
@@ -121,7 +123,7 @@ impl Table {
         self.recency.write(at, set, 0, recency);
     }
 
-    /// Selects the sharer that supplies a line to another SM, round robin, if there is one.
+    /// Selects a sharer, round robin, that can supply a line to SM `to`; `None` if there is none.
     pub fn supplier(&mut self, at: &Edge<'_>, line: u64, to: u32) -> Option<u32> {
         let TrackerPlace { set, way: Some(way), .. } = self.find(at, line) else { return None };
         self.touch(at, set, way);
@@ -166,7 +168,7 @@ impl Table {
         });
     }
 
-    /// Removes a line, so that no SM may supply it.
+    /// Removes a line, so that no SM can supply it.
     pub fn forget(&mut self, at: &Edge<'_>, line: u64) {
         let TrackerPlace { set, way: Some(way), .. } = self.find(at, line) else { return };
         self.entries.update(at, set, way, |entry| entry.valid = false);
@@ -183,7 +185,7 @@ impl Table {
         self.recency.record();
     }
 
-    /// Lists the memories and the logic around them.
+    /// Adds the memories and the logic around them to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { entries, recency, shape, ways, set_bits: _ } = self;
         to.array("entries", entries);
@@ -192,14 +194,14 @@ impl Table {
         to.logic("free_way", Logic::PriorityEncoder { inputs: *ways });
         let cell = width_of::<SharerEntry>(shape);
         to.logic("entry", Logic::Mux { ways: *ways, width: cell });
-        // First sharer in round-robin order, and first sharer of all.
+        // Selectors of the first sharer in round-robin order, and of the first sharer of all.
         to.logic("is_behind", Logic::Less { width: bits_for(shape.sms), count: shape.sms });
         to.logic("among", Logic::Mux { ways: 2, width: shape.sms });
         to.logic("supplier", Logic::PriorityEncoder { inputs: 2 * shape.sms });
         to.logic("self", Logic::Decoder { outputs: shape.sms });
         to.logic("turn", Logic::Counter { width: bits_for(shape.sms) });
         to.logic("others", Logic::Gates { count: 8 * shape.sms });
-        // New contents of an entry: a new line, or one sharer more or fewer.
+        // New contents of an entry: a new line, or one sharer more or less.
         to.logic("changed", Logic::Mux { ways: 4, width: cell });
         to.logic("way", Logic::Decoder { outputs: *ways });
         Recency::describe_logic(*ways, to);

@@ -1,29 +1,28 @@
 //! # Transfers of a sharing tracker
 //! Table of in-flight loads that a bank of the tracker sent to the L2 or to another L1. An L1 that will keep
-//! the line is listed as a sharer when the reply passes. This does not happen if the line was written in the
-//! meantime (`poisoned`). A load that was forwarded to an L1 can still go to the L2 if the line is gone
-//! there.
+//! the line is listed as a sharer when the reply passes, unless the line was written in the meantime
+//! (`poisoned`). A load that was forwarded to an L1 can still go to the L2 if that L1 no longer has the line.
 //!
 //! | port         | dir | payload        | contract                                                  |
 //! |--------------|-----|----------------|-----------------------------------------------------------|
-//! | 1 `answered` | in  | row, found     | the row was forwarded; it is freed, or waits for the link to the L2 |
-//! | 2 `arrived`  | in  | SM, ticket     | frees the row of a passing reply, if it has one: `of_reply` |
-//! | 3 `refused`  | out | `Transfer`     | a load that must go to the L2; `resent` removes it        |
+//! | 1 `on_answer` | in  | row, found    | the row was forwarded; it is freed, or waits for the link to the L2 |
+//! | 2 `on_reply` | in  | row            | frees the row of a passing reply; `of_reply` finds that row |
+//! | 3 `refused_load` | out | `Transfer` | a load that must go to the L2; `on_resend` removes it     |
 //! | 4 `poison`   | in  | line           | loads of the line will not be listed; only while no load of the writer's SM and line is forwarded: `is_forwarded` |
 //! | 4 `open`     | in  | `Transfer`     | a row is free: `free`                                     |
 //!
 //! In one cycle, in this order:
-//! 1. `answered`
-//! 2. `arrived`
-//! 3. `refused`
+//! 1. `on_answer`
+//! 2. `on_reply`
+//! 3. `refused_load`
 //! 4. Either `poison` or `open`.
 //!
 //! Each step sees the effects of the steps before it.
 //!
-//! Area order: two comparators per row, of lines for `poison` and of tickets for `arrived`.
+//! Area order: two comparators per row, of lines for `poison` and of tickets for `of_reply`.
 //!
 //! Part of `rtl/tracker/bank.rs`.
-//! Twin: none; `golden/consistency.rs` judges what loads return.
+//! Twin: none; `golden/consistency.rs` checks the values that loads return.
 //! Bench: `tb/tracker`, and `tb/hdl/tracker/transfers.rs` with `rtl/hdl/tracker/ws_tracker_transfers.sv`.
 
 use serde::{Deserialize, Serialize};
@@ -36,7 +35,7 @@ use crate::noc::packet::TICKET_BITS;
 /// Load in flight to the L2 or to another L1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transfer {
-    /// Running number of the request in its SM.
+    /// Serial number of the request in its SM.
     pub id: u32,
     /// Line address.
     pub line: u64,
@@ -54,7 +53,7 @@ pub struct Transfer {
     pub supplier: u8,
 }
 
-/// State of a row, by the destination of its load.
+/// State of a row, which depends on the destination of its load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encoding)]
 #[width(2)]
 enum State {
@@ -95,7 +94,7 @@ impl Transfers {
         (row < self.rows.len() as u32).then_some(row as u8)
     }
 
-    /// Allocates a free row to a load; `is_forwarded` if the load goes to another L1.
+    /// Allocates a free row to a load. `is_forwarded` is true if the load goes to another L1.
     pub fn open(&mut self, row: u8, transfer: Transfer, is_forwarded: bool) {
         debug_assert!(self.used >> row & 1 == 0, "row {row} is free");
         self.rows[usize::from(row)] = transfer;
@@ -103,7 +102,7 @@ impl Transfers {
         self.forwarded |= u64::from(is_forwarded) << row;
     }
 
-    /// Marks the in-flight loads of a line as poisoned, for the SMs for which `served` is true.
+    /// Marks the in-flight loads of a line as poisoned, for all SMs for which `served` returns true.
     pub fn poison(&mut self, line: u64, served: impl Fn(u8) -> bool) {
         for transfer in &mut self.rows {
             transfer.poisoned |= transfer.line == line && served(transfer.sm);
@@ -118,7 +117,7 @@ impl Transfers {
         (0..self.rows.len()).any(|row| (self.forwarded | self.refused) >> row & 1 != 0 && is_same(row))
     }
 
-    /// Records an answer and returns the load; `None` if the row was not forwarded.
+    /// Records an answer, and returns the load of the row; `None` if the row was not forwarded.
     pub fn on_answer(&mut self, row: u8, found: ForwardResult) -> Option<Transfer> {
         if self.forwarded >> row & 1 == 0 {
             return None;
@@ -132,14 +131,14 @@ impl Transfers {
         Some(self.rows[usize::from(row)])
     }
 
-    /// Returns a load that must go to the L2, with its row, if there is one.
+    /// Returns a load that must go to the L2, with its row; `None` if there is no such load.
     #[must_use]
     pub fn refused_load(&self) -> Option<(u8, &Transfer)> {
         let row = self.refused.trailing_zeros();
         (row < u64::BITS).then(|| (row as u8, &self.rows[row as usize]))
     }
 
-    /// Records that a refused load was sent to the L2; frees the row unless the L1 will keep the line.
+    /// Records that a refused load was sent to the L2. Frees the row unless the L1 will keep the line.
     pub fn on_resend(&mut self, row: u8) {
         self.refused &= !(1 << row);
         if !self.rows[usize::from(row)].keeps {
@@ -147,7 +146,7 @@ impl Transfers {
         }
     }
 
-    /// Returns the row of the load that a reply of the L2 belongs to, if it has one.
+    /// Returns the row of the load to which a reply of the L2 belongs; `None` if the load has no row.
     #[must_use]
     pub fn of_reply(&self, sm: u8, ticket: u64) -> Option<u8> {
         let at_memory = self.used & !self.forwarded & !self.refused;
@@ -161,7 +160,7 @@ impl Transfers {
         self.rows[usize::from(row)]
     }
 
-    /// Lists the rows and logic.
+    /// Adds the rows and logic to the hardware description.
     pub fn describe(&self, shape: &TrackShape, to: &mut dyn Describe) {
         let Self { rows, used, forwarded, refused } = self;
         let n = rows.len() as u32;
@@ -192,7 +191,7 @@ impl Transfers {
             to.logic(first, Logic::PriorityEncoder { inputs: n });
         }
         to.logic("sm", Logic::Comparator { width: shape.sm_bits, count: n });
-        // Selection of the SMs whose loads are poisoned, per row.
+        // Selection of the SMs whose loads are poisoned, for each row.
         to.logic("poison", Logic::Mux { ways: 1 << shape.sm_bits, width: n });
         // Read ports for an answer of an L1, for a reply, and for a load sent to the L2.
         to.logic("read", Logic::Mux { ways: n, width: shape.line_bits + 2 * shape.sm_bits + 2 });

@@ -1,8 +1,9 @@
 //! # Least attained service (ATLAS)
 //! First serves the SM that has received the least service from the banks (Kim et al., "ATLAS", HPCA 2010).
 //! At the end of each quantum, the service of each SM is added to its history, in which older quanta count
-//! less. SMs are then ranked by their history, the least first. Requests that have waited for too long come
-//! before all others. Among requests of equal rank, row hits come first, then the oldest request.
+//! less. SMs are then ranked by their history, shortest first. Requests that have waited too long have
+//! priority over all others. Among requests of equal rank, row hits are served first, then the oldest
+//! request.
 //!
 //! | port         | dir | payload | contract                                                               |
 //! |--------------|-----|---------|------------------------------------------------------------------------|
@@ -12,8 +13,8 @@
 //!
 //! The history is `history - history / 2^decay + service / 2^decay`, each quotient rounded down. The L2
 //! itself counts as one more SM. Unlike in the paper, no meta-controller adds up the service of all channels:
-//! each channel ranks the SMs by its own. The paper counts processor cycles, this model cycles of the command
-//! clock.
+//! each channel ranks the SMs by the service of that channel alone. The paper counts processor cycles; this
+//! model counts cycles of the command clock.
 //!
 //! Part of `rtl/dram/channel.rs`.
 //! Bench: its own tests and `tb/dram/policies.rs`.
@@ -32,13 +33,13 @@ use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 pub struct AtlasConfig {
     /// Number of command clock cycles in a quantum, after which the SMs are ranked again.
     pub quantum: u32,
-    /// Number of command clock cycles after which a waiting request comes before all others.
+    /// Number of command clock cycles after which a waiting request has priority over all others.
     pub starvation: u32,
-    /// Weight of a quantum in the history as a power of two: 3 for 1/8, the 1 - 0.875 of the paper.
+    /// Weight of the last quantum in the history is 2^-`decay`: 3 gives 1/8, which is 1 - 0.875 in the paper.
     pub decay: u32,
 }
 
-/// The values of the paper.
+/// The default values are those of the paper.
 impl Default for AtlasConfig {
     fn default() -> Self {
         Self { quantum: 10_000_000, starvation: 100_000, decay: 3 }
@@ -60,18 +61,18 @@ impl Scheme for AtlasConfig {
     }
 }
 
-/// Width of attained service in bits: at most 64 requests are served at a time, for up to 2^30 cycles and a
-/// request that began earlier.
+/// Width of attained service in bits. At most 64 requests are served at the same time, each for up to 2^30
+/// cycles of the quantum and some cycles before it.
 const SERVICE_BITS: u32 = 38;
 
 /// Service of one requester.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Requester {
-    /// Service in the current quantum [cycles of banks].
+    /// Service in the current quantum: sum over all banks of the cycles that a bank served the requester.
     service: u64,
     /// Weighted service of earlier quanta.
     history: u64,
-    /// Number of requesters with a longer history.
+    /// Number of requesters with a longer history; the largest number ranks highest.
     rank: u16,
 }
 
@@ -83,11 +84,11 @@ pub struct Atlas {
     requesters: Box<[Requester]>,
     /// Cycle in which the quantum ends.
     end: u64,
-    /// Slots with a request.
+    /// Bit mask of the slots with a request.
     waiting: u64,
-    /// Slots whose request has waited for too long.
+    /// Bit mask of the slots whose request has waited too long.
     starved: u64,
-    /// Slots whose request had a command.
+    /// Bit mask of the slots whose request has had at least one command.
     begun: u64,
     /// Cycle in which the request of each slot was accepted.
     #[serde(with = "BigArray")]
@@ -114,7 +115,7 @@ impl Atlas {
         }
     }
 
-    /// Returns the cycle from which the request of a slot has waited for too long.
+    /// Returns the cycle from which the request of a slot counts as having waited too long.
     fn starves_at(&self, slot: usize) -> u64 {
         self.accepted[slot % MAX] + u64::from(self.config.starvation) + 1
     }
@@ -179,7 +180,7 @@ impl Hooks for Atlas {
         let (entries, count) = (size.entries, size.requesters);
         let rank_bits = count.ilog2() + 1;
         to.bits("end", *end);
-        // The queue has the same register.
+        // The queue describes the same register.
         to.probe_sized("waiting", *waiting, entries);
         to.sized("starved", *starved, entries);
         to.sized("begun", *begun, entries);
@@ -196,7 +197,8 @@ impl Hooks for Atlas {
         to.logic("of_request", Logic::Adder { width: u64::BITS });
         to.logic("service", Logic::Adder { width: SERVICE_BITS });
         to.table_ports(1, count, SERVICE_BITS);
-        // At the end of a quantum, one requester per cycle: two adders, and a comparison with all others.
+        // At the end of a quantum, one requester is updated per cycle: two adders, and a comparison with all
+        // other requesters.
         to.logic("history", Logic::Adder { width: SERVICE_BITS });
         if config.decay > 0 {
             to.logic("decayed", Logic::Adder { width: SERVICE_BITS });
@@ -225,7 +227,8 @@ mod tests {
         let mut atlas = Atlas::new(&AtlasConfig { quantum: 1000, ..AtlasConfig::default() }, &SIZE);
         atlas.on_accept(1, &request(0, 1));
         atlas.on_accept(2, &request(1, 2));
-        // 24 cycles from ACT to RD, then 14 to the end of the data; the row hit has 14 only.
+        // A bank is busy for 24 cycles from ACT to RD, then 14 to the end of the data; the row hit takes only
+        // 14.
         atlas.on_issue(10, &request(0, 1), CommandKind::Act);
         atlas.on_issue(34, &request(0, 1), CommandKind::Rd);
         atlas.on_issue(40, &request(1, 2), CommandKind::Rd);

@@ -1,11 +1,11 @@
 //! # Blacklisting (BLISS)
 //! Delays the requests of SMs that were served many times in a row (Subramanian et al., "The blacklisting
-//! memory scheduler", ICCD 2014). Requests of other SMs come first, then row hits, then the oldest request.
-//! An SM is blacklisted once the count of its consecutive requests exceeds a threshold. The count is 0 after
-//! the first of them. The blacklist is cleared periodically.
+//! memory scheduler", ICCD 2014). Requests of SMs that are not blacklisted are served first, then row hits,
+//! then the oldest request. An SM is blacklisted once the count of its consecutive requests exceeds a
+//! threshold. The count is 0 after the first of these requests. The blacklist is cleared periodically.
 //!
-//! The L2 itself counts as one more SM: its writes interrupt a sequence and can be blacklisted. The paper
-//! counts the clearing interval in processor cycles, this model in cycles of the command clock.
+//! The L2 itself counts as one more SM: its writes interrupt a sequence, and it can be blacklisted. The paper
+//! counts the clearing interval in processor cycles; this model counts cycles of the command clock.
 //!
 //! Part of `rtl/dram/channel.rs`.
 //! Bench: its own tests and `tb/dram/policies.rs`.
@@ -20,13 +20,14 @@ use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BlissConfig {
-    /// Number that the count of consecutive requests of an SM must exceed to blacklist the SM.
+    /// Threshold for the count of consecutive requests of an SM. An SM whose count exceeds the threshold is
+    /// blacklisted.
     pub threshold: u32,
     /// Number of command clock cycles after which the blacklist is cleared.
     pub interval: u32,
 }
 
-/// The values of the paper.
+/// The default values are those of the paper.
 impl Default for BlissConfig {
     fn default() -> Self {
         Self { threshold: 4, interval: 10_000 }
@@ -53,9 +54,9 @@ pub struct Bliss {
     interval: u64,
     /// Requester of the last request served.
     last: u16,
-    /// Number of further requests of this requester that were served directly after the first one.
+    /// Number of requests of this requester that were served consecutively after the first one.
     count: u32,
-    /// True for each requester that is blacklisted.
+    /// One flag per requester: true if the requester is blacklisted.
     blacklist: Box<[bool]>,
     /// Cycle in which the blacklist is cleared.
     clear_at: u64,

@@ -1,6 +1,6 @@
 //! # First ready, first come, first served (FR-FCFS)
-//! Serves the oldest ready row hit, otherwise the oldest request that can prepare its bank (Rixner et al.,
-//! "Memory access scheduling", ISCA 2000). A cap limits the row hits that overtake an older request to
+//! Serves the oldest ready row hit, otherwise the oldest request that can issue an ACT or PRE (Rixner et al.,
+//! "Memory access scheduling", ISCA 2000). A cap limits how many row hits can overtake an older request to
 //! another row of their bank.
 
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use crate::config::Rules;
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FrFcfs {
-    /// Number of row hits that may overtake an older request to another row of their bank; 0 for no limit.
+    /// Number of row hits that can overtake an older request to another row of their bank; 0 means no limit.
     pub hit_cap: u32,
 }
 

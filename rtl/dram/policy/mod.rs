@@ -1,7 +1,7 @@
 //! # Arbitration policy of a DRAM channel
-//! Ranks the waiting requests of a channel. Each policy is one file here: its keys, its state, and the hooks
-//! that update the state. The channel knows which commands are legal, and picks the legal command whose
-//! request ranks highest. Among equal ranks, the oldest request wins.
+//! Ranks the waiting requests of a channel. Each policy is one file in this folder, with its keys, its state,
+//! and the hooks that update the state. The channel knows which commands are legal, and issues the legal
+//! command whose request ranks highest. Among equal ranks, the oldest request wins.
 //!
 //! | kind      | rank, most important first                                    | source                          |
 //! |-----------|---------------------------------------------------------------|---------------------------------|
@@ -20,12 +20,12 @@
 //! | `on_change`  | at the end of a cycle with `on_issue` or `on_accept`: lists all waiting requests     |
 //! | `record`, `describe` | for digests; for waveforms and area counts                                  |
 //!
-//! The rank of a request may change only in a hook, or when its row is opened or closed. Hence the channel
-//! sleeps between commands.
+//! The rank of a request can change only in a hook, or when its row is opened or closed. Therefore the
+//! channel can sleep between commands.
 //!
-//! A requester is an SM, the counterpart of the thread in papers about processors. The L2 itself is one
-//! further requester: it writes back lines, for no SM in particular. A request that the L2 merges into an
-//! outstanding miss belongs to the SM of the first one.
+//! A requester is an SM; it corresponds to the thread in papers about processors. The L2 itself is one
+//! further requester, because it writes back lines that belong to no particular SM. A fetch with which the L2
+//! has merged several misses belongs to the SM of the first miss.
 //!
 //! `fr-fcfs` and `fcfs` need neither ranks nor requesters. The channel implements them without hooks, and
 //! requests then carry no requester.
@@ -48,20 +48,20 @@ use crate::kernel::{Describe, DescribeExt, Logic};
 
 pub use super::command::CommandKind;
 
-/// Channel that a policy is instantiated for.
+/// Properties of the channel for which a policy is instantiated.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct ChannelSize {
     /// Number of requesters: the L2 itself, which has number 0, and all SMs.
     pub requesters: u32,
-    /// Number of requests that can wait.
+    /// Number of requests that can wait in the channel.
     pub entries: u32,
     /// Number of banks.
     pub banks: u32,
-    /// Cycles from RD, and from WR, to the end of the data.
+    /// Cycles from RD, and cycles from WR, to the end of the data.
     pub latencies: [u32; 2],
 }
 
-/// Configuration of a policy: its keys in `dram.policy`, next to `kind`.
+/// Configuration of a policy: the keys next to `kind` in `dram.policy`.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Creates the order of service of one channel.
@@ -78,11 +78,11 @@ pub enum Order {
     OldestOnly,
     /// Serves the oldest row hit, otherwise the oldest request.
     FirstReady {
-        /// Number of row hits that may overtake an older request to another row of their bank; 0 for no
+        /// Number of row hits that can overtake an older request to another row of their bank; 0 means no
         /// limit.
         hit_cap: u32,
     },
-    /// Serves the request of the highest rank.
+    /// Serves the request with the highest rank.
     Ranked(Box<dyn Hooks>),
 }
 
@@ -96,7 +96,7 @@ impl<S: Scheme + 'static> From<S> for PolicyConfig {
 }
 
 impl PolicyConfig {
-    /// Returns the order of service of one channel, with a wrapper that records each hook call.
+    /// Returns the order of service of one channel. A wrapper around the policy records each hook call.
     pub(super) fn watch(&self, size: &ChannelSize) -> Order {
         match self.order(size) {
             Order::Ranked(hooks) => Order::Ranked(Watched::of(self.typetag_name(), hooks)),
@@ -104,19 +104,19 @@ impl PolicyConfig {
         }
     }
 
-    /// True if the policy ranks requests; these then carry their requester.
+    /// True if the policy ranks requests; requests then carry their requester.
     #[must_use]
     pub fn is_ranked(&self) -> bool {
         matches!(self.order(&ChannelSize { requesters: 2, entries: 1, banks: 2, latencies: [1; 2] }), Order::Ranked(_))
     }
 }
 
-/// Waiting request, as a policy sees it.
+/// Waiting request, in the form that a policy receives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaitingRequest {
-    /// Slot of the queue, until its column command is issued.
+    /// Slot of the queue, which the request holds until its column command is issued.
     pub slot: usize,
-    /// Requester: 0 for the L2 itself, otherwise the number of the SM plus 1.
+    /// Requester: 0 for the L2 itself, otherwise the SM number plus 1.
     pub requester: u16,
     /// True for a write.
     pub write: bool,
@@ -124,14 +124,14 @@ pub struct WaitingRequest {
     pub bank: u8,
     /// Row of the burst.
     pub row: u32,
-    /// True if the row is open.
+    /// True if the row of the burst is open.
     pub is_hit: bool,
     /// Cycle in which the channel accepted the request.
     pub accepted: u64,
 }
 
-/// Adds the logic that finds the highest of the ranks of all requests to the hardware description: once for
-/// columns and rows, and in each bank.
+/// Adds the logic that finds the highest rank among all requests to the hardware description. One copy serves
+/// column commands, one serves row commands, and each bank has one.
 pub fn describe_ranks(entries: u32, bits: u32, to: &mut dyn Describe) {
     to.part("rank", |to| {
         to.logic("higher", Logic::Less { width: bits, count: 2 * entries });
@@ -150,19 +150,20 @@ pub trait Hooks: Debug + Send {
     /// Reports that the channel has accepted a request.
     fn on_accept(&mut self, _cycle: u64, _request: &WaitingRequest) {}
 
-    /// Reports that a command of a request is issued. RD or WR serves the request; `is_hit` is true for it.
+    /// Reports that a command of a request is issued. RD or WR serves the request, with `is_hit` true.
     fn on_issue(&mut self, _cycle: u64, _request: &WaitingRequest, _command: CommandKind) {}
 
-    /// Lists all waiting requests, oldest first, after a cycle in which a request was accepted or a command
-    /// issued.
+    /// Reports all waiting requests, oldest first, after a cycle in which a request was accepted or a command
+    /// was issued.
     fn on_change(&mut self, _cycle: u64, _waiting: &[WaitingRequest]) {}
 
-    /// Returns the next cycle in which ranks change with time alone; `u64::MAX` if there is none.
+    /// Returns the next cycle in which ranks change without an event; `u64::MAX` if there is none.
     fn next_quantum(&self) -> u64 {
         u64::MAX
     }
 
-    /// Updates the state in the cycle that [`Hooks::next_quantum`] names, which must then name a later one.
+    /// Updates the state in the cycle that [`Hooks::next_quantum`] returned. That function must return a
+    /// later cycle afterwards.
     fn on_quantum(&mut self, _cycle: u64) {}
 
     /// Starts to keep digests of the array contents.

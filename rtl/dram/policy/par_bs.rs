@@ -1,12 +1,12 @@
 //! # Parallelism-aware batch scheduling (PAR-BS)
-//! Serves requests in batches, so that no SM waits for later requests of the others (Mutlu and Moscibroda,
-//! "Parallelism-aware batch scheduling", ISCA 2008). When the last request of a batch is served, the oldest
-//! waiting requests of each SM to each bank form the next one, up to a cap. Requests of the batch come first,
-//! then row hits, then requests of SMs that rank higher, then the oldest request.
+//! Serves requests in batches, so that no SM waits for later requests of other SMs (Mutlu and Moscibroda,
+//! "Parallelism-aware batch scheduling", ISCA 2008). When the last request of a batch is served, the next
+//! batch is formed from the oldest waiting requests of each SM to each bank, up to a cap. Requests of the
+//! batch are served first, then row hits, then requests of SMs with a higher rank, then the oldest request.
 //!
-//! Within a batch, the SM with the shortest job ranks highest. This is the one whose largest number of
-//! requests to one bank is least; among equals, the one with fewer requests in total. SMs that are equal in
-//! both have the same rank, where the paper draws lots.
+//! Within a batch, the SM with the shortest job ranks highest. Jobs are compared by the largest number of
+//! requests to one bank, and among equals by the total number of requests. SMs that are equal in both have
+//! the same rank, where the paper decides at random.
 //!
 //! The L2 itself counts as one more SM. Writes are batched like reads, since they wait in the same queue.
 //!
@@ -28,11 +28,11 @@ use crate::kernel::{Describe, DescribeExt, FieldsExt, Logic};
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ParBsConfig {
-    /// Number of requests of one SM to one bank that can be in a batch.
+    /// Largest number of requests of one SM to one bank in a batch.
     pub marking_cap: u32,
 }
 
-/// The value of the paper.
+/// The default value is that of the paper.
 impl Default for ParBsConfig {
     fn default() -> Self {
         Self { marking_cap: 5 }
@@ -58,7 +58,8 @@ pub struct ParBs {
     size: ChannelSize,
     /// Slots whose request is in the batch.
     marked: u64,
-    /// Number of requesters with a longer job in the batch, for each requester.
+    /// For each requester, the number of requesters with a longer job in the batch; the largest number ranks
+    /// highest.
     ranks: Box<[u16]>,
 }
 
@@ -114,7 +115,8 @@ impl Hooks for ParBs {
         let rank_bits = requesters.ilog2() + 1;
         to.sized("marked", *marked, entries);
         to.entries("requester", ranks.iter(), |&rank, to| to.sized("rank", u64::from(rank), rank_bits));
-        // Each request counts the older ones of its requester and bank to find out if it is in the batch.
+        // Each request counts the older requests of its requester to its bank, to determine whether it enters
+        // the batch.
         let (requester_bits, bank_bits, load_bits) = (rank_bits, banks.ilog2(), entries.ilog2() + 1);
         let pairs = entries * (entries - 1) / 2;
         to.logic("is_alike", Logic::Comparator { width: requester_bits + bank_bits, count: pairs });
@@ -122,7 +124,8 @@ impl Hooks for ParBs {
             to.logic("older", Logic::Population { inputs: entry });
         }
         to.logic("is_below", Logic::Less { width: u32::BITS - marking_cap.leading_zeros(), count: entries });
-        // A job is the largest count of the requests of a requester, and the number of its marked requests.
+        // A job has two numbers: the largest count among the requests of a requester, and the number of its
+        // marked requests.
         to.logic("largest", Logic::Less { width: load_bits, count: entries - 1 });
         to.logic("total", Logic::Population { inputs: entries });
         to.logic("is_longer", Logic::Less { width: 2 * load_bits, count: requesters });
@@ -143,7 +146,7 @@ mod tests {
         ParBs::new(&ParBsConfig { marking_cap }, &size)
     }
 
-    /// Returns requests by requester and bank, in slots from 0 on.
+    /// Returns requests of the given requesters and banks, in slots from 0 on.
     fn waiting(requests: &[(u16, u8)]) -> Vec<WaitingRequest> {
         let request =
             |(slot, &(requester, bank))| WaitingRequest { slot, requester, bank, ..WaitingRequest::default() };

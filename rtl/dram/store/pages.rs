@@ -1,4 +1,5 @@
-//! Pages of a memory in a saved state: for each page its number, the mask of mapped bursts, and their bytes.
+//! Pages of a memory in a saved state. For each page: its number, the mask of mapped bursts, and the bytes of
+//! these bursts.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -1,5 +1,5 @@
 //! # Bypass of every global load
-//! Makes every global load bypass, without any state (li2015 section 6.1, BALL).
+//! Makes every global load bypass the L1D. The scheme has no state (li2015 section 6.1, BALL).
 
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! # Bypass of loads that would stall
-//! Makes a load bypass instead of being refused, for some or all reasons of refusal (li2015 section 6.1,
-//! khairy2015 Table 4).
+//! Makes a load bypass the L1D instead of stalling on a reservation fail, for some or all fail reasons
+//! (li2015 section 6.1, khairy2015 Table 4).
 
 use serde::{Deserialize, Serialize};
 
@@ -10,15 +10,15 @@ use super::super::mrpb::StallBypass;
 use super::{Hooks, View};
 use crate::kernel::Edge;
 
-/// Stall bypass of one cache.
+/// Stall-bypass scheme of one cache.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct BypassOnStall {
-    /// Reasons of refusal for which a load bypasses.
+    /// Fail reasons for which a load bypasses the cache.
     covered: StallBypass,
 }
 
 impl BypassOnStall {
-    /// Creates the scheme for these reasons of refusal.
+    /// Creates the scheme for the given fail reasons.
     pub fn new(covered: StallBypass) -> Self {
         Self { covered }
     }

@@ -1,6 +1,6 @@
 //! # Contention test
-//! Detects load instructions that touch too many lines for the L1D. An instruction contends if it touches at
-//! least as many lines as the cache has per resident warp (anssari2012 section 3.3).
+//! Detects load instructions that touch too many lines for the L1D. An instruction contends if the number of
+//! lines that it touches reaches a resident warp's share of the L1D (anssari2012 section 3.3).
 //!
 //! | port    | dir | payload       | contract                                                      |
 //! |---------|-----|---------------|---------------------------------------------------------------|
@@ -25,13 +25,13 @@ use crate::kernel::{Describe, Edge, Logic, bits_of};
 
 /// Largest number of warps of an SM.
 const MAX_WARPS: u32 = 64;
-/// Number of resident warps of an SM.
+/// Type of the number of resident warps of an SM.
 pub type Warps = u7;
 
 /// Contention test of a cache.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Contention {
-    /// Largest number of warps without contention, indexed by the number of lines touched minus one.
+    /// Largest number of resident warps without contention, indexed by the number of lines touched minus one.
     most: [Warps; LANES],
     line_bits: u32,
 }
@@ -64,7 +64,8 @@ impl Contention {
     }
 }
 
-/// Bypass scheme without keys: loads of contending instructions bypass if their line is absent.
+/// Bypass scheme without configuration keys: a load of a contending instruction bypasses the L1D if its line
+/// is absent.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Contentious {}
@@ -99,7 +100,7 @@ impl Hooks for Contentious {
 mod tests {
     use super::*;
 
-    /// Returns the smallest number of touched lines for which an instruction contends.
+    /// Returns the smallest number of touched lines at which an instruction contends.
     fn first(lines: u32, warps: u8) -> Option<u32> {
         let test = Contention::new(lines, 25);
         (1..=LANES as u32).find(|touched| test.contends(*touched, Warps::new(warps)))

@@ -1,6 +1,6 @@
 //! # Bypass by the counts of decoupled tags
-//! Makes loads bypass whose lines decoupled tags have not counted often enough (li2015 section 4). The counts
-//! are in the tags: the scheme reads them, and reports the loads that bypassed.
+//! Makes a load bypass the L1D if its line's count in the decoupled tags is still too low (li2015 section 4).
+//! The counts lie in the tags: this scheme reads them, and reports the loads that bypassed.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! # Loads that bypass a cache
-//! Selects the loads that bypass a cache of the LSU: by their instruction, or because a bypass scheme decides
-//! so. Each scheme is one file here, with its configuration, its state and its implementation of `Hooks`. The
-//! cache and the LSU use only these hooks.
+//! Selects the loads that bypass a cache of the LSU: by their instruction, or by the decision of a bypass
+//! scheme. Each scheme is one file in this folder, with its configuration, its state and its implementation
+//! of `Hooks`. The cache and the LSU use a scheme only through these hooks.
 //!
 //! | hook          | when                                                                             |
 //! |---------------|----------------------------------------------------------------------------------|
@@ -14,11 +14,12 @@
 //! | `end_period`  | when a period of the throttle ends                                               |
 //! | `clear`, `record`, `describe` | at kernel end; for digests; for waveforms and area counts         |
 //!
-//! With `l1.lookups` above 1, `bypasses` and `on_lookup` are called once per load of a cycle. Only a scheme
-//! whose hardware has the ports for that (`supports_multiple_lookups`) can be combined with it.
+//! With `l1.lookups` above 1, `bypasses` and `on_lookup` are called once per load looked up in a cycle. Only
+//! a scheme whose hardware has ports for several lookups (`supports_multiple_lookups`) can be combined with
+//! such an L1D.
 //!
-//! The configuration key `l1.bypass` selects one scheme. Decoupled tags and MRPB add a scheme of their own; a
-//! load bypasses if any of them decides so.
+//! The configuration key `l1.bypass` selects one scheme. Decoupled tags and the MRPB each add a scheme of
+//! their own; a load bypasses if any of the schemes decides so.
 
 automod::dir!(pub "l1/bypass");
 
@@ -47,21 +48,21 @@ pub use super::tag_store::TagStore;
 pub use super::tags::{LineUse, Probe, Victim};
 pub use super::watch::Outcome;
 
-/// Configuration of a bypass scheme: its keys in `l1.bypass`, next to `kind`.
+/// Configuration of a bypass scheme: the keys next to `kind` in `l1.bypass`.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
-    /// Creates the hardware of the scheme in one cache; `None` if the scheme decides nothing at run time.
+    /// Creates the hardware of the scheme in one cache; `None` if the scheme makes no decisions at run time.
     fn hardware(&self, place: &CacheGeometry<'_>) -> Option<Box<dyn Hooks>>;
 
     /// Checks the keys of the scheme.
     fn validate(&self, _rules: &mut Rules) {}
 
-    /// True if every global load bypasses, whatever the cache holds.
+    /// True if every global load bypasses, whatever the cache contains.
     fn sends_all(&self) -> bool {
         false
     }
 
-    /// True if the scheme uses tags without data.
+    /// True if the scheme keeps tags without data (tag-only ways).
     fn keeps_tags(&self) -> bool {
         false
     }
@@ -76,19 +77,19 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
         false
     }
 
-    /// True if the scheme reads program counters. Only then do the requests to the L1D carry them; otherwise
-    /// it gets 0.
+    /// True if the scheme reads program counters. If false, the requests to the L1D carry no program
+    /// counters, and the scheme gets 0.
     fn reads_pc(&self) -> bool {
         false
     }
 
-    /// True if lines may enter the cache by prefetches, which the hooks are not told of, and come back from a
-    /// victim cache.
+    /// True if the scheme tolerates lines that enter the cache without a notification to the hooks: by a
+    /// prefetch, or from a victim cache.
     fn supports_prefetch(&self) -> bool {
         false
     }
 
-    /// True if the coalescer tests loads for contention, for which the core counts resident warps.
+    /// True if the coalescer tests loads for contention. The core then counts its resident warps.
     fn tests_contention(&self) -> bool {
         false
     }
@@ -139,13 +140,13 @@ impl BypassConfig {
         self.supports_prefetch() || !self.decides(l1)
     }
 
-    /// True if the scheme decides load by load.
+    /// True if some scheme decides for each load whether it bypasses.
     fn decides(&self, l1: &L1Config) -> bool {
         self.hardware(&l1.place("")).is_some()
     }
 }
 
-/// State of the cache that a scheme can read before the status function acts.
+/// State of the cache that a scheme can read before the status function is evaluated.
 #[derive(Debug)]
 pub struct View<'a> {
     cache: &'a Cache,
@@ -153,7 +154,7 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Creates a view of the cache and of the queue that takes its misses.
+    /// Creates a view of the cache and of its miss queue.
     pub(super) fn new(cache: &'a Cache, queue: &'a MissQueue) -> Self {
         Self { cache, queue }
     }
@@ -164,20 +165,21 @@ impl<'a> View<'a> {
         self.cache.tags()
     }
 
-    /// True if ordinary tags do not hold the line: it is neither present nor in flight.
+    /// True if the line is neither present nor in flight according to ordinary tags.
     #[must_use]
     pub fn is_absent(&self, line: u64) -> bool {
         self.tags().as_plain().is_some_and(|tags| tags.peek(tags.set_of(line), line) == Probe::Absent)
     }
 
-    /// Returns the conditions for which the load at the head would be refused now, bit `Fail as u8` each.
+    /// Returns the mask of conditions that would refuse the load at the head now; bit `Fail as u8` is set for
+    /// each.
     #[must_use]
     pub fn fails(&self, head: &LineAccess) -> u8 {
         self.cache.failing(head, self.queue)
     }
 }
 
-/// Result of the probe of a bypassing load, in tags that a closed cache keeps up to date.
+/// Result of probing the tags for a bypassing load. A closed cache keeps these tags up to date.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BypassProbe {
     /// True if the load would have missed.
@@ -186,24 +188,24 @@ pub struct BypassProbe {
     pub evicted: bool,
 }
 
-/// Hooks that the cache and the LSU call in a scheme. They pass only loads of this cache.
+/// Hooks that the cache and the LSU call in a scheme. They report only loads of this cache.
 #[watched("l1.bypass")]
 #[typetag::serde]
 pub trait Hooks: Debug + Send {
     /// Starts a cycle with a request at the head of the access queue.
     fn start(&mut self, _at: &Edge<'_>, _tags: &mut TagStore) {}
 
-    /// True if the load at the head bypasses in this cycle; the status function then skips it. A scheme must
-    /// not send local loads past: a local line may be newer in the cache than in memory.
+    /// True if the load at the head bypasses in this cycle; the status function is then skipped. A scheme
+    /// must not make local loads bypass: a local line may be newer in the cache than in memory.
     fn bypasses(&self, at: &Edge<'_>, head: &LineAccess, view: &View<'_>) -> bool;
 
-    /// Returns the victim way of a miss in a set, if the scheme overrules the replacement policy.
+    /// Returns the victim way of a miss in a set, if the scheme overrides the replacement policy.
     fn victim(&self, _tags: &TagStore, _set: u32) -> Option<Victim> {
         None
     }
 
-    /// Reports that the status function accepted or refused a load. `place` is the set, and the way that
-    /// serves the load now or after its fill.
+    /// Reports that the status function accepted or refused a load. `place` is the set of the load, and the
+    /// way that serves it now or after the fill.
     fn on_lookup(&mut self, _at: &Edge<'_>, _load: &LineAccess, _place: (u32, Option<u32>), _outcome: Outcome) {}
 
     /// Reports that a load that a scheme chose has left on the bypass path.
@@ -211,18 +213,19 @@ pub trait Hooks: Debug + Send {
         BypassProbe::default()
     }
 
-    /// Returns the cycle in which the path of a waiting head may change, if it depends on time.
+    /// Returns the cycle in which the scheme may change its decision for a waiting head, if the decision
+    /// depends on time.
     fn next_choice(&self) -> Option<u64> {
         None
     }
 
-    /// Makes the throttle time the periods of the scheme from now on.
+    /// Hands the timing of the scheme's periods over to the throttle from now on.
     fn follow_periods(&mut self) {}
 
     /// Ends a period of the throttle; `_may_close` permits the scheme to close the cache.
     fn end_period(&mut self, _at: &Edge<'_>, _may_close: bool, _tags: &mut TagStore) {}
 
-    /// Sets the lines that may be allocated, as a sorted list that the host has from an earlier run.
+    /// Sets the lines that the cache may allocate: a sorted list that the host obtained from an earlier run.
     fn admit(&mut self, _lines: &Arc<[u64]>) {}
 
     /// Clears the per-line state at the end of a kernel.

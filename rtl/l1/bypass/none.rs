@@ -1,5 +1,5 @@
 //! # No bypass scheme
-//! Loads bypass only if their instruction says so.
+//! Loads bypass only if their instruction requests it.
 
 use serde::{Deserialize, Serialize};
 

@@ -35,11 +35,11 @@ type Distance = u8;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PdpConfig {
-    /// Number of accesses to its set for which a line is protected: 1 to 255.
+    /// Number of accesses to the set for which a line is protected: 1 to 255.
     pub distance: u32,
 }
 
-/// Uses a middle distance; li2015 section 6.1 searches the best one for each kernel.
+/// The default is a middle distance; li2015 section 6.1 searches for the best distance of each kernel.
 impl Default for PdpConfig {
     fn default() -> Self {
         Self { distance: 16 }
@@ -93,14 +93,14 @@ impl Pdp {
         Self { distance: config.distance as Distance, left: Array::new(spec, ()) }
     }
 
-    /// True if the line of a way, in the set that was read, can be evicted. The current access is then the
-    /// last one of its protection.
+    /// True if the line of a way can be evicted, in the set that was read. The current access is then the
+    /// last one for which the line is protected.
     #[must_use]
     pub fn is_free(&self, set: u32, way: u32) -> bool {
         self.left.row(set)[way as usize].0 <= 1
     }
 
-    /// Ages a set by one access, which `way` served; `None` if it bypassed.
+    /// Ages a set by one access. `way` is the way that served the access; `None` if the access bypassed.
     pub fn age(&mut self, at: &Edge<'_>, set: u32, way: Option<u32>) {
         let Self { distance, left } = self;
         left.update_row(at, set, |row| {

@@ -1,5 +1,5 @@
 //! # Bypass by a profile
-//! Makes loads bypass whose lines an earlier untimed run requested too seldom (li2015 section 6.1,
+//! Makes a load bypass the L1D if an earlier untimed run requested its line too seldom (li2015 section 6.1,
 //! Profiled-BYPASS). The list of admitted lines belongs to the host and models no hardware.
 
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::{CacheGeometry, Hooks, Scheme, View};
 use crate::config::Rules;
 use crate::kernel::Edge;
 
-/// SMs whose requests count for the lines that a profile admits.
+/// SMs whose requests are counted to decide which lines a profile admits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProfileScope {
@@ -20,7 +20,7 @@ pub enum ProfileScope {
     Local,
     /// Requests of all SMs together.
     Global,
-    /// Requests of the same SM or of all SMs: either sum may reach the threshold.
+    /// Either the requests of the same SM or those of all SMs must reach the threshold.
     Either,
 }
 
@@ -29,9 +29,9 @@ pub enum ProfileScope {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProfiledConfig {
-    /// SMs whose requests count.
+    /// SMs whose requests are counted.
     pub scope: ProfileScope,
-    /// Smallest number of requests per kernel launch for which a line is admitted.
+    /// Smallest number of requests per kernel launch that admits a line.
     pub threshold: u32,
 }
 
@@ -68,7 +68,8 @@ impl Scheme for ProfiledConfig {
 /// Profiled bypass of one cache.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Profiled {
-    /// Sorted list of the lines admitted in this kernel; `None` (admit all) until the host sets it.
+    /// Sorted list of the lines admitted in this kernel; `None`, which admits all lines, until the host sets
+    /// it.
     admitted: Option<Arc<[u64]>>,
 }
 

@@ -1,7 +1,7 @@
 //! # Streaming bypass
-//! Closes the cache while nearly all loads miss, so that they bypass it (khairy2015 section 4.1). The tags
+//! Closes the cache while nearly all loads miss, so that loads bypass it (khairy2015 section 4.1). The tags
 //! are still updated, without data, to detect when the cache would be useful again. A monitor of the miss
-//! rate decides when to close and to reopen.
+//! rate decides when the cache closes and reopens.
 
 use serde::{Deserialize, Serialize};
 
@@ -46,12 +46,12 @@ struct StreamingBypass {
 }
 
 impl StreamingBypass {
-    /// Creates the scheme with an open cache; the monitor times its own periods.
+    /// Creates the scheme with an open cache and a monitor that times its own periods.
     fn new(config: &StreamingConfig) -> Self {
         Self { config: config.clone(), monitor: Streaming::new(config, true) }
     }
 
-    /// Drops the tags without data after a period in which the cache `opened`, if so configured.
+    /// Drops the tag-only ways, if so configured, after a period in which the cache reopened (`opened`).
     fn reopen_cache(&self, at: &Edge<'_>, opened: bool, tags: &mut TagStore) {
         if opened && self.monitor.flushes() {
             tags.drop_hollow(at);
@@ -76,7 +76,8 @@ impl Hooks for StreamingBypass {
         }
     }
 
-    /// Updates the tags for a bypassing load: touches the line's tag, or inserts it without data.
+    /// Updates the tags for a bypassing load: touches the line's tag if there is one, or inserts a tag
+    /// without data.
     fn on_bypass(&mut self, at: &Edge<'_>, &LineAccess { line, .. }: &LineAccess, tags: &mut TagStore) -> BypassProbe {
         let set = tags.set_of(line);
         let past = match tags.probe(at, set, line) {

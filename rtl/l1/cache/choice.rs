@@ -1,5 +1,5 @@
-//! Connection of a cache to its bypass schemes: the decisions that it requests from them, and the events that
-//! it reports.
+//! Connection of a cache to its bypass schemes: the decisions that the cache requests from the schemes, and
+//! the events that it reports to them.
 
 use std::sync::Arc;
 
@@ -15,25 +15,26 @@ use super::{Cache, CacheId, conditions};
 use crate::kernel::AnyEdge;
 
 impl Cache {
-    /// Makes the throttle of the core time the periods of the schemes, which otherwise time their own.
+    /// Makes the throttle of the core time the periods of the schemes; otherwise each scheme times its own
+    /// periods.
     pub fn follow_periods(&mut self) {
         self.schemes.follow_periods();
     }
 
-    /// True if this cache has a scheme that decides by its own state which loads bypass.
+    /// True if this cache has a scheme that decides at run time which loads bypass.
     pub fn chooses(&self) -> bool {
         !self.schemes.is_empty()
     }
 
-    /// True if a scheme makes the request at the head bypass the cache in this cycle. The status function
-    /// then skips the request.
+    /// True if a scheme makes the request at the head bypass the cache in this cycle. The status function is
+    /// then skipped.
     pub fn bypasses(&mut self, at: &impl AnyEdge, request: &LineAccess, queue: &MissQueue) -> bool {
         self.schemes.start(at.edge(), &mut self.tags);
         let is_load = request.kind == AccessKind::Load && CacheId::of(request.space) == self.id;
         is_load && self.schemes.bypasses(at.edge(), request, &View::new(self, queue))
     }
 
-    /// Returns the cycle in which a scheme may change the path of a waiting head.
+    /// Returns the cycle in which a scheme may change its decision for a waiting head.
     pub fn next_choice(&self) -> Option<u64> {
         self.schemes.next_choice()
     }
@@ -43,26 +44,27 @@ impl Cache {
         self.schemes.end_period(at.edge(), may_close, &mut self.tags);
     }
 
-    /// Updates the schemes after a load that they made bypass has left. Returns true if the load missed in
-    /// tags that a closed cache keeps up to date.
+    /// Notifies the schemes that a load has left on the bypass path by their decision. Returns true if the
+    /// load missed in the tags, which a closed cache keeps up to date.
     pub fn on_bypass(&mut self, at: &impl AnyEdge, request: &LineAccess) -> bool {
         let BypassProbe { missed, evicted } = self.schemes.on_bypass(at.edge(), request, &mut self.tags);
         self.stats.evictions += u64::from(evicted);
         missed
     }
 
-    /// Selects the original mode, in which every load is admitted, or the configured threshold.
+    /// Selects the original mode, in which every load is admitted (`true`), or the configured threshold
+    /// (`false`).
     pub fn set_original(&mut self, original: bool) {
         self.tags.set_original(original);
     }
 
-    /// True in the original mode, in which the decoupled tags behave like the baseline's.
+    /// True in the original mode, in which decoupled tags behave like ordinary tags.
     #[must_use]
     pub fn is_original(&self) -> bool {
         self.tags.is_original()
     }
 
-    /// Gives the profiled scheme the sorted list of lines that may be allocated from now on.
+    /// Gives the profiled scheme the sorted list of lines that the cache may allocate from now on.
     pub fn admit(&mut self, lines: &Arc<[u64]>) {
         self.schemes.admit(lines);
     }
@@ -72,7 +74,8 @@ impl Cache {
         &self.tags
     }
 
-    /// Returns the conditions for which the load at the head would be refused now, bit `Fail as u8` each.
+    /// Returns the mask of conditions that would refuse the load at the head now; bit `Fail as u8` is set for
+    /// each.
     #[inline(never)]
     pub fn failing(&self, head: &LineAccess, queue: &MissQueue) -> u8 {
         let Some(tags) = self.tags.as_plain() else { return 0 };

@@ -1,6 +1,6 @@
 //! Accesses of a cache whose misses fetch sectors. They differ from accesses of whole lines as follows. A
 //! load finds each sector that it touches present, in flight or absent. Lanes in present sectors get their
-//! bytes at once; lanes in the others wait in the MSHR entries that track them. All absent sectors are
+//! bytes at once; all other lanes wait in the MSHR entries that track their sectors. All absent sectors are
 //! fetched with one request and one MSHR entry.
 
 use super::super::access::{AccessKind, MemorySpace};
@@ -22,30 +22,30 @@ use crate::tracker::ForwardResult;
 /// Resources that a load of sectors needs.
 #[derive(Clone, Copy, Debug)]
 struct Needs {
-    /// Mask of the touched sectors in flight, which the load waits for.
+    /// Mask of the touched sectors that are in flight; the load waits for them.
     waits: u8,
-    /// Mask of the touched sectors that must be fetched; `entry` is the free MSHR entry for them.
+    /// Mask of the touched sectors that must be fetched; `entry` is the free MSHR entry that will track them.
     absent: u8,
     entry: Option<u16>,
-    /// Way for the sectors of the load.
+    /// Way for the line of the load.
     place: SectorPlace,
-    /// Conditions for which the load is refused, bit `Fail as u8` each.
+    /// Mask of conditions for which the load is refused; bit `Fail as u8` is set for each.
     fails: u8,
 }
 
-/// Way in which a load finds its line, or into which it fetches it.
+/// Way in which a load finds its line, or into which it fetches the line.
 #[derive(Clone, Copy, Debug)]
 enum SectorPlace {
-    /// The line has this way.
+    /// The line already has this way.
     Held(u32),
-    /// The line gets the way of this victim.
+    /// The line is allocated in the way of this victim.
     Given(Victim),
     /// Every way of the set is reserved.
     None,
 }
 
 impl Cache {
-    /// Returns the sector states of a line, read in parallel with the probe of its tag.
+    /// Returns the states of the sectors of a line, read in parallel with the probe of the line's tag.
     fn sectors(&self, at: &impl AnyEdge, set: u32, probe: Probe) -> Sectors {
         let row = self.sectors.as_ref().map_or(&[][..], |store| store.read(at, set));
         match probe {
@@ -60,8 +60,7 @@ impl Cache {
         }
     }
 
-    /// Determines the resources that a load needs, given the sectors that are present and in flight. Changes
-    /// nothing.
+    /// Determines the resources that a load needs, from the states of its sectors. Changes nothing.
     fn needs(&self, set: u32, (probe, held): (Probe, Sectors), head: &LineAccess, queue: &MissQueue) -> Needs {
         let &LineAccess { line, sectors, .. } = head;
         let (waits, absent) = (sectors & held.coming, sectors & !(held.here | held.coming));
@@ -81,12 +80,12 @@ impl Cache {
         Needs { waits, absent, entry, place, fails }
     }
 
-    /// True if every MSHR entry that tracks one of these sectors in flight can take one more waiter.
+    /// True if every MSHR entry that tracks one of these sectors in flight can accept one more waiter.
     fn may_join(&self, line: u64, waits: u8) -> bool {
         self.entries_of(line, waits).into_iter().flatten().all(|entry| self.mshr.is_open(entry))
     }
 
-    /// Returns the MSHR entries that track these sectors in flight, each once.
+    /// Returns the MSHR entries that track these sectors in flight, without duplicates.
     pub(super) fn entries_of(&self, line: u64, sectors: u8) -> [Option<u16>; SECTORS as usize] {
         let mut left = sectors;
         std::array::from_fn(|sector| {
@@ -100,7 +99,8 @@ impl Cache {
         })
     }
 
-    /// Returns the conditions for which a load of sectors would be refused now, bit `Fail as u8` each.
+    /// Returns the mask of conditions that would refuse a load of sectors now; bit `Fail as u8` is set for
+    /// each.
     pub(super) fn failing_of_sectors(&self, set: u32, probe: Probe, head: &LineAccess, queue: &MissQueue) -> u8 {
         let held = match (&self.sectors, probe) {
             (Some(store), Probe::Present { way, .. } | Probe::Reserved { way }) => store.peek(set, way),
@@ -154,22 +154,22 @@ impl Cache {
         }
     }
 
-    /// Returns the mask of the banks that a load needs for itself in a cycle: the data banks of its sectors,
+    /// Returns the mask of the banks that a load uses exclusively in a cycle: the data banks of its sectors,
     /// or the tag bank of its line.
     pub fn banks_of(&self, request: &LineAccess) -> u8 {
         self.word_banks.as_ref().map_or(request.sectors, |banks| 1 << banks.tag_bank(request.line))
     }
 
-    /// Returns the mask of the banks that an accepted load leaves unusable in its cycle: its own, or all if
-    /// it evicted a modified line.
+    /// Returns the mask of the banks that an accepted load makes unavailable in its cycle: its own banks, or
+    /// all banks if it evicted a modified line.
     pub fn banks_taken(&self, request: &LineAccess) -> u8 {
         let read = if self.word_banks.is_none() || self.banks == u8::MAX { self.banks } else { 0 };
         self.banks_of(request) | read
     }
 
     /// Serves a further load in the cycle of an accepted one, if all its sectors are present and no scheme
-    /// makes it bypass. The caller has checked that its banks are unused. Returns true if it was served;
-    /// otherwise nothing has changed.
+    /// makes it bypass. The caller has checked that the banks of the load are unused. Returns true if the
+    /// load was served; if false, nothing has changed.
     pub fn load_extra(
         &mut self,
         at: &impl AnyEdge,
@@ -203,7 +203,7 @@ impl Cache {
     }
 
     /// Adds the load as a waiter to each MSHR entry that tracks sectors it waits for, with the lanes that
-    /// need them.
+    /// need those sectors.
     fn join(&mut self, tick: u64, line: u64, waits: u8, (slot, lanes): (u8, u32), pending: &Pending) {
         for entry in self.entries_of(line, waits).into_iter().flatten() {
             let lanes = pending.lanes_in(slot, lanes, waits & self.mshr.sectors_of(entry));
@@ -211,8 +211,8 @@ impl Cache {
         }
     }
 
-    /// Fetches the missing sectors of a line that has a way. The way stays reserved for the line until they
-    /// arrive.
+    /// Fetches the missing sectors of a line that already has a way. The way stays reserved for the line
+    /// until the sectors arrive.
     fn fetch_missing_sectors(
         &mut self,
         at: &impl AnyEdge,
@@ -241,7 +241,7 @@ impl Cache {
         });
     }
 
-    /// Fills sectors into their way. Returns the mask of those that stay valid.
+    /// Fills sectors into the way of their line. Returns the mask of the sectors that stay valid.
     #[inline(never)]
     pub(super) fn fill_sectors(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), reply: &Reply) -> u8 {
         let held = self.sectors(at, set, Probe::Reserved { way });
@@ -263,8 +263,8 @@ impl Cache {
 
     /// Executes a store or an atomic sector by sector. Present sectors are updated or dropped, as a whole
     /// line would be; sectors in flight are invalidated on arrival. A local store sends the bytes of sectors
-    /// that are not present to memory. Returns `None` if the access must wait for loads that still read the
-    /// old bytes.
+    /// that are not present to memory. Returns `None` if the access must wait for loads that have not read
+    /// the old bytes yet.
     #[inline(never)]
     pub(super) fn write_sectors(
         &mut self,
@@ -326,7 +326,7 @@ impl Cache {
         })
     }
 
-    /// Closes the MSHR entries that track some of these sectors to later loads.
+    /// Closes the MSHR entries that track any of these sectors to later loads.
     fn overtake_sectors(&mut self, tick: u64, line: u64, coming: u8, close: fn(&mut Mshr, u16)) {
         for entry in self.entries_of(line, coming).into_iter().flatten() {
             close(self.mshr.at(tick), entry);
@@ -365,7 +365,7 @@ impl Cache {
         RecallEffect::Overtook
     }
 
-    /// Sector version of [`Cache::supply`]: all requested sectors must be present.
+    /// Sector version of [`Cache::supply`]: succeeds only if all requested sectors are present.
     pub(super) fn supply_sectors(
         &mut self,
         at: &impl AnyEdge,

@@ -1,4 +1,5 @@
-//! Connection of the L1D to its victim cache: loads that find their line there, and lines that it gets.
+//! Connection of the L1D to its victim cache: loads that hit in the victim cache, and evicted lines that it
+//! receives.
 
 use super::super::coalescer::LineAccess;
 use super::super::miss_queue::MissQueue;
@@ -12,17 +13,17 @@ use crate::kernel::AnyEdge;
 use crate::replacement::Source;
 
 impl Cache {
-    /// Returns the entry of the victim cache that holds everything that a load requests.
+    /// Returns the victim-cache entry that holds all the data a load requests.
     #[inline(always)]
     pub(super) fn entry_of(&self, request: &LineAccess) -> Option<u32> {
         let victims = self.victims.as_ref()?;
-        // A line that is fetched whole has no sectors of its own.
+        // A line that is fetched whole has no sector states.
         victims.find(request.line, if self.sectors.is_some() { request.sectors } else { 0 })
     }
 
-    /// Serves a load by an entry of the victim cache. Its line changes places with the victim of a miss, if
-    /// there is one that can leave at once. A waiter of an earlier line may still read a way of the set, also
-    /// one that is invalid by now, so no way is overwritten before.
+    /// Serves a load from an entry of the victim cache. The entry's line is swapped with the victim of a
+    /// miss, if that victim can be evicted at once. No way is overwritten while a waiter of an earlier line
+    /// may still read a way of the set, even an invalid one.
     #[inline(never)]
     pub(super) fn serve_victim(
         &mut self,
@@ -69,8 +70,9 @@ impl Cache {
         VictimMove::ToL1d(old)
     }
 
-    /// Gives the victim cache the line that a miss of `line` evicts, if it is clean. A copy of `line` with
-    /// other sectors than requested is dropped first, since the line is in flight from now on.
+    /// Gives the victim cache the line that a miss of `line` evicts, if that line is clean. If the victim
+    /// cache holds `line` without all requested sectors, that copy is dropped first, since `line` is in
+    /// flight from now on.
     #[inline(never)]
     pub(super) fn keep_victim(&mut self, at: &impl AnyEdge, (set, victim): (u32, Victim), line: u64) {
         let Some(victims) = &mut self.victims else { return };

@@ -1,5 +1,5 @@
-//! Configuration of the decoupled tag store: the parameters of li2015, and choices where the paper leaves the
-//! behavior open.
+//! Configuration of the decoupled tag store: the parameters of li2015, and options for behavior that the
+//! paper leaves open.
 
 use arbitrary_int::traits::Integer;
 use serde::{Deserialize, Serialize};
@@ -15,22 +15,22 @@ pub struct DecoupledConfig {
     pub tag_ways: u32,
     /// Reference count at which a line is admitted; 0 admits every line.
     pub threshold: u32,
-    /// Comparison of the count with the threshold.
+    /// Comparison between the count and the threshold.
     pub threshold_cmp: Comparison,
     /// Reference count after the first load of a line.
     pub rc_init: u32,
-    /// Number of aging steps of an access that evicts one line and admits another.
+    /// Number of aging steps for an access that evicts one line and admits another.
     pub age_mode: AgeMode,
     /// Tags that a new candidate may replace.
     pub tag_victim: TagVictim,
-    /// True if a line lost to a store or a recall ages the other tags, as an evicted line does.
+    /// True if losing a line to a store or a recall ages the other tags, as an eviction does.
     pub store_evict_ages: bool,
-    /// Extra latency of probing more tags [core cycles]. It does not apply in the original mode, which has
-    /// the latency of the baseline (li2015 section 4.3 and Table 3).
+    /// Extra latency of probing more tags [core cycles]. In the original mode it does not apply, since that
+    /// mode has the latency of the baseline (li2015 section 4.3 and Table 3).
     pub probe_extra: u32,
 }
 
-/// Comparison of a reference count with the threshold.
+/// Comparison between a reference count and the threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Comparison {
@@ -40,7 +40,7 @@ pub enum Comparison {
     Above,
 }
 
-/// Number of aging steps of an access that evicts one line and admits another.
+/// Number of aging steps for an access that evicts one line and admits another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgeMode {
@@ -56,7 +56,7 @@ pub enum AgeMode {
 pub enum TagVictim {
     /// Only candidates.
     Candidate,
-    /// Candidates and tags of clean lines, which then lose their data.
+    /// Candidates and the tags of clean lines; such a line then loses its data.
     Any,
 }
 

@@ -35,7 +35,7 @@ impl Status {
 /// Reference count, which saturates (li2015 section 4.1).
 pub(super) type Count = u6;
 
-/// Tag entry.
+/// Entry of the tag array.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = TagShape)]
 pub(super) struct Tag {
@@ -53,7 +53,7 @@ pub(super) struct Tag {
     pub pos: u8,
 }
 
-/// Widths of a tag entry.
+/// Field widths of a tag entry.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct TagShape {
     pub tag_bits: u32,
@@ -65,7 +65,7 @@ pub(super) struct TagShape {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) struct Line {
     pub rank: u8,
-    /// True if a store or a recall overtook the line in flight, so it is invalidated on arrival.
+    /// True if a store or a recall overtook the line in flight, so that the line is invalidated on arrival.
     pub inv_on_fill: bool,
 }
 
@@ -84,12 +84,12 @@ impl Payload for Line {
     }
 }
 
-/// Number of free data ways of a set. The payload shape is the width of this number.
+/// Number of free data ways of a set. The payload shape is the width of this number in bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 pub(super) struct Free(#[payload(name = "lines", width = *shape)] pub u16);
 
-/// Increments a count for one more load.
+/// Increments a count by one load.
 pub(super) fn next(count: Count) -> Count {
     count.saturating_add(Count::new(1))
 }
@@ -103,7 +103,7 @@ pub(super) fn promote(row: &mut [Tag], way: usize) {
     row[way].tlru = 0;
 }
 
-/// Lowers the counts of all tags except those in `concerned`.
+/// Lowers the counts of all tags by `steps`, except the tags in `concerned`.
 pub(super) fn age(row: &mut [Tag], concerned: &[usize], steps: Count) {
     for (way, tag) in row.iter_mut().enumerate() {
         if !concerned.contains(&way) {

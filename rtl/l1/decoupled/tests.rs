@@ -36,7 +36,7 @@ impl Bench {
         (tag.status == Status::Reserved).then_some(u32::from(tag.pos))
     }
 
-    /// Executes a load without its fill.
+    /// Executes a load, but not the fill that it requests.
     fn probe(&mut self, name: char) -> &'static str {
         self.cycle += 1;
         let at = &Edge::new(self.cycle, self.cycle, &mut self.wake);
@@ -145,7 +145,7 @@ fn a_store_frees_the_place_and_ages_the_others() {
     assert_eq!(bench.format_tags(), "A:V1@0 B:V2@1 C:C1 f2");
     bench.store('B');
     assert_eq!(bench.format_tags(), "A:V0@0 B:C0 C:C0 f3");
-    // The lowest free data way is taken, not the one that was freed last.
+    // The miss takes the lowest free data way.
     bench.store('A');
     bench.plays(&[('C', "byp", "A:C0 B:C0 C:C1 f4"), ('C', "miss", "A:C0 B:C0 C:V2@0 f3")]);
 }

@@ -22,7 +22,7 @@ impl Bench {
     }
 
     /// Runs an interval in which each leader makes the accesses `(misses, accesses)`, one per cycle, and the
-    /// edge after it. Returns the SMs that were sent a mode, with the mode.
+    /// edge after the interval. Returns each SM that received a mode, with that mode.
     fn interval(&mut self, number: u64, leaders: [(u32, u32); LEADERS]) -> Vec<(usize, bool)> {
         let mut sent = Vec::new();
         for cycle in number * 500 + 1..=(number + 1) * 500 + 1 {
@@ -79,7 +79,7 @@ fn a_kernel_that_seldom_misses_goes_back_when_it_misses_a_tenth_more_often() {
     assert!(wins(MarginOf::Misses, [67, 400, 60, 400]));
     assert!(wins(MarginOf::Misses, [1, 400, 0, 400]));
     assert!(!wins(MarginOf::Misses, [0, 400, 0, 400]));
-    // Rates of 15 % and 5 % of the loads are within ten points.
+    // Miss rates of 15 % and 5 % differ by no more than ten percentage points.
     assert!(!wins(MarginOf::Points, [60, 400, 20, 400]));
     assert!(wins(MarginOf::Misses, [60, 400, 20, 400]));
 }

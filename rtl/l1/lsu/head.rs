@@ -1,5 +1,5 @@
 //! Step 4 of an LSU cycle: the head of the access queue bypasses its cache, is accepted or is refused.
-//! Requests behind it that hit are served in the same cycle.
+//! Requests behind the head that hit are served in the same cycle.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,16 +12,16 @@ use super::{DuelIo, Lsu, StageStatus};
 use crate::kernel::AnyEdge;
 use crate::throttle::message::Miss;
 
-/// Refusal of the head. It lasts until one of the failing conditions changes.
+/// Refusal of the head, which lasts until one of the failing conditions changes.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Refusal {
     /// Cache that refused the head, and the set that it probed.
     pub place: (CacheId, u32),
-    /// Last cycle whose refusal is already in the counters.
+    /// Last cycle that the refusal counters already include.
     pub counted: u64,
     /// Reason reported for the refusal.
     pub fail: Fail,
-    /// Mask of all failing conditions, bit `Fail as u8` each.
+    /// Mask of all failing conditions; bit `Fail as u8` is set for each.
     pub all: u8,
 }
 
@@ -34,13 +34,14 @@ pub(super) struct Changes {
     pub freed: bool,
     /// True if the miss queue sent an entry to the network.
     pub sent: bool,
-    /// True if a line was recalled. The victim may now be an invalid way instead of a modified one, whose
-    /// writeback would need miss-queue room.
+    /// True if a line was recalled. The victim may now be an invalid way instead of a modified line, whose
+    /// writeback would need a miss-queue entry.
     pub recalled: bool,
 }
 
 impl Lsu {
-    /// Adds the refused cycles of the head before `cycle` that are not in the counters yet.
+    /// Adds the cycles before `cycle` in which the head was refused, and which the counters do not include
+    /// yet.
     pub(super) fn charge(&mut self, cycle: u64) {
         if let Some(Refusal { place: (cache, _), counted, fail, all }) = self.derived.refused {
             let cycles = cycle - counted - 1;
@@ -53,7 +54,7 @@ impl Lsu {
     }
 
     /// True if the head is a load that bypasses the cache by its instruction or by the configuration. Local
-    /// accesses never bypass: a local line may be newer here than in memory.
+    /// accesses never bypass: a local line may be newer in the L1D than in memory.
     #[inline(never)]
     pub(super) fn bypasses(&self) -> bool {
         self.queue.front().is_some_and(|head| {
@@ -79,7 +80,7 @@ impl Lsu {
         let fixed = self.bypasses();
         self.derived.head_bypasses = !probing && (fixed || self.scheme_bypasses(at));
         if self.derived.head_bypasses {
-            // A bypassing head leaves the cache path, so its refusal ends here.
+            // A bypassing head leaves the path through the cache, which ends its refusal.
             self.charge(at.cycle());
             self.derived.refused = None;
         }
@@ -91,9 +92,10 @@ impl Lsu {
         self.caches[CacheId::L1d as usize].bypasses(at, head, &self.miss_queue)
     }
 
-    /// True if the head was refused and none of its failing conditions has changed. It is then refused again
-    /// for the same reasons, without a new probe; a lockstep golden twin checks this. Meanwhile no request
-    /// claims a way, takes an MSHR entry or enters the miss queue, because all of them wait behind the head.
+    /// True if the head was refused and none of its failing conditions has changed. The head is then refused
+    /// again for the same reasons, without a new probe; a lockstep golden twin checks this shortcut.
+    /// Meanwhile no request claims a way, takes an MSHR entry or enters the miss queue, because all requests
+    /// wait behind the head.
     pub(super) fn is_refused_again(&mut self, changes: &Changes) -> bool {
         let Some(Refusal { place, all, fail, .. }) = self.derived.refused else { return false };
         let fails_for = |fail: Fail| all >> fail as u8 & 1 != 0;
@@ -105,7 +107,7 @@ impl Lsu {
         again
     }
 
-    /// Step 4: presents the head of the access queue to the tags. Returns true if the head left the queue.
+    /// Step 4: probes the tags for the head of the access queue. Returns true if the head left the queue.
     pub(super) fn access(&mut self, at: &impl AnyEdge, bypassed: bool) -> bool {
         self.charge(at.cycle());
         self.derived.refused = None;
@@ -137,8 +139,8 @@ impl Lsu {
         l1d.stats.accesses += 1;
         l1d.stats.bypasses += 1;
         if chosen {
-            // A miss in the tags of a closed cache is reported too, since the cache reopens for warps that
-            // thrash.
+            // A miss in the tags of a closed cache is reported to the throttle too, since the cache must
+            // reopen for warps that thrash.
             let missed = l1d.on_bypass(at, head);
             self.missed = (missed && self.constants.monitored).then_some(Miss { warp, lost: false });
         } else if self.constants.place.is_tracked && uncached {
@@ -195,7 +197,8 @@ impl Lsu {
 
     /// Serves the requests behind an accepted L1D load, as long as they belong to the same instruction and
     /// hit in unused banks. An equal slot means the same instruction, since a pending-table row is not reused
-    /// while its requests wait here. The last request served stays at the head; the caller drops it.
+    /// while requests of its instruction wait in the queue. The last request served stays at the head; the
+    /// caller removes it.
     #[inline(never)]
     fn serve_further(&mut self, at: &impl AnyEdge) {
         let l1d = &mut self.caches[CacheId::L1d as usize];

@@ -34,21 +34,21 @@ impl Lsu {
         self.caches[CacheId::L1d as usize].set_ways(ways);
     }
 
-    /// Test hook: the L1D keeps fills that a store overtook, so that a testbench can show that the checker
-    /// catches it.
+    /// Test hook: the L1D keeps fills that a store overtook valid, so that a testbench can show that the
+    /// checker catches this fault.
     pub fn test_keep_overtaken_fills(&mut self) {
         self.caches[CacheId::L1d as usize].test_keep_overtaken_fills();
     }
 
-    /// Starts to record the events of each edge, and to panic when a data array reads a row that was never
-    /// written.
+    /// Starts to record the events of each edge. From then on, a data array panics when it reads a row that
+    /// was never written.
     pub fn observe(&mut self) {
         self.caches.iter_mut().for_each(Cache::refuse_unwritten);
         self.observed.watch = Some(Watch::default());
     }
 
-    /// Returns the events of the last edge, if they are recorded; empty if the block slept. Clears them, so
-    /// that a sleeping block does not repeat its last events.
+    /// Returns and clears the recorded events of the last edge; `None` if events are not recorded. The result
+    /// is empty if the block slept, because the events of an earlier edge were cleared.
     pub fn take_watch(&mut self) -> Option<Watch> {
         self.observed.watch.as_mut().map(std::mem::take)
     }
@@ -59,7 +59,7 @@ impl Lsu {
         self.observed.loads.resize(instructions, LoadStats::default());
     }
 
-    /// Returns the statistics of the kernel's load instructions so far, indexed by program counter.
+    /// Returns the statistics so far of each load instruction of the kernel, indexed by program counter.
     #[must_use]
     pub fn loads(&self) -> &[LoadStats] {
         &self.observed.loads
@@ -71,7 +71,7 @@ impl Lsu {
         &self.observed.stages
     }
 
-    /// Limits the lines that the L1D may allocate to this sorted list, from now on.
+    /// Limits the lines that the L1D may allocate to this sorted list from now on.
     pub fn admit(&mut self, lines: &Arc<[u64]>) {
         self.caches[CacheId::L1d as usize].admit(lines);
     }
@@ -102,7 +102,7 @@ impl Lsu {
         self.caches[CacheId::L1d as usize].set_original(self.constants.starts_original);
     }
 
-    /// Adds the refused cycles of a span in which the block slept, and returns the counters of the L1D.
+    /// Counts the refused cycles of the time that the block slept, and returns the counters of the L1D.
     /// `cycle` is the core cycle of the next edge.
     pub fn settle(&mut self, cycle: u64) -> L1Stats {
         self.charge(cycle);
@@ -125,7 +125,7 @@ impl Lsu {
         &self.caches[cache as usize].stats
     }
 
-    /// True if every reserved way has exactly one pending MSHR entry, in all caches.
+    /// True if, in all caches, every reserved way has exactly one pending MSHR entry.
     #[must_use]
     pub fn is_consistent(&self) -> bool {
         self.caches.iter().all(Cache::is_consistent)

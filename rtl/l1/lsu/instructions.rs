@@ -8,8 +8,8 @@ use crate::noc::packet::{Request, RequestKind, Sharing};
 
 impl Lsu {
     /// Serves the instruction cache, ahead of steps 1 and 3. Passes an arrived instruction line on to the
-    /// core, and sends the read of a requested line. A network channel used for this is not available to the
-    /// LSU's own data at this edge. Returns true if another request can be sent at the next edge.
+    /// core, and sends the read of a requested line. A network channel used for instructions is not available
+    /// to the LSU's data at this edge. Returns true if another request can be sent at the next edge.
     #[inline(never)]
     pub(super) fn serve_instructions(
         &mut self,
@@ -18,7 +18,7 @@ impl Lsu {
         at: &mut impl AnyEdge,
     ) -> bool {
         if let Some(reply) = io.mem_rsp.peek(at).filter(|reply| ticket::is_of_instructions(reply.ticket)) {
-            // The link to the core has room for every line in flight.
+            // The link to the core has room for every instruction line in flight.
             core.brought.push_with(at, |beat| {
                 (beat.id, beat.line, beat.data) = (reply.id, reply.line, reply.data);
             });
@@ -28,8 +28,8 @@ impl Lsu {
         core.wanted.has_beat(at) && !io.mem_req.is_blocked(at)
     }
 
-    /// Sends the read of an instruction line. When data requests also need the port, both sides alternate, so
-    /// that neither starves.
+    /// Sends the read of an instruction line. If data requests also need the port, instructions and data
+    /// alternate, so that neither starves.
     fn send_line_request(&mut self, core: &mut SupplierIo<'_>, io: &mut LsuIo<'_>, at: &mut impl AnyEdge) {
         let Some(&InstructionLineRequest { id, line }) = core.wanted.peek(at) else { return };
         if !io.mem_req.is_ready(at) {
@@ -49,7 +49,7 @@ impl Lsu {
             sm: self.constants.place.sm,
             partition: self.partition(line),
             ticket: ticket::INSTRUCTIONS,
-            // Instruction lines are in no other SM's L1, so there is nothing to track.
+            // No other SM's L1 holds instruction lines, so there is nothing to track.
             sharing: Sharing::Aside,
             sectors: self.constants.whole,
             ..Request::default()

@@ -13,8 +13,8 @@ use crate::noc::stamps::Stamps;
 use crate::tracker::{Answer, Forward, ForwardResult, SupplyIo};
 
 impl Lsu {
-    /// Step 1, continued: serves recalls by the L2 and forwards from the sharing tracker. Returns true if a
-    /// line was recalled.
+    /// Step 1, continued: serves recalls by the L2, and loads forwarded by the sharing tracker. Returns true
+    /// if a line was recalled.
     #[inline(always)]
     pub(super) fn serve_peers(&mut self, io: &mut LsuIo<'_>, at: &mut impl AnyEdge) -> bool {
         let recalled = io.recall.as_mut().is_some_and(|recall| self.take_recall(recall, at));
@@ -24,8 +24,8 @@ impl Lsu {
         recalled
     }
 
-    /// Step 1, continued: drops a line that an L2 bank evicts, and acknowledges it. Returns true if there was
-    /// a recall.
+    /// Step 1, continued: drops a line that an L2 bank evicts, and acknowledges the recall. Returns true if
+    /// there was a recall.
     #[inline(never)]
     fn take_recall(&mut self, recall: &mut RecalledIo<'_>, at: &mut impl AnyEdge) -> bool {
         let Some(&Invalidate { line, leaver, .. }) = recall.inv.peek(at) else { return false };
@@ -33,7 +33,7 @@ impl Lsu {
             return false;
         }
         recall.inv.drop_head(at);
-        // The bank records which SM has read the line, not through which of its caches.
+        // The L2 bank records which SM has read the line, but not which cache of the SM.
         let found = self.caches.each_mut().map(|cache| cache.recall(at, line));
         if let Some(watch) = &mut self.observed.watch {
             watch.recall = Some((line, found));
@@ -42,12 +42,12 @@ impl Lsu {
         true
     }
 
-    /// Step 1, continued: supplies another SM with the line that it requests if the line is present, and
-    /// reports the result to the tracker.
+    /// Step 1, continued: sends another SM the line that it requests, if the line is present, and reports the
+    /// result to the sharing tracker.
     #[inline(never)]
     fn take_forward(&mut self, io: &mut SupplyIo<'_>, at: &mut impl AnyEdge) {
         let Some(&Forward { id, line, sm, ticket, sectors, row, .. }) = io.forward.peek(at) else { return };
-        // Wait for room on both channels first, so that the result of the lookup never has to be buffered.
+        // Both channels must have room before the lookup, so that its result never has to be buffered.
         if !io.answer.is_ready(at) || !io.supply.is_ready(at) {
             return;
         }
@@ -83,14 +83,14 @@ impl Lsu {
         }
     }
 
-    /// Returns the information for the sharing tracker that a request from the miss queue carries.
+    /// Returns the sharing-tracker information that a request from the miss queue carries.
     #[inline(never)]
     pub(super) fn sharing_of(entry: &MissEntry) -> Sharing {
         match entry.kind {
             MissKind::Read if ticket::cache(entry.ticket) == CacheId::L1d => Sharing::Keeps,
             MissKind::Prefetch => Sharing::Keeps,
-            // Sectors of the line that arrived earlier may be stale by now. So this read must not list the
-            // L1D as a supplier of the line.
+            // Sectors of the line that arrived earlier may be stale by now. Therefore this read must not make
+            // the tracker list the L1D as a supplier of the line.
             MissKind::Rest => Sharing::Takes,
             MissKind::Notice => Sharing::Drops,
             MissKind::Atomic | MissKind::Reduce => Sharing::Coherent,
@@ -98,7 +98,7 @@ impl Lsu {
         }
     }
 
-    /// Applies the mode that SM dueling has sent, if there is one.
+    /// Applies a new mode that SM dueling has sent, if there is one.
     pub(super) fn take_mode(&mut self, duel: &mut DuelIo<'_>, at: &mut impl AnyEdge) {
         if let Some(&Mode { original }) = duel.mode.peek(at) {
             duel.mode.drop_head(at);
@@ -109,7 +109,7 @@ impl Lsu {
         }
     }
 
-    /// Reports the load that was accepted at this edge to SM dueling, if there was one.
+    /// Reports the load accepted at this edge to SM dueling, if there was one.
     #[inline(never)]
     pub(super) fn report_to_dueling(&mut self, duel: &mut DuelIo<'_>, at: &mut impl AnyEdge) {
         let (accesses, misses) = self.lookup_counts();
@@ -121,7 +121,7 @@ impl Lsu {
         self.derived.told = (accesses, misses);
     }
 
-    /// Returns how many loads the L1D accepted, and how many of them missed or bypassed.
+    /// Returns the number of loads that the L1D accepted, and the number of those that missed or bypassed.
     fn lookup_counts(&self) -> (u64, u64) {
         let stats = self.stats();
         (stats.accesses, stats.misses + stats.bypasses)

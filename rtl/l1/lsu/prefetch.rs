@@ -1,5 +1,5 @@
-//! Step 4 of an LSU cycle, ahead of the head of the access queue: the prefetcher of the L1D uses the port to
-//! the tags if no request is at the head.
+//! Step 4 of an LSU cycle, before the head of the access queue is served: if there is no head, the prefetcher
+//! of the L1D uses the port to the tags.
 
 use super::super::cache::CacheId;
 use super::super::watch::PrefetchLookup;
@@ -7,8 +7,8 @@ use super::Lsu;
 use crate::kernel::AnyEdge;
 
 impl Lsu {
-    /// Looks up the oldest queued prefetch, unless a request is at the head. Then the next line of the
-    /// prefetcher enters the queue; it can be looked up in the next cycle.
+    /// Looks up the oldest queued prefetch, if no request is at the head of the access queue. Then moves the
+    /// next line of the prefetcher into the prefetch queue; that line can be looked up in the next cycle.
     #[inline(never)]
     pub(super) fn prefetch(&mut self, has_head: bool, at: &impl AnyEdge) {
         let l1d = &mut self.caches[CacheId::L1d as usize];

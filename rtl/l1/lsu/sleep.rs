@@ -1,4 +1,4 @@
-//! Sleep logic of an LSU: the block sleeps as long as nothing that it waits for can change.
+//! Sleep logic of an LSU: the block sleeps while nothing can change that the block waits for.
 
 use super::super::cache::CacheId;
 use super::{Lsu, LsuIo};
@@ -6,11 +6,11 @@ use crate::kernel::{AnyEdge, Sleep};
 
 impl Lsu {
     /// Returns when to evaluate again. A refused or stalled head waits for a fill, a drained waiter, a sent
-    /// request or network room. Each of these either keeps the block awake or wakes it.
+    /// request or network room. Each of these events either keeps the block awake or wakes it.
     #[inline(always)]
     pub(super) fn sleep(&self, io: &mut LsuIo<'_>, at: &mut impl AnyEdge, head_moves: bool, sent: bool) -> Sleep {
-        // Checking the channels costs most, so they come last, and only if nothing else keeps the block
-        // awake.
+        // Channel checks cost the most host time, so they come last, and only if no other condition keeps the
+        // block awake.
         let is_awake = head_moves
             || self.head_may_turn(sent)
             || self.can_emit()
@@ -26,8 +26,9 @@ impl Lsu {
         if is_awake { Sleep::Next } else { self.next_choice().map_or(Sleep::UntilEvent, Sleep::At) }
     }
 
-    /// True if the head or its path may change at the next edge. A miss-queue entry has left, and the full
-    /// miss queue may have been the reason to bypass, or another queue will be selected.
+    /// True if the head, or its choice between cache and bypass, may change at the next edge. Either a full
+    /// miss queue has sent an entry, so that a reason to bypass may be gone, or another queue will be
+    /// selected.
     #[inline(always)]
     fn head_may_turn(&self, sent: bool) -> bool {
         self.constants.chooses && (sent || self.queue.head_may_change())
@@ -39,7 +40,7 @@ impl Lsu {
         self.coalescer.has_request() && self.queue.has_room(self.coalescer.warp())
     }
 
-    /// True if the line of some waiter has arrived.
+    /// True if the line of at least one waiter has arrived.
     #[inline(always)]
     fn can_drain(&self) -> bool {
         self.derived.ready != 0
@@ -63,7 +64,7 @@ impl Lsu {
         self.pending.has_done() && !io.core_rsp.is_blocked(at)
     }
 
-    /// Returns the cycle in which a scheme may change the path of a waiting head.
+    /// Returns the cycle in which a scheme may change its bypass decision for a waiting head.
     #[inline(always)]
     fn next_choice(&self) -> Option<u64> {
         if self.constants.chooses && !self.queue.is_empty() {

@@ -1,5 +1,5 @@
-//! Steps 1 to 3 of an LSU cycle: replies to the core, replies from memory and the waiters that they serve,
-//! requests to memory.
+//! Steps 1 to 3 of an LSU cycle: replies to the core, replies from memory, service of the waiters of arrived
+//! lines, and requests to memory.
 
 use super::super::access::WarpReply;
 use super::super::cache::CacheId;
@@ -27,8 +27,8 @@ impl Lsu {
         }
     }
 
-    /// Step 1, continued: accepts the head of the reply channel. Returns the cache and the set of a line
-    /// fill, if it is one.
+    /// Step 1, continued: accepts the head of the reply channel. If the reply fills a line, returns the cache
+    /// and the set; otherwise `None`.
     pub(super) fn take_reply(&mut self, rsp: &mut Rx<'_, Reply>, at: &mut impl AnyEdge) -> Option<(CacheId, u32)> {
         let reply = rsp.peek(at)?;
         let mut filled = None;
@@ -41,7 +41,7 @@ impl Lsu {
                 let cache = ticket::cache(reply.ticket);
                 let (set, kept) = self.caches[cache as usize].fill(at, reply)?;
                 filled = Some((cache, set));
-                // A prefetch may have no waiters.
+                // A prefetched line may have no waiters.
                 self.derived.ready |= u64::from(self.caches[cache as usize].has_ready()) << cache as u8;
                 if let Some(watch) = &mut self.observed.watch {
                     watch.fill = Some((cache, reply.line, reply.sectors, kept));
@@ -59,7 +59,7 @@ impl Lsu {
     }
 
     /// Step 2: delivers the bytes of the oldest filled MSHR entry to one of its waiters, in the cache that
-    /// the round-robin arbiter picks. Returns true if this was the last waiter of the entry.
+    /// the round-robin arbiter selects. Returns true if this was the last waiter of the entry.
     pub(super) fn drain(&mut self, at: &impl AnyEdge) -> bool {
         if self.derived.ready == 0 {
             return false;
@@ -157,8 +157,8 @@ impl Lsu {
     }
 }
 
-/// Converts ticks of the common time base to core cycles. Every clock has an edge at tick 0, so tick / cycle
-/// gives the period.
+/// Converts ticks of the common time base to core cycles. Every clock has an edge at tick 0, so the quotient
+/// tick / cycle is the clock period.
 #[inline(always)]
 fn in_cycles(ticks: u64, at: &impl AnyEdge) -> u64 {
     let period = at.tick() / at.cycle().max(1);

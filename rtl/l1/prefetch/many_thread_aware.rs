@@ -2,17 +2,17 @@
 //! Finds strides within warps and between warps (Lee et al., "Many-thread aware prefetching mechanisms for
 //! GPGPU applications", MICRO 2010). A table by warp trains strides as the prefetcher `stride` does. A stride
 //! that three warps have found is promoted to a table by instruction, and from then on serves all warps
-//! without training. A third table finds the distance between the lines of one warp and of the next one, and
-//! prefetches for the warps that follow.
+//! without training. A third table trains the distance between the lines of one warp and of the next warp,
+//! and prefetches for the warps that follow.
 //!
 //! | port        | dir | payload | contract                                                             |
 //! |-------------|-----|---------|----------------------------------------------------------------------|
 //! | `on_access` | in  | load    | reads and writes one entry of each table, for the first request of an instruction |
 //! | `next`      | out | target  | one line of the run that the last trained load started              |
 //!
-//! A promoted stride comes before a stride between warps, and this before the stride of one warp. Unlike in
-//! the paper, a stride between warps is trained only by a warp that follows its neighbor, the next lower warp
-//! slot, so that no division is needed.
+//! A promoted stride has priority over a stride between warps, and that over the stride of one warp. Unlike
+//! in the paper, only a load of the warp in the next higher slot than the last warp trains a stride between
+//! warps, so no division is needed.
 //!
 //! Simplified from the paper: lines enter the L1D instead of a prefetch cache, and the adaptive throttling by
 //! early evictions and merges is not modeled. Table sizes are assumed, not those of the paper.
@@ -28,8 +28,8 @@ use super::{
 use crate::config::Rules;
 use crate::kernel::{Array, ArraySpec, Collide, Describe, DescribeExt, Edge, Logic, Payload, Storage};
 
-/// Warps that must find a stride before it is promoted, and equal distances between warps before they are
-/// used.
+/// Number of warps that must find a stride before it is promoted. Also the number of equal distances between
+/// warps that must be found before the distance is used.
 const NEEDED: u8 = 3;
 /// Width of a count up to [`NEEDED`] in bits.
 const COUNT_BITS: u32 = 2;
@@ -74,7 +74,7 @@ impl Scheme for ManyThreadConfig {
     }
 }
 
-/// Widths of the entries.
+/// Field widths of the entries of the three tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct EntryShape {
     pc_bits: u32,
@@ -94,7 +94,7 @@ struct WarpEntry {
     /// Line of the last load.
     #[payload(width = shape.line_bits)]
     line: u64,
-    /// Distance of the last two lines, in two's complement; 0 if none is known.
+    /// Distance between the last two lines, in two's complement; 0 if none is known.
     #[payload(width = shape.stride_bits)]
     stride: u64,
     /// True if the stride has repeated.
@@ -121,7 +121,7 @@ struct BetweenEntry {
     valid: bool,
     #[payload(width = shape.pc_bits)]
     pc: u32,
-    /// Warp slot and line of the last load.
+    /// Warp slot of the last load, and the line that it requested.
     #[payload(width = WARP_BITS)]
     warp: u8,
     #[payload(width = shape.line_bits)]
@@ -129,7 +129,7 @@ struct BetweenEntry {
     /// Distance from the line of a warp to that of the next one.
     #[payload(width = shape.stride_bits)]
     stride: u64,
-    /// Number of times that the distance was found.
+    /// Number of times that the distance between warps was found.
     #[payload(width = COUNT_BITS)]
     count: u8,
 }
@@ -169,21 +169,22 @@ impl ManyThread {
         }
     }
 
-    /// Returns the distance from one line to another in two's complement, if it is shorter than a page and
-    /// not 0.
+    /// Returns the distance from one line to another in two's complement; `None` if it is 0, or a page or
+    /// longer.
     fn distance(&self, from: u64, to: u64) -> Option<u64> {
         let distance = distance(from, to, self.shape.stride_bits).filter(|distance| *distance != 0)?;
         Some(low_bits(distance as u64, self.shape.stride_bits))
     }
 
-    /// Starts a run at the lines that follow `line` at a stride in two's complement.
+    /// Starts a run at the lines that follow `line`, at a stride given in two's complement.
     fn start(&mut self, line: u64, stride: u64) {
         let unused = u64::BITS - self.shape.stride_bits;
         let step = ((stride << unused) as i64) >> unused;
         self.run = Run::new(line, line.wrapping_add_signed(step), step, self.config.degree);
     }
 
-    /// Trains the distance between the lines of neighboring warps. Returns it once it was found often enough.
+    /// Trains the distance between the lines of neighboring warps. Returns the distance once it was found
+    /// often enough.
     fn train_between(
         &mut self,
         at: &Edge<'_>,
@@ -206,8 +207,8 @@ impl ManyThread {
         (new.count == NEEDED).then_some(new.stride)
     }
 
-    /// Trains the stride of a warp. Returns it if it has repeated, with true if it repeats for the first
-    /// time.
+    /// Trains the stride of a warp. Returns the stride if it has repeated, with true if it repeats for the
+    /// first time.
     fn train_warp(&mut self, at: &Edge<'_>, load: &DemandLoad) -> Option<(u64, bool)> {
         let &DemandLoad { pc, warp, line, .. } = load;
         let row = row_of(load, self.config.warp_entries);
@@ -336,7 +337,7 @@ mod tests {
         let lines = (0..5).map(|warp| bench.access(load(5, warp, 200 + 3 * u64::from(warp))));
         assert_eq!(lines.collect::<Vec<_>>(), [vec![], vec![], vec![], vec![212, 215], vec![215, 218]]);
         assert!(bench.access(load(5, 5, 400)).is_empty(), "a longer distance");
-        // A warp that is not the next one trains nothing.
+        // A warp that is not in the next slot trains nothing.
         assert!(bench.access(load(5, 9, 403)).is_empty());
         assert!(bench.access(load(5, 10, 406)).is_empty());
     }

@@ -1,6 +1,7 @@
 //! # Prefetching into the L1D
-//! Fetches lines before a load requests them. Each prefetcher is one file here: its configuration, its state
-//! and its hooks. The unit around it ([`mod@unit`]) queues the lines, looks them up and sends their reads.
+//! Fetches lines before a load requests them. Each prefetcher is one file in this folder, with its
+//! configuration, state and hooks. The unit around the prefetcher ([`mod@unit`]) queues the lines, looks them
+//! up and sends their reads.
 //!
 //! | kind        | prefetches                                            | source                             |
 //! |-------------|-------------------------------------------------------|------------------------------------|
@@ -18,14 +19,14 @@
 //! | `clear`     | the kernel has ended                                                                |
 //! | `record`, `describe` | for digests; for waveforms and area counts                                 |
 //!
-//! A line that `next` returns enters the prefetch queue. Its head is looked up in a cycle in which no request
-//! waits at the tags, so that no prefetch delays an access of its cycle. A prefetch is dropped if its line is
-//! present or in flight, if its line and the line that triggered it lie on different pages, or if the queue
-//! is full. Otherwise it waits for a way, an MSHR entry and room in the miss queue. `l1.prefetch_limits`
-//! states its share of the entries of both.
+//! A line that `next` returns enters the prefetch queue. The head of that queue is looked up in a cycle in
+//! which no request waits at the tags, so that prefetches delay no accesses. A prefetch is dropped if its
+//! line is present or in flight, or if the queue is full. It is also dropped if its line and the line that
+//! triggered it lie on different pages. Otherwise it waits for a way, an MSHR entry and room in the miss
+//! queue. `l1.prefetch_limits` limits the MSHR and miss-queue entries that prefetches can use.
 //!
-//! A prefetched line takes a way when its read is sent, as that of a miss does. A load that requests the line
-//! in flight merges with it.
+//! A prefetched line takes a way when its read is sent, as the line of a miss does. A load that requests the
+//! line while it is in flight merges with the prefetch.
 
 automod::dir!(pub "l1/prefetch");
 
@@ -42,7 +43,7 @@ use crate::choice::Choice;
 use crate::config::Rules;
 use crate::kernel::{Counted, Describe, DescribeExt, Edge, FieldsExt, Logic, Reason};
 
-/// L1D that a prefetcher is instantiated for.
+/// Properties of the L1D for which a prefetcher is instantiated.
 #[derive(Clone, Copy, Debug)]
 pub struct PrefetchPlace<'a> {
     /// Hierarchical path of the cache: `sm3.l1`.
@@ -51,11 +52,11 @@ pub struct PrefetchPlace<'a> {
     pub line_bits: u32,
     /// Width of a program counter in bits.
     pub pc_bits: u32,
-    /// log2 of the lines per page, which no prefetch leaves.
+    /// log2 of the lines per page; a prefetch never crosses a page boundary.
     pub page_bits: u32,
 }
 
-/// Configuration of a prefetcher: its keys in `l1.prefetch`, next to `kind`.
+/// Configuration of a prefetcher: the keys next to `kind` in `l1.prefetch`.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Creates the hardware of the prefetcher; `None` if it prefetches nothing.
@@ -64,8 +65,8 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Checks the keys of the prefetcher.
     fn validate(&self, _rules: &mut Rules) {}
 
-    /// True if the scheme reads program counters. Only then do the requests to the L1D carry them; otherwise
-    /// it gets 0.
+    /// True if the prefetcher reads program counters. If false, the requests to the L1D carry none, and the
+    /// prefetcher gets 0.
     fn reads_pc(&self) -> bool {
         false
     }
@@ -121,24 +122,24 @@ impl PrefetchConfig {
         rules.group("prefetch_limits", |rules| l1.prefetch_limits.validate(l1, rules));
     }
 
-    /// Creates the prefetcher of an L1D and the unit around it; `None` if none is selected.
+    /// Creates the prefetcher of an L1D, with the unit around it; `None` if no prefetcher is selected.
     pub(super) fn unit(&self, place: &PrefetchPlace<'_>, l1: &L1Config, slots: u32) -> Option<Box<Prefetcher>> {
         let hooks = self.hardware(place)?;
         Some(Box::new(Prefetcher::new(Watched::of(self.typetag_name(), hooks), place, l1, slots)))
     }
 }
 
-/// Limits of prefetches; without effect if no prefetcher is selected.
+/// Limits on prefetches; without effect if no prefetcher is selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrefetchLimits {
-    /// Number of lines that can wait for their lookup.
+    /// Number of entries of the prefetch queue, which holds lines until they are looked up.
     pub queue: u32,
-    /// Number of MSHR entries for prefetches in flight that no load has merged with.
+    /// Largest number of MSHR entries for prefetches in flight with which no load has merged.
     pub mshr_share: u32,
-    /// Number of miss-queue entries for the reads of prefetches.
+    /// Largest number of miss-queue entries for reads of prefetches.
     pub miss_queue_share: u32,
-    /// Size in bytes of the aligned page that a prefetch may not leave.
+    /// Size of the aligned page [bytes]; a prefetch and the line that triggered it must lie on one page.
     pub page_bytes: u32,
 }
 
@@ -177,18 +178,19 @@ pub struct DemandLoad {
     pub warp: u8,
     /// True for the first line request of a warp instruction that the L1D accepts.
     pub is_first: bool,
-    /// True if the load has missed: the line, or a sector of it, was neither present nor in flight.
+    /// True if the load has missed: its line, or a sector that it requests, was neither present nor in
+    /// flight.
     pub missed: bool,
-    /// True if the load is the first one to use a prefetched line, present or in flight.
+    /// True if the load is the first to use a prefetched line, present or in flight.
     pub uses_prefetch: bool,
 }
 
-/// Line to prefetch.
+/// Line that a prefetcher returns, with its trigger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Line to prefetch; a number below 0 wraps around.
+    /// Line to prefetch; a negative line number wraps around.
     pub line: u64,
-    /// Line whose access caused the prefetch. Both must lie on one page.
+    /// Line whose access caused the prefetch. The line to prefetch must lie on the same page.
     pub trigger: u64,
 }
 
@@ -199,12 +201,12 @@ pub trait Hooks: Debug + Send {
     /// Reports a load that the L1D has accepted.
     fn on_access(&mut self, at: &Edge<'_>, load: &DemandLoad);
 
-    /// Reports that a line, or sectors of one, have arrived; `_prefetched` is true if a prefetch requested
+    /// Reports that a line, or sectors of a line, have arrived. `_prefetched` is true if a prefetch requested
     /// the line and no load has used it yet.
     fn on_fill(&mut self, _at: &Edge<'_>, _line: u64, _prefetched: bool) {}
 
-    /// Returns a line to prefetch, at most one per cycle. After `None`, the hook is not called again before
-    /// one of the hooks above.
+    /// Returns a line to prefetch, called at most once per cycle. After it has returned `None`, this hook is
+    /// not called again before a call of `on_access` or `on_fill`.
     fn next(&mut self, at: &Edge<'_>) -> Option<Target>;
 
     /// Clears the state at the end of a kernel.
@@ -235,8 +237,8 @@ pub enum DropReason {
 /// Number of reasons for a drop.
 const DROPS: usize = DropReason::ALL.len();
 
-/// Counters of the prefetches of an L1D. Every prefetch sent is useful, late or useless once the kernel has
-/// ended.
+/// Counters of the prefetches of an L1D. When the kernel has ended, each prefetch sent counts as useful, late
+/// or useless.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, Counted)]
 pub struct PrefetchStats {
     /// Prefetches sent to memory.
@@ -245,14 +247,14 @@ pub struct PrefetchStats {
     pub useful: u64,
     /// Prefetched lines that a load requested while they were in flight, counted once per line.
     pub late: u64,
-    /// Prefetched lines that no load used before their way got another line or the kernel ended.
+    /// Prefetched lines that no load used before another line took their way or the kernel ended.
     pub useless: u64,
     /// Prefetches dropped, by reason.
     #[counted(by = DropReason)]
     pub dropped: [u64; DROPS],
 }
 
-/// Lines at a constant distance from each other, returned one per cycle. Most prefetchers use it.
+/// Run of lines at a constant distance from each other, returned one per cycle. Most prefetchers use it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     trigger: u64,
@@ -262,14 +264,13 @@ pub struct Run {
 }
 
 impl Run {
-    /// Starts a run of `count` lines: `first`, and each `step` lines after the one before it.
+    /// Starts a run of `count` lines: the line `first`, and each next line `step` lines further.
     #[must_use]
     pub fn new(trigger: u64, first: u64, step: i64, count: u32) -> Self {
         Self { trigger, line: first, step, left: count }
     }
 
-    /// Adds the registers and the adder to the hardware description. `step_bits` is the width of the step in
-    /// two's complement, `most` the greatest number of lines.
+    /// Adds the registers and the adder to the hardware description. The widths come from `place`.
     pub fn describe(&self, place: &RunShape, to: &mut dyn Describe) {
         let Self { trigger, line, step, left } = self;
         let &RunShape { line_bits, step_bits, most } = place;
@@ -295,7 +296,7 @@ impl Iterator for Run {
     }
 }
 
-/// Widths of a [`Run`].
+/// Register widths of a [`Run`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunShape {
     /// Width of a line address in bits.
@@ -309,7 +310,7 @@ pub struct RunShape {
 /// Width of a warp slot in bits.
 const WARP_BITS: u32 = 6;
 
-/// Returns the row of a key in a table: the exclusive or of all its pieces.
+/// Returns the row of a key in a table: the XOR of all pieces of the key.
 fn hash(key: u64, rows: u32) -> u32 {
     let bits = rows.ilog2();
     (0..u64::BITS).step_by(bits as usize).fold(0, |row, shift| row ^ low_bits(key >> shift, bits)) as u32
@@ -320,7 +321,8 @@ fn row_of(&DemandLoad { pc, warp, .. }: &DemandLoad, rows: u32) -> u32 {
     hash(u64::from(pc) << WARP_BITS | u64::from(warp), rows)
 }
 
-/// Returns the distance from one line to another, if it fits into `bits` bits in two's complement.
+/// Returns the distance from one line to another; `None` if it does not fit into `bits` bits in two's
+/// complement.
 fn distance(from: u64, to: u64, bits: u32) -> Option<i64> {
     let distance = to as i64 - from as i64;
     (distance.unsigned_abs() < 1 << (bits - 1)).then_some(distance)
@@ -332,7 +334,7 @@ pub(super) fn low_bits(value: u64, bits: u32) -> u64 {
     value & (u64::MAX >> (u64::BITS - bits))
 }
 
-/// Returns the width of a counter from 0 to `most`.
+/// Returns the width in bits of a counter from 0 to `most`.
 #[must_use]
 pub(super) fn count_bits(most: u32) -> u32 {
     u32::BITS - most.leading_zeros()
@@ -344,7 +346,7 @@ mod bench {
     use super::*;
     use crate::kernel::Wake;
 
-    /// Prefetcher of a machine with 64 lines per page.
+    /// Test bench of a prefetcher, with 64 lines per page.
     pub struct Bench {
         hooks: Box<dyn Hooks>,
         wake: Wake,

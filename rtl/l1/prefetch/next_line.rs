@@ -1,10 +1,10 @@
 //! # Next-line prefetching
 //! Prefetches the lines that follow the line of a load (Smith, "Cache memories", ACM Computing Surveys 14(3),
-//! 1982, section 2.1). `trigger` selects the loads: all of them, those that miss, or those that miss or use a
-//! prefetched line for the first time (tagged prefetching). A load that triggers while lines of an earlier
-//! one are left replaces them.
+//! 1982, section 2.1). `trigger` selects the loads: all loads, misses, or misses and first uses of prefetched
+//! lines (tagged prefetching). If a load triggers while lines of an earlier load have not been prefetched
+//! yet, the new lines replace them.
 //!
-//! Smith prefetches one line, the next one. A `degree` above 1 is an extension.
+//! Smith prefetches one line, the next one. A `degree` above 1 extends the paper.
 //!
 //! Part of `rtl/l1/cache.rs`.
 //! Bench: its own tests and `tb/l1/prefetch.rs`.
@@ -23,7 +23,7 @@ pub enum PrefetchTrigger {
     Always,
     /// Loads that miss.
     Miss,
-    /// Loads that miss or use a prefetched line for the first time.
+    /// Loads that miss, or are the first to use a prefetched line.
     Tagged,
 }
 

@@ -1,23 +1,24 @@
 //! # Stream prefetching
 //! Follows accesses that run through memory in one direction, and prefetches ahead of them (Srinath et al.,
 //! "Feedback directed prefetching", HPCA 2007, section 2.1). A miss to a new region allocates a stream. Two
-//! further misses nearby give its direction, and the second of them prefetches the next lines. From then on
-//! the stream monitors the lines from its first miss to its last prefetch: a load of one of them prefetches
-//! the lines after the last one, and moves the region.
+//! further misses nearby give the direction, and the second of them prefetches the next lines. From then on
+//! the stream monitors the region from its first miss to its last prefetch. A load of a line in the region
+//! prefetches the lines after the region's end, and moves the region.
 //!
 //! | port        | dir | payload | contract                                                            |
 //! |-------------|-----|---------|---------------------------------------------------------------------|
 //! | `on_access` | in  | load    | compares the line with all streams, and changes at most one          |
 //! | `next`      | out | target  | one line of the run that the last monitored load started            |
 //!
-//! The stream used last is found first, and the one used least recently is replaced. A stream ends where its
-//! region would leave the page of the load. The paper begins a region at a start-up distance ahead of the
-//! third miss and prefetches from its end on; here the third miss prefetches the lines of that distance,
-//! which is the degree.
+//! Among matching streams, the most recently used one is selected; a new stream replaces the least recently
+//! used one. A stream ends where its region would leave the page of the load. The paper begins a region at a
+//! start-up distance ahead of the third miss and prefetches from its end on. Here the third miss prefetches
+//! the lines of that distance, which equals the degree.
 //!
-//! Simplified from the paper: distance and degree are fixed. The feedback from accuracy, lateness and
-//! pollution that adapts them (section 3) is not modeled, nor the insertion of prefetched lines by pollution.
-//! The paper trains by L2 misses of a core with one thread; here the misses of the L1D of an SM train.
+//! Simplified from the paper: distance and degree are fixed. The paper's feedback from accuracy, lateness and
+//! pollution, which adapts them (section 3), is not modeled. Insertion of prefetched lines by pollution is
+//! not modeled either. The paper trains by L2 misses of a core with one thread; here the L1D misses of an SM
+//! train.
 //!
 //! Part of `rtl/l1/cache.rs`.
 //! Bench: its own tests and `tb/l1/prefetch.rs`.
@@ -28,13 +29,14 @@ use super::{DemandLoad, Hooks, PrefetchPlace, Run, RunShape, Scheme, Target, low
 use crate::config::Rules;
 use crate::kernel::{Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic};
 
-/// Configuration of stream prefetching; the default is the middle setting of the paper.
+/// Configuration of stream prefetching; the default is the paper's middle setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StreamConfig {
-    /// Number of streams followed at a time.
+    /// Number of streams tracked at the same time.
     pub streams: u32,
-    /// Number of lines from the first miss of a stream within which further misses give its direction.
+    /// Size of the training window [lines]: a further miss gives the direction only within this distance of
+    /// the stream's first miss.
     pub window: u32,
     /// Greatest number of lines from the start of a monitored region to its end.
     pub distance: u32,
@@ -77,11 +79,11 @@ impl Scheme for StreamConfig {
 enum State {
     #[default]
     Invalid,
-    /// One miss.
+    /// One miss so far.
     Allocated,
-    /// Two misses, which give a direction.
+    /// Two misses so far, which give a direction.
     Training,
-    /// Three misses in one direction.
+    /// Three misses in one direction; a region is monitored.
     Monitoring,
 }
 
@@ -95,7 +97,7 @@ struct Stream {
     start: u64,
     /// Line of the last miss in training; end of the monitored region.
     end: u64,
-    /// Number of streams used more recently.
+    /// LRU rank: number of streams used more recently.
     rank: u8,
 }
 
@@ -110,12 +112,13 @@ impl Stream {
         self.state == State::Monitoring && (low..=high).contains(&line)
     }
 
-    /// True if a miss of the line may train the stream.
+    /// True if a miss of the line can train the stream.
     fn trains(&self, line: u64, window: u32) -> bool {
         matches!(self.state, State::Allocated | State::Training) && line.abs_diff(self.start) <= u64::from(window)
     }
 
-    /// Trains the stream by a miss in its window. A miss against the direction begins anew with its line.
+    /// Trains the stream by a miss in its window. A miss against the direction restarts the training at its
+    /// line.
     fn train(&mut self, line: u64) {
         let last = if self.state == State::Allocated { self.start } else { self.end };
         if line == last {
@@ -133,8 +136,8 @@ impl Stream {
         self.descends = descends;
     }
 
-    /// Moves the end of the region by `degree` lines, and its start so that it is at most `distance` away. A
-    /// region that leaves the page of the load ends the stream.
+    /// Moves the end of the region by `degree` lines, and moves the start so that it is at most `distance`
+    /// lines away. The stream ends if the region leaves the page of the load.
     fn advance(&mut self, &StreamConfig { distance, degree, .. }: &StreamConfig, line: u64, page_bits: u32) {
         let end = self.end.wrapping_add_signed(self.step() * i64::from(degree));
         if end >> page_bits != line >> page_bits {
@@ -159,7 +162,7 @@ struct Streams {
 }
 
 impl Streams {
-    /// Returns the matching stream that was used last, and makes it the most recently used one.
+    /// Returns the most recently used stream that matches, and moves it to the front of the LRU order.
     fn find(&mut self, is_meant: impl Fn(&Stream) -> bool) -> Option<&mut Stream> {
         let matching = self.streams.iter().enumerate().filter(|(_, stream)| is_meant(stream));
         let at = matching.min_by_key(|(_, stream)| stream.rank)?.0;
@@ -173,8 +176,7 @@ impl Streams {
         &mut self.streams[at]
     }
 
-    /// Returns the stream that a miss to a new region replaces: an invalid one, or the one used least
-    /// recently.
+    /// Returns the stream that a miss to a new region replaces: an invalid one, else the least recently used.
     fn victim(&self) -> usize {
         let order = |stream: &Stream| (stream.state == State::Invalid, stream.rank);
         (0..self.streams.len()).max_by_key(|at| order(&self.streams[*at])).unwrap_or(0)
@@ -227,7 +229,7 @@ impl Hooks for Streams {
                 to.sized("rank", u64::from(*rank), rank_bits);
             });
             run.describe(run_shape, to);
-            // Both ends of the region, and the distance from the first miss.
+            // Comparators for both ends of the region, and for the distance from the first miss.
             to.logic("in_region", Logic::Less { width: line_bits, count: 2 * count });
             for _ in 0..count {
                 to.logic("from_start", Logic::Adder { width: line_bits });
@@ -292,7 +294,7 @@ mod tests {
             assert!(miss(&mut bench, line).is_empty());
         }
         assert_eq!(miss(&mut bench, 102), [103]);
-        // A third stream replaces that of lines 130 and 131, which was used less recently.
+        // A third stream replaces the stream of lines 130 and 131, which is the least recently used.
         assert!(miss(&mut bench, 500).is_empty());
         assert_eq!(hit(&mut bench, 102), [104]);
         assert!([132, 133].iter().all(|line| miss(&mut bench, *line).is_empty()));
@@ -304,7 +306,7 @@ mod tests {
         let mut bench = bench(4, 16, 1);
         assert!([60, 61].iter().all(|line| miss(&mut bench, *line).is_empty()));
         assert_eq!(miss(&mut bench, 62), [63]);
-        // The unit around the prefetcher drops lines of another page.
+        // The prefetch unit around the prefetcher drops lines of another page.
         assert_eq!(hit(&mut bench, 63), [64]);
         assert!(hit(&mut bench, 63).is_empty());
     }

@@ -1,27 +1,27 @@
 //! # Stride prefetching by instruction and warp
 //! A table holds the last line and the stride of each load instruction in each warp. Once a stride has
-//! repeated often enough, the lines at the next multiples of it are prefetched. The table follows the
-//! reference prediction table of Chen and Baer ("Effective hardware-based data prefetching for
-//! high-performance processors", IEEE Transactions on Computers 44(5), 1995). Entries by warp keep
-//! interleaved warps from hiding the strides (Lee et al., "Many-thread aware prefetching mechanisms for GPGPU
+//! repeated often enough, the lines at its next multiples are prefetched. The table follows the reference
+//! prediction table of Chen and Baer ("Effective hardware-based data prefetching for high-performance
+//! processors", IEEE Transactions on Computers 44(5), 1995). Separate entries for each warp keep interleaved
+//! warps from hiding the strides (Lee et al., "Many-thread aware prefetching mechanisms for GPGPU
 //! applications", MICRO 2010).
 //!
 //! Simplified from the paper:
-//! - The paper has four states: initial, transient, steady and no prediction. It prefetches in all but the
-//!   last, so from the second load on. Here a counter of repeats replaces them. A `confidence` of 1
-//!   prefetches in what the paper calls steady.
+//! - The paper has four states: initial, transient, steady and no prediction. It prefetches in all states but
+//!   the last, and so from the second load on. Here a counter of repeats replaces the states. A `confidence`
+//!   of 1 prefetches in the state that the paper calls steady.
 //! - A steady entry of the paper keeps its stride over one wrong prediction. Here each new distance replaces
 //!   the stride.
-//! - The paper times its prefetches by a lookahead program counter. Here the load itself triggers them, as in
-//!   the basic scheme of the paper, and `degree` sets how far ahead they are.
+//! - The paper times its prefetches by a lookahead program counter. Here the load itself triggers the
+//!   prefetches, as in the basic scheme of the paper, and `degree` sets how far ahead they are.
 //!
 //! | port        | dir | payload | contract                                                            |
 //! |-------------|-----|---------|---------------------------------------------------------------------|
 //! | `on_access` | in  | load    | reads and writes one entry, for the first request of an instruction |
 //! | `next`      | out | target  | one line of the run that the last trained load started              |
 //!
-//! Addresses are lines. A load of the same line as before tells nothing about the stride and changes nothing.
-//! A distance of a page or more is no stride, since no prefetch could use it.
+//! All addresses are line addresses. A load of the same line as before gives no information about the stride
+//! and changes nothing. A distance of a page or more is not a stride, since no prefetch could use it.
 //!
 //! Part of `rtl/l1/cache.rs`.
 //! Bench: its own tests and `tb/l1/prefetch.rs`.
@@ -73,7 +73,7 @@ impl Scheme for StrideConfig {
     }
 }
 
-/// Entry of the table.
+/// Entry of the stride table, for one instruction and warp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = EntryShape)]
 struct Entry {
@@ -87,15 +87,15 @@ struct Entry {
     /// Line of the last load.
     #[payload(width = shape.line_bits)]
     line: u64,
-    /// Distance of the last two lines, in two's complement; 0 if none is known.
+    /// Distance between the last two lines, in two's complement; 0 if none is known.
     #[payload(width = shape.stride_bits)]
     stride: u64,
-    /// Number of times that the stride has repeated, up to the configured one.
+    /// Number of times that the stride has repeated; saturates at the configured number.
     #[payload(width = shape.count_bits)]
     count: u8,
 }
 
-/// Widths of an entry.
+/// Field widths of an entry of the stride table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct EntryShape {
     pc_bits: u32,
@@ -226,7 +226,7 @@ mod tests {
         }
         assert_eq!(bench.access(load(5, 2, 120)), [130]);
         assert_eq!(bench.access(load(5, 3, 240)), [260]);
-        // Both rows are selected by the same hash, so one instruction replaces the other.
+        // Both instructions hash to the same row, so the second replaces the first.
         assert!(bench.access(load(20, 2, 9)).is_empty());
         assert!(bench.access(load(5, 2, 130)).is_empty());
     }

@@ -1,6 +1,6 @@
 //! # Prefetch unit of the L1D
-//! Queues the lines that a prefetcher returns, counts the resources that prefetches hold, and finds out
-//! whether prefetched lines are used. The cache looks the head of the queue up and sends its read.
+//! Queues the lines that a prefetcher returns, counts the resources that prefetches hold, and records whether
+//! prefetched lines are used. The cache looks up the head of the queue and sends its read.
 //!
 //! | port       | dir | payload      | contract                                                          |
 //! |------------|-----|--------------|-------------------------------------------------------------------|
@@ -12,8 +12,8 @@
 //! | `claim`    | in  | set, way     | a miss or a prefetch takes a way                                  |
 //! | `send`     | in  |              | the read of a prefetch leaves the miss queue                      |
 //!
-//! A line is unused from its prefetch until a load hits it or merges with it. A line that a store or a recall
-//! drops stays marked until its way gets another line, and is then counted as useless.
+//! A line is unused from its prefetch until a load hits it or merges with it. A prefetched line that a store
+//! or a recall drops stays marked until another line takes its way, and then counts as useless.
 //!
 //! Part of `rtl/l1/cache.rs`.
 //! Bench: `tb/l1/prefetch.rs`.
@@ -32,31 +32,31 @@ use crate::l1::config::L1Config;
 #[payload(shape = u32)]
 struct QueuedLine(#[payload(name = "line", width = *shape)] u64);
 
-/// Flag of a line: true if a prefetch brought it and no load has used it.
+/// Flag of a line: true if a prefetch fetched the line and no load has used it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, Payload)]
 struct Unused(#[payload(name = "unused")] bool);
 
-/// Destination of a line that the prefetcher has returned.
+/// Result for a line that the prefetcher has returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enqueued {
     /// The line has entered the queue.
     Queued(u64),
     /// The queue was full.
     QueueFull(u64),
-    /// The line lies on another page than its trigger.
+    /// The line and the line that triggered it lie on different pages.
     OtherPage,
 }
 
 /// Outcome of the head of the queue at the tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrefetchOutcome {
-    /// The read was sent; with the evicted line, and true if it was modified.
+    /// The read was sent. Holds the evicted line, if any, with true if that line was modified.
     Issued(Option<(u64, bool)>),
     /// The line was present.
     Present,
     /// The line was in flight.
     InFlight,
-    /// The line waits for a way, an MSHR entry or room in the miss queue.
+    /// The line needs a way, an MSHR entry or room in the miss queue, and stays in the queue.
     Waits,
 }
 
@@ -68,13 +68,13 @@ pub struct Prefetcher {
     queue: Fifo<QueuedLine>,
     /// One flag per line of the cache.
     unused: Array<Unused>,
-    /// MSHR entries of prefetches that no load has merged with.
+    /// Number of MSHR entries of prefetches with which no load has merged.
     in_flight: u32,
-    /// Reads of prefetches in the miss queue.
+    /// Number of reads of prefetches in the miss queue.
     queued: u32,
-    /// Rows of the pending table whose instruction has had no request accepted, one bit per row.
+    /// Rows of the pending table whose instruction has had no request accepted yet, one bit per row.
     fresh: u64,
-    /// True if `next` may return a line; keeps the LSU awake.
+    /// True if `next` can return a line; keeps the LSU awake.
     armed: bool,
     lookups: u32,
     slots: u32,
@@ -93,8 +93,8 @@ impl Prefetcher {
             storage: Storage::Flops,
             rows: sets,
             columns: ways,
-            // A fill reads the flag of its line; an access reads and clears that of its line or of its
-            // victim.
+            // A fill reads the flag of the filled line. An access reads and clears the flag of its line or of
+            // the victim.
             reads: 1 + lookups,
             writes: lookups,
             collide: Collide::New,
@@ -116,7 +116,7 @@ impl Prefetcher {
         }
     }
 
-    /// True if a line waits in the queue or the prefetcher may return one.
+    /// True if a line waits in the queue or the prefetcher can return one.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         self.armed || !self.queue.is_empty()
@@ -127,7 +127,7 @@ impl Prefetcher {
         self.fresh |= 1 << slot;
     }
 
-    /// Reports the arrival of a line at a position. `is_waited` is false if no load waits for it.
+    /// Reports the arrival of a line at a position. `is_waited` is true if a load waits for the line.
     pub fn fill(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), line: u64, is_waited: bool) {
         self.in_flight -= u32::from(!is_waited);
         let prefetched = self.unused.read_cell(at, set, way).0;
@@ -135,7 +135,7 @@ impl Prefetcher {
         self.armed = true;
     }
 
-    /// Lets the next line of the prefetcher, if there is one, enter the queue.
+    /// Moves the next line of the prefetcher, if there is one, into the queue.
     pub fn advance(&mut self, at: &impl AnyEdge) -> Option<Enqueued> {
         if !self.armed {
             return None;
@@ -162,7 +162,8 @@ impl Prefetcher {
         self.queue.front().map(|queued| queued.0)
     }
 
-    /// True if a prefetch may take an MSHR entry and a miss-queue entry within its share of each.
+    /// True if a prefetch can take an MSHR entry and a miss-queue entry without exceeding the limit of
+    /// either.
     #[must_use]
     pub fn has_share(&self) -> bool {
         self.in_flight < self.limits.mshr_share && self.queued < self.limits.miss_queue_share
@@ -180,7 +181,7 @@ impl Prefetcher {
         self.count_drop(reason);
     }
 
-    /// Removes the head of the queue, whose read is sent.
+    /// Removes the head of the queue, whose read is now sent.
     pub fn issue(&mut self) {
         self.queue.drop_front();
         self.in_flight += 1;
@@ -193,7 +194,7 @@ impl Prefetcher {
         self.queued -= 1;
     }
 
-    /// Reports that a miss or, if `prefetches`, a prefetch takes a way.
+    /// Reports that a miss takes a way, or a prefetch does if `prefetches` is true.
     pub fn claim(&mut self, at: &impl AnyEdge, (set, way): (u32, u32), prefetches: bool) {
         let was_unused = self.unused.read_cell(at, set, way).0;
         self.stats.useless += u64::from(was_unused);
@@ -202,9 +203,9 @@ impl Prefetcher {
         }
     }
 
-    /// Reports an accepted load of the row `slot`. `place` is the way that served it or will serve it, unless
-    /// the load has missed. `is_late` is true if the load is the first one to merge with a prefetch in
-    /// flight.
+    /// Reports an accepted load of the row `slot`. `place` is the way that serves the load now or after the
+    /// fill; `None` if the load has missed. `is_late` is true if the load is the first one to merge with a
+    /// prefetch in flight.
     pub fn access(&mut self, at: &impl AnyEdge, slot: u8, place: Option<(u32, u32)>, is_late: bool, load: DemandLoad) {
         let uses_prefetch = place.is_some_and(|(set, way)| {
             let is_unused = self.unused.read_cell(at, set, way).0;
@@ -222,8 +223,8 @@ impl Prefetcher {
         self.armed = true;
     }
 
-    /// Clears the queue and the prefetcher at the end of a kernel, when nothing is in flight. All lines leave
-    /// the cache.
+    /// Clears the queue and the prefetcher at the end of a kernel, when nothing is in flight and the cache
+    /// drops all lines.
     pub fn clear(&mut self) {
         while !self.queue.is_empty() {
             self.drop_head(DropReason::KernelEnd);
@@ -241,7 +242,7 @@ impl Prefetcher {
         self.hooks.record();
     }
 
-    /// Adds queue, counters, flags and prefetcher to the hardware description.
+    /// Adds the queue, counters, flags and prefetcher to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self {
             hooks,

@@ -1,7 +1,6 @@
 //! # Victim cache in LRU order
-//! Keeps each clean line that the L1D evicts, in place of the line that was evicted or used longest ago
-//! (Jouppi, ISCA 1990). A line that a load finds changes places with the line that the L1D
-//! evicts.
+//! Keeps each clean line that the L1D evicts. The new line replaces the least recently inserted or used line
+//! (Jouppi, ISCA 1990). A line that a load finds here is swapped with the line that the L1D evicts.
 //!
 //! Part of `rtl/l1/cache.rs`.
 //! Bench: its own tests and `tb/l1/victim.rs`.
@@ -16,11 +15,11 @@ use crate::kernel::{Describe, Edge, Payload};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LruConfig {
-    /// Number of lines.
+    /// Number of lines that the victim cache holds.
     pub lines: u32,
 }
 
-/// The paper has 1 to 5 lines.
+/// The default is within the range of the paper, which has 1 to 5 lines.
 impl Default for LruConfig {
     fn default() -> Self {
         Self { lines: 4 }

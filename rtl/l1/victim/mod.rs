@@ -1,8 +1,8 @@
 //! # Victim cache of the L1D
-//! Keeps lines that the L1D has evicted, and gives them back on a load (Jouppi, "Improving direct-mapped
-//! cache performance by the addition of a small fully-associative cache and prefetch buffers", ISCA 1990).
-//! Each policy is one file here: its configuration, its state and its hooks. The unit around it
-//! ([`mod@unit`]) holds the lines.
+//! Keeps lines that the L1D has evicted, and returns them to the L1D on a load (Jouppi, "Improving
+//! direct-mapped cache performance by the addition of a small fully-associative cache and prefetch buffers",
+//! ISCA 1990). Each policy is one file in this folder, with its configuration, state and hooks. The unit
+//! around the policy ([`mod@unit`]) holds the lines.
 //!
 //! | kind   | keeps                                     | source             |
 //! |--------|-------------------------------------------|--------------------|
@@ -13,19 +13,20 @@
 //! |------------|-------------------------------------------------------------------------------------|
 //! | `on_evict` | step 4 of an LSU cycle: a miss or a prefetch evicts a clean line                     |
 //! | `lookup`   | step 4: a load has found its line in an entry                                        |
-//! | `swap`     | step 4, after `lookup`: the line of the entry and the line that the L1D evicts can change places |
+//! | `swap`     | step 4, after `lookup`: the line of the entry and the line that the L1D evicts can be swapped |
 //! | `clear`    | the kernel has ended                                                                |
 //! | `record`, `describe` | for digests; for waveforms and area counts                                |
 //!
-//! A load that finds its line here takes one cycle more than a hit, is counted as a hit, and sends no
-//! request. Its line changes places with the line that a miss would evict. If that is impossible, the line
-//! stays and the load is served all the same. It is impossible if every way of the set is reserved, if a
-//! waiter still reads a line of the set, or if a modified line to write back finds the miss queue full.
+//! A load that hits in the victim cache takes one cycle more than an L1D hit, is counted as a hit, and sends
+//! no request. Its line is swapped with the line that a miss would evict. If no swap is possible, the line
+//! stays in the victim cache, which still serves the load. A swap is impossible in three cases: every way of
+//! the set is reserved, a waiter still reads a line of the set, or the L1D's victim is modified and the miss
+//! queue has no room for its writeback.
 //!
 //! Unlike the direct-mapped caches of the paper, the L1D is set associative and has modified lines of local
-//! memory. They are written back and not kept. A store, an atomic or a recall drops the line, so that it is
-//! never older than one in the L1D could be. Where misses fetch sectors, a load of a sector that the line
-//! lacks is a miss and drops the line.
+//! memory. Modified lines are written back, and not kept in the victim cache. A store, an atomic or a recall
+//! drops the line, so that it is never older than a copy in the L1D could be. Where misses fetch sectors, a
+//! load of a sector that a victim-cache line lacks is a miss, and drops that line.
 
 automod::dir!(pub "l1/victim");
 
@@ -45,7 +46,7 @@ use crate::kernel::{Counted, Describe, Edge};
 /// Largest number of lines of a victim cache.
 const MAX_LINES: u32 = 32;
 
-/// Configuration of a victim cache: its keys in `l1.victim`, next to `kind`.
+/// Configuration of a victim cache: the keys next to `kind` in `l1.victim`.
 #[typetag::serde(tag = "kind")]
 pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Returns the number of lines; 0 if there is no victim cache.
@@ -114,19 +115,19 @@ impl VictimConfig {
     }
 }
 
-/// Hooks that the victim cache calls in its policy. An entry is the place of one line.
+/// Hooks that the victim cache calls in its policy. An entry holds one line.
 #[watched("l1.victim")]
 #[typetag::serde]
 pub trait Hooks: Debug + Send {
-    /// Returns the entry that takes a line evicted from the L1D; `None` if the line is not kept. `empty` is
-    /// the lowest empty entry.
+    /// Returns the entry for a line evicted from the L1D; `None` if the line is not kept. `empty` is the
+    /// lowest empty entry.
     fn on_evict(&mut self, at: &Edge<'_>, line: u64, empty: Option<u32>) -> Option<u32>;
 
     /// Reports that a load has found its line in an entry.
     fn lookup(&mut self, at: &Edge<'_>, entry: u32);
 
-    /// True if the line of the entry moves to the L1D. `evicted` is the clean line that takes the entry; the
-    /// entry becomes empty if there is none.
+    /// True if the line of the entry moves to the L1D. `evicted` is the clean line that then takes the entry;
+    /// if it is `None`, the entry becomes empty.
     fn swap(&mut self, at: &Edge<'_>, entry: u32, evicted: Option<u64>) -> bool;
 
     /// Clears the state at the end of a kernel.
@@ -146,6 +147,6 @@ pub struct VictimStats {
     pub hits: u64,
     /// Hits whose line moved back to the L1D.
     pub swaps: u64,
-    /// Lines that entered, evicted by a miss, a prefetch or a swap.
+    /// Lines that entered the victim cache, evicted by a miss, a prefetch or a swap.
     pub kept: u64,
 }

@@ -1,16 +1,16 @@
 //! # Lines of the victim cache
-//! Holds the lines that a victim cache keeps, with their bytes. All entries are compared with the line of a
-//! load in parallel with its probe of the tags.
+//! Holds the lines of a victim cache, with their bytes. All entries are compared with the line of a load, in
+//! parallel with the load's probe of the tags.
 //!
 //! | port     | dir | payload           | contract                                                        |
 //! |----------|-----|-------------------|-----------------------------------------------------------------|
 //! | `find`   | out | line, sectors     | the entry that holds all these sectors of the line              |
 //! | `hit`    | in  | entry             | a load is served by the entry                                   |
-//! | `swap`   | in  | entry, line       | its line moves to the L1D, and a line of the L1D may take its place |
+//! | `swap`   | in  | entry, line       | the line of the entry moves to the L1D, and a line of the L1D may take the entry |
 //! | `insert` | in  | line              | a miss or a prefetch has evicted a clean line                   |
-//! | `remove` | in  | line              | once per cycle by a store, a miss or a recall; recalls have a port of their own |
+//! | `remove` | in  | line              | once per cycle by a store, a miss or a recall; recalls have a separate port |
 //!
-//! A line is in the L1D or here, never in both. A cycle has one read and one write of the bytes.
+//! A line is never both in the L1D and in the victim cache. A cycle has one read and one write of the bytes.
 //!
 //! Part of `rtl/l1/cache.rs`.
 //! Twin: `golden/l1/victim/mod.rs`.
@@ -22,18 +22,18 @@ use super::{Hooks, VictimStats};
 use crate::cells::line::{LINE_BYTES, LineData};
 use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Counted, Describe, DescribeExt, FieldsExt, Logic, Storage};
 
-/// Widths of an entry.
+/// Field widths of an entry of the victim cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VictimShape {
     /// Width of a line address in bits.
     pub line_bits: u32,
     /// Size of a line in bytes.
     pub line_bytes: u32,
-    /// Number of sectors that are fetched one by one; 1 if lines are fetched whole.
+    /// Number of sectors per line that are fetched one by one; 1 if lines are fetched whole.
     pub sectors: u32,
     /// Width of a set number in bits.
     pub set_bits: u32,
-    /// Number of MSHR entries, whose waiters may still read the set of a swap.
+    /// Number of MSHR entries, whose waiters may still read the L1D set in which a swap takes place.
     pub mshr_entries: u32,
 }
 
@@ -89,14 +89,14 @@ impl VictimCache {
         }
     }
 
-    /// Returns the entry that holds these sectors of a line.
+    /// Returns the entry that holds these sectors of a line; `None` if no entry does.
     #[must_use]
     pub fn find(&self, line: u64, sectors: u8) -> Option<u32> {
         let has = |entry: &Entry| entry.valid && entry.line == line && sectors & !entry.here == 0;
         self.entries.iter().position(has).map(|entry| entry as u32)
     }
 
-    /// True if the line, or some of its sectors, is here.
+    /// True if the victim cache holds the line, or some sectors of it.
     #[must_use]
     pub fn holds(&self, line: u64) -> bool {
         self.find(line, 0).is_some()
@@ -114,12 +114,12 @@ impl VictimCache {
         (self.entries[entry as usize].here, self.data.read(at, entry)[0].clone())
     }
 
-    /// True if the line of an entry changes places with `evicted`, the clean line that the L1D evicts for it.
+    /// True if the line of an entry is swapped with `evicted`, the clean line that the L1D evicts for it.
     pub fn swaps(&mut self, at: &impl AnyEdge, entry: u32, evicted: Option<u64>) -> bool {
         self.hooks.swap(at.edge(), entry, evicted)
     }
 
-    /// Replaces the line of an entry, which moves to the L1D, by the one that the L1D evicts for it.
+    /// Moves the line of an entry to the L1D, and replaces it by the line that the L1D evicts for it.
     pub fn swap(&mut self, at: &impl AnyEdge, entry: u32, evicted: Option<EvictedLine<'_>>) {
         self.stats.swaps += 1;
         match evicted {
@@ -128,7 +128,7 @@ impl VictimCache {
         }
     }
 
-    /// Takes a clean line that a miss or a prefetch has evicted, if the policy keeps it.
+    /// Inserts a clean line that a miss or a prefetch has evicted, if the policy keeps it.
     pub fn insert(&mut self, at: &impl AnyEdge, evicted: EvictedLine<'_>) {
         let empty = self.entries.iter().position(|entry| !entry.valid).map(|entry| entry as u32);
         if let Some(entry) = self.hooks.on_evict(at.edge(), evicted.line, empty) {
@@ -136,7 +136,7 @@ impl VictimCache {
         }
     }
 
-    /// Drops a line. Returns true if it was here.
+    /// Drops a line. Returns true if the victim cache held it.
     pub fn remove(&mut self, line: u64) -> bool {
         let entry = self.entries.iter_mut().find(|entry| entry.valid && entry.line == line);
         entry.map(|entry| entry.valid = false).is_some()

@@ -17,10 +17,10 @@
 //! the bank, in state `Modified`. An atomic writes its words, so a buffered line is newer than the data
 //! memory. Atomics to a line in the FRC are performed there.
 //!
-//! In one cycle, one line is evicted, written back or accessed; a refused access has no effect. After that, a
-//! burst may be written into the line.
+//! In one cycle, one line is evicted, written back or accessed; a refused access has no effect. After that
+//! step, an arriving burst may be written into the buffered line.
 //!
-//! Area: a line and its set and way.
+//! Area: storage for one line, and for its set and way numbers.
 //!
 //! Part of `rtl/l2/bank.rs`.
 //! Twin: `golden/hybrid/coherent.rs`.
@@ -71,7 +71,7 @@ impl AtomicBuffer {
         (self.valid && self.place == place).then_some(&self.line)
     }
 
-    /// Returns the buffered line to be changed by the host or an arriving burst, if it is the line at
+    /// Returns the buffered line for modification by the host or an arriving burst, if it is the line at
     /// `place`.
     pub fn line_at_mut(&mut self, place: LinePlace) -> Option<&mut LineData> {
         (self.valid && self.place == place).then_some(&mut self.line)
@@ -87,7 +87,7 @@ impl AtomicBuffer {
         Some(&self.line)
     }
 
-    /// Empties the buffer and returns its line with its place, if the buffer holds one.
+    /// Empties the buffer and returns its line with set and way, if the buffer holds a line.
     pub fn take_line(&mut self, stats: &mut L2Stats) -> Option<(LinePlace, &LineData)> {
         let place = self.place;
         self.release(place, stats).map(|line| (place, line))
@@ -100,8 +100,8 @@ impl AtomicBuffer {
         }
     }
 
-    /// Performs an access on the line at `place`, with the result of `perform` in `lines`. An atomic loads
-    /// its line into the buffer.
+    /// Performs an access on the line at `place`, in the buffer or in `memory`, and enqueues the reply. The
+    /// result is that of `perform` in `lines`. An atomic loads its line into the buffer.
     ///
     /// # Errors
     /// Reason why the access is not served in this cycle.
@@ -146,7 +146,7 @@ impl AtomicBuffer {
         Ok(asked.change(&mut self.line, self.shape.operand_bytes))
     }
 
-    /// Lists registers and logic.
+    /// Adds the registers and logic to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { shape, valid, place: (set, way), line } = self;
         let (set_bits, way_bits) = (bits_for(shape.sets), bits_for(shape.ways));

@@ -1,6 +1,7 @@
-//! The DRAM channels behind a bank (candel2018 section 2: two of them). Runs of lines are interleaved over
+//! The DRAM channels behind a bank (candel2018 section 2: two channels). Runs of lines are interleaved over
 //! the channels. All bursts of a line are in one channel, so each channel can keep the bank's order of
-//! accesses to an address. If several banks share a channel, its runs are interleaved over these banks.
+//! accesses to an address. If several banks share a channel, runs of lines of the channel are interleaved
+//! over these banks.
 
 use super::super::config::BankPlace;
 use super::core::Core;
@@ -20,7 +21,7 @@ impl Core {
         }
     }
 
-    /// Returns the link whose burst is accepted in this cycle, round robin over the channels.
+    /// Selects the link whose burst is accepted in this cycle, round robin over the channels.
     #[inline(always)]
     pub(super) fn arriving<'a>(
         &mut self,

@@ -25,7 +25,7 @@ use crate::noc::packet::{Reply, Request, RequestKind};
 use crate::replacement::order::Order;
 use crate::replacement::{InsertedLine, Source};
 
-/// Dimensions of the memories that depend on the flow.
+/// Dimensions of a bank's memories that depend on the flow.
 pub(super) struct CoreShape {
     /// Read and write ports of the tag memory.
     pub tags: (u32, u32),
@@ -64,10 +64,10 @@ pub(super) struct Core {
     pub whole: Bursts,
     /// True if a line may be partially present, by sectors.
     pub by_sector: bool,
-    /// Round-robin arbiter among the channels for the burst to accept.
+    /// Round-robin arbiter that selects the channel whose burst is accepted.
     pub channel_turn: RoundRobin,
     pub stats: L2Stats,
-    /// Stall reason of the oldest request and cycle of the stall, until the stall is charged to its reason.
+    /// Cycle and reason of the last stall of the oldest request. Cleared when the stall is counted.
     pub refused: Option<(u64, Stall)>,
 }
 
@@ -117,14 +117,14 @@ impl Core {
         self.place.interleave.local(line)
     }
 
-    /// Returns set and tag of a line number within the bank.
+    /// Returns set and tag for a line number within the bank.
     pub fn split(&self, local: u64) -> (u32, u64) {
         (self.index.index(local), local >> self.index.bits())
     }
 
-    /// Returns the line number within the bank of a tag in a set.
+    /// Returns the line number within the bank, from set and tag.
     pub fn join(&self, set: u32, tag: u64) -> u64 {
-        // Every index function is an exclusive or, so the contribution of the tag can be removed.
+        // Every index function is an XOR, so the contribution of the tag can be removed.
         let high = tag << self.index.bits();
         high | u64::from(self.index.low_bits_of(set ^ self.index.index(high)))
     }
@@ -133,7 +133,7 @@ impl Core {
         panic!("cycle {}, {}: {what}", at.cycle(), self.path)
     }
 
-    /// Charges the last stall of the oldest request to its reason, up to this cycle.
+    /// Counts the last stall of the oldest request under its reason, up to this cycle.
     #[inline(always)]
     pub fn charge(&mut self, at: &impl AnyEdge) {
         if let Some((since, reason)) = self.refused.take() {
@@ -141,7 +141,7 @@ impl Core {
         }
     }
 
-    /// Sends the oldest reply; true if it is blocked by a full channel.
+    /// Sends the oldest reply. Returns true if a full channel blocks it.
     #[inline(always)]
     pub fn reply(&mut self, rsp: &mut Tx<'_, Reply>, at: &mut impl AnyEdge) -> bool {
         if self.split.is_some() {
@@ -161,8 +161,8 @@ impl Core {
         false
     }
 
-    /// Gathers the oldest reply of the reply queue, and sends a complete L1 reply; true if that one is
-    /// blocked by a full channel.
+    /// Gathers the oldest reply of the reply queue, and sends a complete L1 reply. Returns true if a full
+    /// channel blocks the L1 reply.
     #[inline(never)]
     fn reply_whole(&mut self, rsp: &mut Tx<'_, Reply>, at: &mut impl AnyEdge) -> bool {
         let Some(split) = &mut self.split else { return false };
@@ -178,7 +178,7 @@ impl Core {
         is_stuck
     }
 
-    /// True if a reply can advance: into a channel that is not full, or into the gathering of an L1 reply.
+    /// True if a reply can advance: into a channel with room, or into the gathering of an L1 reply.
     #[inline(always)]
     pub fn can_reply(&self, is_stuck: bool) -> bool {
         let has_replies = !self.lines.replies.is_empty();
@@ -188,14 +188,14 @@ impl Core {
         }
     }
 
-    /// True if an access may write the data memory: with one write port, an arriving burst has priority.
+    /// True if an access can write the data memory. With one write port, an arriving burst has priority.
     #[inline(always)]
     pub fn can_write(&self, arriving: bool) -> bool {
         !arriving || self.config.data_ports > 1
     }
 
-    /// Marks an arriving burst in the MSHR. Returns the MSHR entry, and the position of the burst in the
-    /// line, in bytes.
+    /// Marks an arriving burst in the MSHR. Returns the MSHR entry, and the position of the burst in the line
+    /// [bytes].
     #[inline(always)]
     pub fn arrive(&mut self, at: &impl AnyEdge, arrived: &DramReply) -> (MshrEntry, usize) {
         let tag = u32::from(arrived.tag);
@@ -203,7 +203,7 @@ impl Core {
         (self.mshr.arrive(at, entry, burst), burst as usize * self.place.burst_bytes as usize)
     }
 
-    /// Accepts a request, or one L2 line of it, if its lookup can begin.
+    /// Accepts a request, or one L2 line of a split request, if its lookup can begin.
     #[inline(always)]
     pub fn accept(&mut self, req: &mut Rx<'_, Request>, at: &mut impl AnyEdge) {
         if self.can_accept()
@@ -230,21 +230,22 @@ impl Core {
         }
     }
 
-    /// True if a request, or one L2 line of it, can begin its lookup.
+    /// True if the lookup of a request, or of one L2 line of a split request, can begin.
     #[inline(always)]
     pub fn can_accept(&self) -> bool {
         self.looking.has_room() && self.split.as_ref().is_none_or(|split| split.has_room())
     }
 
-    /// Checks that the reply queue has room for the acknowledgment of a request, if the request gets one.
+    /// Checks that the reply queue has room for the acknowledgment of a request, if the request gets an
+    /// acknowledgment.
     #[inline(always)]
     pub fn room_for_ack(&self, request: &Request) -> Result<(), Stall> {
         let needed = request.kind.is_acknowledged();
         if needed && !self.lines.replies.has_room() { Err(Stall::ReplyQueue) } else { Ok(()) }
     }
 
-    /// Ends the lookup of a request that was served or deferred: sends its acknowledgment, if any, and counts
-    /// reads.
+    /// Removes a request that was served or deferred from the lookup pipeline: sends its acknowledgment, if
+    /// any, and counts reads.
     #[inline(always)]
     pub fn finish_lookup(&mut self, kind: RequestKind, from: (u32, u64, u8, u64)) {
         if kind.is_acknowledged() {
@@ -259,8 +260,8 @@ impl Core {
         self.order.on_hit(at, set, way);
     }
 
-    /// Updates the replacement state for a line that takes a way. The tag of the way must still be the old
-    /// one.
+    /// Updates the replacement state for a line that is allocated in a way. The way must still have the tag
+    /// of its old line.
     #[inline]
     pub fn insert(&mut self, at: &impl AnyEdge, (set, way): LinePlace, local: u64) {
         let row = self.tags.row(set);
@@ -270,7 +271,7 @@ impl Core {
     }
 
     /// Returns the way for a new line of the set: an empty way, else the victim of the replacement policy
-    /// among the ways that may be evicted.
+    /// among the ways that can be evicted.
     #[inline(always)]
     pub fn victim(&self, set: u32) -> Option<u32> {
         let (row, ways) = (self.tags.row(set), self.config.ways);
@@ -282,7 +283,7 @@ impl Core {
         self.order.victim(set, ways, |way| row[way as usize].state.is_evictable())
     }
 
-    /// True if no request, line or reply is in flight in the common state; the flow may have more.
+    /// True if no request, line or reply is in flight in the state common to both flows.
     pub fn is_idle(&self) -> bool {
         self.looking.is_empty()
             && self.mshr.is_empty()
@@ -290,7 +291,7 @@ impl Core {
             && self.split.as_ref().is_none_or(|split| split.is_idle())
     }
 
-    /// Lists registers and memories, with those of the flow between them, and logic.
+    /// Adds registers, memories and logic to the hardware description; `flow` adds those of the flow.
     pub fn describe(&self, to: &mut dyn Describe, flow: impl FnOnce(&mut dyn Describe)) {
         let Self {
             path: _,
@@ -333,7 +334,7 @@ impl Core {
 
     fn describe_logic(&self, to: &mut dyn Describe) {
         let Self { config, place, index, .. } = self;
-        // A hashed partition index leaves the run number within the partition unchanged, so a divider
+        // A hashed partition index leaves the number of a run within the partition unchanged, so a divider
         // suffices.
         let Interleave { num_partitions: divisor, run_log2, .. } = place.interleave;
         to.logic("local_line", Logic::ConstantDivider { width: place.line_bits() - run_log2, divisor });
@@ -364,7 +365,7 @@ pub(super) fn memory(path: &str, config: &L2Config, name: &str, columns: u32, po
     ArraySpec { path, storage, rows: config.sets, columns, reads, writes, collide: Collide::New }
 }
 
-/// Returns the width of a tag, at least 1 bit even if the cache holds all of its memory.
+/// Returns the width of a tag in bits; at least 1, even if the cache is as large as its memory.
 pub(super) fn tag_bits(config: &L2Config, place: &BankPlace) -> u32 {
     place.local_bits().saturating_sub(config.sets.ilog2()).max(1)
 }

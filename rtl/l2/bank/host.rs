@@ -14,7 +14,7 @@ impl L2Bank {
         &self.core().stats
     }
 
-    /// Charges the cycles of an unfinished stall, at the end of a run.
+    /// Counts the cycles of an unfinished stall, at the end of a run.
     pub fn settle(&mut self, cycle: u64) {
         let core = self.core_mut();
         if let Some((since, reason)) = &mut core.refused {
@@ -32,8 +32,8 @@ impl L2Bank {
         }
     }
 
-    /// Returns the bytes of a line and a mask of those that are present, including lines that wait to be
-    /// written to memory. For a host that inspects an idle machine.
+    /// Returns the bytes of a line and the mask of its present bytes; `None` if the bank does not hold the
+    /// line. Lines that wait to be written to memory count, too. For a host that inspects an idle machine.
     #[must_use]
     pub fn peek(&self, line: u64) -> Option<(&[u8; LINE_BYTES], u128)> {
         let core = self.core();
@@ -45,8 +45,8 @@ impl L2Bank {
         }
     }
 
-    /// Replaces the bytes of a line if it is present; returns whether it is. For a host that writes the
-    /// memory of an idle machine.
+    /// Replaces the bytes of a line if the line is present. Returns true if it is present. For a host that
+    /// writes the memory of an idle machine.
     pub fn poke(&mut self, line: u64, bytes: &[u8; LINE_BYTES]) -> bool {
         let core = self.core_mut();
         let Some((set, way)) = core.locate(line) else { return false };

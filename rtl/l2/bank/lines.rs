@@ -21,13 +21,13 @@ pub type LinePlace = (u32, u32);
 
 /// Storage location of a line.
 pub(super) enum Spot<'a> {
-    /// A way of the line's set.
+    /// The line is stored in this way of its set.
     Way(LinePlace),
     /// A cell, by row and column, of a memory outside the sets (bypass buffer or FRC).
     Beside(&'a mut Array<LineData>, (u32, u32)),
 }
 
-/// An access to a line, from the lookup pipeline or from an MSHR entry.
+/// Access to a line, from the lookup pipeline or from an MSHR entry.
 pub struct BankAccess<'a> {
     /// Kind of the access.
     pub kind: RequestKind,
@@ -59,7 +59,7 @@ impl<'a> BankAccess<'a> {
         Self { kind, id, line, sm, ticket, atomic, sectors, byte_mask, data, stamps }
     }
 
-    /// Performs the write or the atomic on the line. True if the line may have changed.
+    /// Performs the write or the atomic on the line. Returns true if the line may have changed.
     #[inline(always)]
     pub fn change(&self, line: &mut LineData, operand_bytes: u32) -> bool {
         let &Self { kind, atomic, byte_mask, data, .. } = self;
@@ -96,8 +96,8 @@ impl Lines {
         }
     }
 
-    /// Performs an access on its line and enqueues the reply. Fails without effect if the write port or room
-    /// for the reply is missing.
+    /// Performs an access on its line and enqueues the reply. Fails without effect if the write port is
+    /// occupied or the reply queue has no room.
     #[inline(always)]
     pub fn perform_in(
         &mut self,
@@ -134,7 +134,7 @@ impl Lines {
         self.update(at, spot, change);
     }
 
-    /// Changes the bytes of a line in the memory that holds it.
+    /// Changes the bytes of a line in the memory or buffer that holds it.
     #[inline(always)]
     pub fn update(&mut self, at: &impl AnyEdge, spot: Spot<'_>, change: impl FnOnce(&mut LineData)) {
         let (memory, (row, column)) = match spot {
@@ -213,9 +213,9 @@ pub(super) fn answer(reply: &mut Reply, asked: &BankAccess<'_>, bytes: &[u8; LIN
     reply.stamps = stamps;
 }
 
-/// Performs an access on a cell of `memory` and enqueues the reply. True if the line may have changed; a
-/// write counts as a change without comparing data. Fails without effect if the write port or room for the
-/// reply is missing.
+/// Performs an access on a cell of `memory` and enqueues the reply. Returns true if the line may have
+/// changed; a write counts as a change without comparing data. Fails without effect if the write port is
+/// occupied or the reply queue has no room.
 #[inline(always)]
 pub(super) fn perform(
     memory: &mut Array<LineData>,

@@ -1,5 +1,5 @@
 //! # Bypass of all misses
-//! Every read and write miss bypasses the bank, but no atomic does (khairy2015 section 3.1, no caches).
+//! Every read or write miss bypasses the bank, but atomics do not (khairy2015 section 3.1, no caches).
 
 use serde::{Deserialize, Serialize};
 

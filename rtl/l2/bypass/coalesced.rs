@@ -1,6 +1,6 @@
 //! # Bypass of lines that an L1 keeps
-//! Read misses of lines that will stay in an L1 bypass the bank (anssari2012 section 3.3, second element of
-//! its policy). The sharing tracker can supply the line from that L1.
+//! A read miss bypasses the bank if its line will stay in an L1 (anssari2012 section 3.3, second element of
+//! the paper's policy). The sharing tracker can supply the line from that L1.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! # Bypass policies of an L2 bank
-//! A policy decides which misses bypass the bank. Each scheme is one file: its parameters, and the requests
-//! that it bypasses. The bank itself implements the bypass (`bank/overlapped/bypass_buffer`); it uses the
-//! scheme through hooks only.
+//! A policy decides which misses bypass the bank. Each scheme is one file in this folder, with its parameters
+//! and its decision. The bank itself implements the bypass (`bank/overlapped/bypass_buffer`) and uses the
+//! scheme only through hooks.
 
 automod::dir!(pub "l2/bypass");
 
@@ -26,12 +26,12 @@ pub trait Scheme: Debug + Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Checks the parameters of the scheme.
     fn validate(&self, _rules: &mut Rules) {}
 
-    /// True if the tags of bypassed lines are kept, and writes may bypass the bank too.
+    /// True if the bank keeps the tags of bypassed lines, and writes can bypass the bank too.
     fn keeps_tags(&self) -> bool {
         false
     }
 
-    /// True if the scheme depends on the information for the sharing tracker that requests carry.
+    /// True if the scheme reads the sharing-tracker information that requests carry.
     fn needs_tracker(&self) -> bool {
         false
     }
@@ -63,14 +63,15 @@ pub trait Hooks: Debug + Send {
     /// Called in the cycle in which a request is looked up, before its outcome is decided.
     fn reach(&mut self, _cycle: u64) {}
 
-    /// Called when a read was served or deferred; `_missed` if its tag was absent.
+    /// Called when a read was served or deferred; `_missed` is true if its tag was absent.
     fn count(&mut self, _missed: bool) {}
 
-    /// Returns the next cycle in which the decision for a waiting request may change, if it depends on time.
+    /// Returns the next cycle in which the decision for a waiting request may change; `None` if it does not
+    /// depend on time.
     fn next_choice(&self) -> Option<u64> {
         None
     }
 
-    /// Lists registers, arrays and logic of the policy as a component.
+    /// Adds the registers, arrays and logic of the policy as a component to the hardware description.
     fn describe(&self, _to: &mut dyn Describe) {}
 }

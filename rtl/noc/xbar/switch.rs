@@ -13,12 +13,12 @@ use crate::noc::buffer::{InputBuffer, TakeResult};
 use crate::noc::config::XbarConfig;
 use crate::noc::packet::Packet;
 
-/// Cycle that is never reached.
+/// Cycle value that is never reached.
 const NEVER: u64 = u64::MAX;
-/// Number of cycles that the calendar of tails spans: more than the longest packet has flits.
+/// Number of cycles that the calendar of tails spans; more than the flits of the longest packet.
 const CALENDAR: u64 = 8;
 
-/// Input that an output is serving, and the cycle in which the tail passes.
+/// Input that an output is serving, and the cycle in which the tail of its packet passes.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct ActiveTransfer {
     input: u8,
@@ -35,7 +35,7 @@ struct Output<M: Lines> {
     count: OutputCount,
 }
 
-/// Crossbar whose inputs and outputs are bit masks in a host word `M`.
+/// Crossbar whose sets of inputs and outputs are bit masks in a host word `M`.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub(super) struct Switch<P: Packet, M: Lines> {
@@ -43,10 +43,10 @@ pub(super) struct Switch<P: Packet, M: Lines> {
     flit_bytes: u32,
     inputs: Vec<InputBuffer<P>>,
     outputs: Vec<Output<M>>,
-    /// Outputs with a packet in transfer.
+    /// Outputs that are transferring a packet.
     busy: M,
-    /// Outputs whose tail passes in each of the next cycles. Redundant with `passing` of the busy outputs,
-    /// kept for simulation speed.
+    /// Outputs by the cycle in which the tail on them passes, for each of the next cycles. Redundant with
+    /// `passing` of the busy outputs, kept for simulation speed.
     tails: [M; CALENDAR as usize],
     /// Outputs that at least one head packet requests.
     wanted: M,
@@ -80,7 +80,7 @@ impl<P: Packet, M: Lines> Switch<P, M> {
         }
     }
 
-    /// Returns the statistics of output `output`.
+    /// Returns the statistics of an output.
     pub(super) fn stats(&self, output: usize) -> &OutputStats {
         self.outputs[output].count.stats()
     }
@@ -90,12 +90,12 @@ impl<P: Packet, M: Lines> Switch<P, M> {
         self.inputs.iter().all(InputBuffer::is_empty)
     }
 
-    /// Charges the cycles of a stall that still lasts at the end of a run.
+    /// Counts the cycles of a stall that still lasts at the end of a run.
     pub(super) fn settle(&mut self, cycle: u64) {
         self.outputs.iter_mut().for_each(|output| output.count.settle(cycle));
     }
 
-    /// Accepts packets for which wires and buffer are free.
+    /// Accepts packets for which the wires are free and the buffer has room.
     fn take(&mut self, from: &mut RxBank<'_, P>, at: &mut impl AnyEdge, edge: &mut Outcome<M>) {
         // A single branch-free pass finds the few inputs with a packet on their link.
         let mut outside = from.each_waiting(at).rev().fold(M::NONE, |outside, waits| outside.shifted_in(waits));
@@ -119,7 +119,7 @@ impl<P: Packet, M: Lines> Switch<P, M> {
         }
     }
 
-    /// Grants those outputs of `idle` that have credit to an input whose header arrived in an earlier cycle.
+    /// For each output in `idle` that has credit, grants an input whose header arrived in an earlier cycle.
     fn grant(&mut self, mut idle: M, to: &mut TxBank<'_, P>, at: &mut impl AnyEdge, edge: &mut Outcome<M>) {
         while let Some(o) = idle.first() {
             let o = o as usize;
@@ -190,11 +190,11 @@ struct Outcome<M> {
     wake: u64,
     /// Inputs at whose head a header arrives in this cycle.
     entered: M,
-    /// Inputs with a packet on their link that has no room until the head packet is granted.
+    /// Inputs with a packet on their link for which there is no room until the head packet is granted.
     roomless: M,
     /// Inputs granted in this cycle.
     granted: M,
-    /// Requested outputs whose receiver is full; its next pop wakes the crossbar.
+    /// Requested outputs whose receiver is full; the next pop by the receiver wakes the crossbar.
     stuck: M,
 }
 
@@ -205,13 +205,14 @@ impl<M> Outcome<M> {
 }
 
 impl<P: Packet + 'static, M: Lines> Switch<P, M> {
-    /// Executes one clock edge, with or without checks.
+    /// Evaluates one clock edge, with or without checks.
     #[inline(never)]
     pub(super) fn eval(&mut self, mut io: XbarIo<'_, P>, at: &mut impl AnyEdge) -> Sleep {
         let none = M::NONE;
         let mut edge = Outcome { wake: NEVER, entered: none, roomless: none, granted: none, stuck: none };
-        // Packets are accepted first, because they must see the free room at the start of the cycle. The
-        // outputs are selected before that: a header must have arrived before it can request an output.
+        // Packets are accepted first, because acceptance must see the room at the start of the cycle. The
+        // outputs to grant are selected even earlier: a header must have arrived before it can request an
+        // output.
         let idle = self.wanted & !self.busy;
         self.take(&mut io.ends.from(), at, &mut edge);
         self.grant(idle, &mut io.ends.to(), at, &mut edge);
@@ -225,7 +226,7 @@ impl<P: Packet + 'static, M: Lines> Switch<P, M> {
         }
     }
 
-    /// Lists the outputs and inputs.
+    /// Adds the outputs and inputs to the hardware description.
     pub(super) fn describe(&self, to: &mut dyn Describe) {
         // `wanted` is redundant: it marks the request registers that are not zero.
         let Self { path: _, flit_bytes, inputs, outputs, busy, tails: _, wanted: _ } = self;

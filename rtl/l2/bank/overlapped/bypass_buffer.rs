@@ -1,16 +1,17 @@
 //! Bypass buffer: serves the misses that the bypass policy (`l2/bypass`) excludes from the bank.
 //!
 //! A read miss that bypasses the bank fetches its line into the bypass buffer, which has one line per MSHR
-//! entry. Reads of the same line are merged there; the line is dropped after the last one. A policy that
-//! keeps tags also allocates a tag-only entry for the line, and sends write misses directly to memory.
+//! entry. Further reads of this line merge with the fetch; the line is dropped after the last one. A policy
+//! that keeps tags also allocates a tag-only entry for the line, and sends write misses directly to memory.
 //! Atomics are always performed in the bank, so they fetch their line as usual. Lines that are present are
 //! served from the bank, because they may be newer than memory.
 //!
-//! Order: a write or an atomic to a line in the bypass buffer waits until the line is dropped. Otherwise the
-//! queues to memory keep lookup order, and the DRAM controller keeps the order of accesses to one address.
+//! Order: a write or an atomic to a line in the bypass buffer waits until the line is dropped. All other
+//! order follows from two rules: queues to memory keep lookup order, and the DRAM controller keeps the order
+//! of accesses to one address.
 //!
-//! The bypass policy counts reads only, as at the L1D. A read whose tag is found, with or without data, is
-//! not a miss.
+//! The bypass policy counts only reads, as in the L1D. A read whose tag is found, with or without data, does
+//! not count as a miss.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +24,7 @@ use crate::cells::line::LineData;
 use crate::kernel::{AnyEdge, Array, ArraySpec, Collide, Describe, Storage};
 use crate::noc::packet::RequestKind;
 
-/// Bypass policy of a bank, and the buffer of lines that bypass it.
+/// Bypass policy of a bank, and the buffer for lines that bypass the bank.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct BypassBuffer {
     pub(super) scheme: Box<dyn Hooks>,
@@ -52,8 +53,8 @@ impl BypassBuffer {
     }
 }
 
-/// Returns the storage of the line of an MSHR entry: ways beyond those of the set are lines of the bypass
-/// buffer.
+/// Returns the storage of the line of an MSHR entry: way numbers beyond those of the set denote lines of the
+/// bypass buffer.
 #[inline(always)]
 pub(super) fn spot_of(passing: &mut Option<Box<BypassBuffer>>, ways: u32, (set, way): LinePlace) -> Spot<'_> {
     match passing {
@@ -63,7 +64,8 @@ pub(super) fn spot_of(passing: &mut Option<Box<BypassBuffer>>, ways: u32, (set, 
 }
 
 impl Overlapped {
-    /// Serves the oldest request, whose tags were matched, if it bypasses the bank; false if it does not.
+    /// Serves the oldest request, whose tag match is done, if it bypasses the bank. Returns false if it does
+    /// not bypass.
     #[inline(never)]
     pub(super) fn serve_bypass(&mut self, at: &impl AnyEdge, matched: Match) -> Result<bool, Stall> {
         let Match { set, way, .. } = matched;
@@ -75,7 +77,7 @@ impl Overlapped {
         let request = oldest(&core.looking);
         let kind = request.kind;
         if let Some(entry) = core.mshr.find(request.line) {
-            // A write or an atomic must wait until the reads of the line are served.
+            // A write or an atomic must wait until all reads of the line are served.
             if kind != RequestKind::Read || !core.mshr.has_room(entry) {
                 return Err(Stall::MshrMerge);
             }
@@ -108,7 +110,8 @@ impl Overlapped {
         Ok(())
     }
 
-    /// Allocates a tag-only entry in a way, if one is given, for the line of the oldest request.
+    /// Allocates a tag-only entry for the line of the oldest request, in the way `place`; none if `place` is
+    /// `None`.
     fn keep_tag(&mut self, at: &impl AnyEdge, Match { local, set, tag, .. }: Match, place: Option<u32>) {
         let Some(way) = place else { return };
         let old = self.core.tags.row(set)[way as usize];

@@ -10,9 +10,10 @@ use crate::config::Rules;
 pub enum WriteMiss {
     /// Fetches the line, unless the write covers all of it.
     FetchPartial,
-    /// Always fetches the line, even if the write covers all of it: GPGPU-Sim's write-allocate.
+    /// Always fetches the line, even if the write covers all of it, as GPGPU-Sim's write-allocate does.
     Fetch,
-    /// Fetches nothing: a mask marks the bytes that are present. Accesses that need other bytes fetch them.
+    /// Fetches nothing: a mask marks the bytes that are present. A later access that needs missing bytes
+    /// fetches the line.
     ByteMask,
 }
 
@@ -22,14 +23,15 @@ pub enum WriteMiss {
 pub enum FetchUnit {
     /// The whole line.
     Line,
-    /// The DRAM bursts that hold missing bytes of the requested sectors. Only bursts that were written to are
-    /// written back on eviction.
+    /// The DRAM bursts that hold missing bytes of the requested sectors. On eviction, only bursts that were
+    /// written to are written back.
     Sectors,
-    /// As `sectors`, and the missing bursts of the other sector in each aligned pair of sectors, 64 bytes.
+    /// Like `sectors`, and also the missing bursts of the other sector in the aligned 64-byte pair of
+    /// sectors.
     SectorPairs,
 }
 
-/// Overlapped flow: the victim moves to a writeback queue at once, in parallel with the fetch.
+/// Overlapped flow: the victim moves to a writeback queue at once, while the new line is fetched.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OverlappedConfig {
@@ -39,11 +41,11 @@ pub struct OverlappedConfig {
     pub write_back_queue: u32,
     /// Fetch policy of a write miss.
     pub write_miss: WriteMiss,
-    /// Unit in which all other misses fetch.
+    /// Unit of data that all other misses fetch.
     pub fetch: FetchUnit,
 }
 
-/// Values of `machines/fermi.toml`.
+/// The default values are those of `machines/fermi.toml`.
 impl Default for OverlappedConfig {
     fn default() -> Self {
         Self { miss_queue: 4, write_back_queue: 4, write_miss: WriteMiss::FetchPartial, fetch: FetchUnit::Line }

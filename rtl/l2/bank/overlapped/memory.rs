@@ -1,9 +1,9 @@
 //! Requests of the overlapped flow to memory: fetches, writebacks, and their common order.
 //!
-//! No stale data: a fetch may be for a line that was evicted shortly before and whose writeback is still in
+//! No stale data: the line of a fetch may have been evicted shortly before, with its writeback still in
 //! flight. Fetches and writebacks leave in lookup order, so the writeback precedes the fetch in `dram_req`.
 //! The DRAM controller keeps the order of accesses to one address. The fetch therefore reads what the
-//! writeback wrote, and nothing has to search the writeback queue.
+//! writeback wrote, and no search of the writeback queue is needed.
 
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +30,7 @@ struct Fetch {
     /// Number of the first burst of the line.
     #[payload(width = shape.burst_bits)]
     burst: u64,
-    /// Running number of the request that missed.
+    /// Sequence number of the request that missed.
     id: u32,
     /// MSHR entry of the line.
     #[payload(width = shape.entry_bits)]
@@ -38,7 +38,7 @@ struct Fetch {
     /// Bursts to fetch.
     #[payload(only(let Some(count) = shape.by_burst), width = count)]
     bursts: Bursts,
-    /// Cycle of the lookup that missed: statistics, not hardware.
+    /// Cycle of the lookup that missed; statistics only, no hardware.
     #[payload(skip)]
     missed: u64,
 }
@@ -61,9 +61,9 @@ struct MemoryShape {
 struct WriteBack {
     /// Number of the first burst of the line.
     burst: u64,
-    /// Running number of the request that caused the writeback.
+    /// Sequence number of the request that caused the writeback.
     id: u32,
-    /// Bytes to write: all, unless lines are written partially.
+    /// Mask of the bytes to write: all bytes, unless lines are written partially.
     mask: u128,
     /// Bursts to write.
     bursts: Bursts,
@@ -100,12 +100,12 @@ pub(super) struct ToMemory {
     /// Common order of the entries of both queues.
     turns: Fifo<Turn>,
     pieces: BurstMap,
-    /// Position in the line from which bursts of the oldest transfer are still to be sent.
+    /// Position in the line of the next burst that the oldest transfer must send.
     sent: u32,
 }
 
 impl ToMemory {
-    /// Returns empty queues for a bank with `entries` MSHR entries; `masked` if lines may be written
+    /// Returns empty queues for a bank with `entries` MSHR entries. `masked` is true if lines can be written
     /// partially.
     pub fn new(flow: &OverlappedConfig, place: &BankPlace, pieces: BurstMap, entries: u32, masked: bool) -> Self {
         let shape = MemoryShape {
@@ -149,7 +149,7 @@ impl ToMemory {
     }
 
     /// Enqueues a write of the masked bytes of a line, caused by request `by`. With sector fetches, only
-    /// bursts that contain such bytes are written.
+    /// bursts that contain masked bytes are written.
     #[inline(always)]
     pub fn write_back(&mut self, local: u64, by: u32, bytes_written: u128, bytes: &[u8; LINE_BYTES]) {
         let first = local * u64::from(self.pieces.bursts());
@@ -171,8 +171,8 @@ impl ToMemory {
         youngest.map(|leaving| (&leaving.line.0, leaving.mask))
     }
 
-    /// Records that bursts of the oldest transfer up to position `sent` of the line were sent; true if none
-    /// is left.
+    /// Records that the oldest transfer has sent its bursts up to position `sent` of the line. Returns true
+    /// if no burst is left.
     #[inline(always)]
     fn on_burst_sent(&mut self, write_back: bool, bursts: Bursts, sent: u32) -> bool {
         self.sent = sent + 1;
@@ -189,7 +189,7 @@ impl ToMemory {
         is_done
     }
 
-    /// Lists the registers.
+    /// Adds the registers to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { fetches, write_backs, turns, pieces, sent } = self;
         to.part("fetches", |to| fetches.describe(to));
@@ -200,7 +200,8 @@ impl ToMemory {
 }
 
 impl Overlapped {
-    /// Sends one burst of the oldest fetch or writeback; true if the next burst is blocked by a full channel.
+    /// Sends one burst of the oldest fetch or writeback. Returns true if a full channel blocks the next
+    /// burst.
     #[inline(always)]
     pub(super) fn send_to_memory(&mut self, dram_req: &mut TxBank<'_, DramRequest>, at: &mut impl AnyEdge) -> bool {
         let Self { core, memory, .. } = self;

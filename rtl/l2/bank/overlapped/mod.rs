@@ -8,15 +8,16 @@
 //! 4. A burst from memory is written into its way.
 //! 5. A request begins its lookup.
 //!
-//! Waiters have priority because they free resources that the lookup may lack. A stalled request blocks the
-//! requests behind it: the bank is the point of coherence, and requests of one SM must keep their order.
+//! Waiters have priority because serving them frees resources that a lookup may need. A stalled request
+//! blocks the requests behind it: the bank is the point of coherence, and requests of one SM must keep their
+//! order.
 //!
 //! Writes of a whole line need no fetch, unless `write_miss` requires one. With byte masks, no write needs a
 //! fetch (`partial`). A line may be partially present, by sectors (`sectors`). Misses that bypass the bank
 //! are handled in `bypass_buffer`. `memory` explains why no fetch reads stale data from memory.
 //!
 //! No deadlock: every burst from memory has a reserved way. A lookup stalls for a way, an MSHR entry or a
-//! queue, and these become free as bursts, replies and waiters advance.
+//! queue entry. These become free as bursts, replies and waiters advance.
 
 mod bypass_buffer;
 mod config;
@@ -51,26 +52,26 @@ struct Match {
     local: u64,
     set: u32,
     tag: u64,
-    /// Way whose tag matches: the line is present, in flight or tag-only.
+    /// Way whose tag matches: its line is present, in flight or tag-only. `None` if no tag matches.
     way: Option<u32>,
 }
 
-/// A bank with the overlapped flow.
+/// Bank with the overlapped flow.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Overlapped {
     pub core: Core,
     write_miss: WriteMiss,
-    /// Tag match of the oldest request, once it is done. Only lookups change the result, so a stalled request
-    /// need not be matched again.
+    /// Tag match of the oldest request, once the match is done. Only lookups change this result, so a stalled
+    /// request need not be matched again.
     matched: Option<Match>,
     /// Present bytes of partially present lines, if the flow supports them.
     masks: Option<Box<Array<PresentBytes>>>,
     pieces: BurstMap,
     memory: ToMemory,
-    /// Stall reason of the last lookup of the oldest request; a replay in the same cycle does not count as a
-    /// lookup.
+    /// Stall reason of the last lookup of the oldest request. Serving a waiter in the same cycle does not
+    /// count as a lookup.
     lacking: Option<Stall>,
-    /// Bypass policy and bypass buffer, if misses may bypass the bank.
+    /// Bypass policy and bypass buffer, if misses can bypass the bank.
     passing: Option<Box<BypassBuffer>>,
 }
 
@@ -88,12 +89,12 @@ impl Overlapped {
             tags: (1, 1),
             order: (1, 1),
             data: (1, config.data_ports),
-            // With sector fetches, a partially present line has no state of its own.
+            // With sector fetches, a partially present line needs no state of its own.
             wide_tags: bypass.keeps_tags() || is_masked && !by_sector,
             by_sector,
             ways_beside: if passing.is_some() { mshr_entries } else { 0 },
         };
-        // Two reads: by the lookup or a waiter, and by an arriving burst.
+        // Two reads per cycle: one by the lookup or a waiter, and one by an arriving burst.
         let spec = || memory_spec(path, config, "masks", config.ways, (2, 1));
         let held = PresentBytesShape { line_bytes: place.line_bytes, by_burst: by_sector.then(|| place.bursts()) };
         Self {
@@ -115,7 +116,7 @@ impl Overlapped {
         // Steps that free resources precede steps that need them.
         let reply_stuck = self.core.reply(&mut io.rsp, at);
         let memory_stuck = self.send_to_memory(&mut io.dram_req, at);
-        // Waiters of an arriving burst are served in the next cycle at the earliest.
+        // Waiters for an arriving burst are served in the next cycle at the earliest.
         let mut arriving = self.core.arriving(&mut io.dram_rsp, at);
         let can_write = self.core.can_write(arriving.is_some());
         let replayed = self.replay(at, can_write);
@@ -126,8 +127,8 @@ impl Overlapped {
         }
         self.core.accept(&mut io.req, at);
 
-        // The next pop from a full channel wakes the bank. A stalled request can advance only after such a
-        // pop, after data arrive, or after another event that keeps the bank awake.
+        // A pop from the full channel wakes the bank. A stalled request can advance only after such a pop,
+        // after data arrive, or after another event that keeps the bank awake.
         let more = self.core.can_reply(reply_stuck)
             || !memory_stuck && !self.memory.is_empty()
             || self.core.mshr.is_ready() && replayed != Err(Stall::ReplyQueue)
@@ -137,7 +138,7 @@ impl Overlapped {
         match self.core.looking.front() {
             _ if more => Sleep::Next,
             Some(oldest) if looked.is_ok() => Sleep::At(oldest.due),
-            // The bypass policy may change its decision for a stalled request at a known time.
+            // The bypass policy may change its decision for a stalled request in a known cycle.
             Some(_) => self.passing.as_ref().and_then(|p| p.scheme.next_choice()).map_or(Sleep::UntilEvent, Sleep::At),
             None => Sleep::UntilEvent,
         }
@@ -163,13 +164,13 @@ impl Overlapped {
         dram_rsp.drop_head(at);
     }
 
-    /// Returns the bytes of a line that waits to be written to memory, and a mask of those that will be
-    /// written.
+    /// Returns the bytes of a line in the writeback queue, and the mask of the bytes that will be written to
+    /// memory.
     pub fn queued_writeback(&self, local: u64) -> Option<(&[u8; LINE_BYTES], u128)> {
         self.memory.queued_writeback(local)
     }
 
-    /// True if nothing is in flight.
+    /// True if no request, line, reply or writeback is in flight.
     pub fn is_idle(&self) -> bool {
         self.core.is_idle() && self.memory.is_empty()
     }
@@ -180,7 +181,7 @@ impl Overlapped {
         self.passing.iter_mut().for_each(|passing| passing.lines.record());
     }
 
-    /// Lists registers, memories and logic.
+    /// Adds the registers, memories and logic to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         // `matched` and `lacking` are not registers: hardware repeats the lookup in every cycle.
         let Self { core, write_miss: _, matched: _, masks, pieces: _, memory, lacking: _, passing } = self;
@@ -196,7 +197,7 @@ impl Overlapped {
     }
 }
 
-/// Returns the oldest request in the lookup pipeline, which exists whenever a lookup is being served.
+/// Returns the oldest request in the lookup pipeline, which must not be empty.
 fn oldest(looking: &Fifo<LookupEntry>) -> &Request {
     match looking.front() {
         Some(looking) => &looking.request,

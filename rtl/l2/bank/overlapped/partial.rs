@@ -3,11 +3,12 @@
 //!
 //! A write miss allocates a way, and the mask of the line marks the written bytes: they are present, and
 //! newer than memory. Further writes add bytes until the line is complete. A read is served if all its
+//! newer than memory. Further writes add bytes until the line is complete. A read is served if all its
 //! sectors are present. For any other read, and for an atomic, the line is fetched into its way. Arriving
 //! bytes do not overwrite bytes under the mask; after the fetch, the line is an ordinary dirty line. A
 //! partial line that is evicted is written to memory under its mask.
 //!
-//! Order: a line that is being fetched has an MSHR entry, like any miss.
+//! Order: a partial line that is being fetched has an MSHR entry, like the line of any miss.
 //! Area: one bit per byte.
 
 use super::super::super::line::{LineState, PresentBytes};
@@ -56,7 +57,7 @@ impl Overlapped {
         }
     }
 
-    /// Serves the oldest request, whose line is partially present; fetches the line if bytes are missing.
+    /// Serves the oldest request, whose line is partially present. Fetches the line if bytes are missing.
     #[inline(never)]
     pub(super) fn serve_partial(
         &mut self,
@@ -79,7 +80,7 @@ impl Overlapped {
         Ok(())
     }
 
-    /// Adds bytes to the mask of a partial line; a line whose bytes are all present becomes `Modified`.
+    /// Adds bytes to the mask of a partial line. The line becomes `Modified` when all its bytes are present.
     fn add_bytes(&mut self, at: &impl AnyEdge, (set, way): LinePlace, held: u128) {
         if held == u128::MAX >> (LINE_BYTES as u32 - self.core.place.line_bytes) {
             self.core.tags.update(at, set, way, |cell| cell.state = LineState::Modified);

@@ -2,18 +2,19 @@
 //! lazy fetch on read).
 //!
 //! For each line, the bank records the bytes that are newer than memory and the bursts that memory has
-//! delivered. An access needs the bursts that contain bytes of its sectors in neither set; a write needs
+//! delivered. An access needs each burst that contains bytes of its sectors in neither set; a write needs
 //! none. A burst is the smallest unit of a fetch: a burst of 64 bytes delivers two sectors. With `fetch =
-//! "sector-pairs"`, the other sector of an aligned pair is fetched along, and the access waits for both, as
-//! one burst of 64 bytes would deliver them (an H100 fetches 64 bytes, `machines/silicon/README.md`). Arriving bytes
-//! do not overwrite newer bytes. On eviction, the bursts that contain newer bytes are written back under
-//! their mask. Line states mean the same as elsewhere, except that a clean or dirty line may be partially
-//! present.
+//! "sector-pairs"`, a miss also fetches the other sector of the aligned pair, and waits for both sectors, as
+//! if one 64-byte burst delivered them (an H100 fetches 64 bytes, `machines/silicon/README.md`). Arriving
+//! bytes do not overwrite newer bytes. On eviction, the bursts that contain newer bytes are written back
+//! under their mask. Line states have the same meaning as in other banks, except that a clean or dirty line
+//! may be partially present.
 //!
-//! Order: while bursts of a line are in flight, the line has an MSHR entry, in which all its accesses wait in
-//! order. A merged access requests the bursts that it needs and that were not requested before. The first
-//! waiter is served as soon as its own bursts have arrived, even if bursts of later waiters are in flight.
-//! This is safe: only later accesses need those bursts, and they do not overwrite the bytes that it writes.
+//! Order: while bursts of a line are in flight, the line has an MSHR entry, in which all accesses to the line
+//! wait in order. A merged access requests the bursts that it needs and that were not requested before. The
+//! first waiter is served as soon as its own bursts have arrived, even if bursts of later waiters are in
+//! flight. This is safe: only later accesses need those bursts, and their arrival does not overwrite the
+//! bytes that the first waiter writes.
 //!
 //! No stale data: bursts are requested in lookup order, behind the writeback of an earlier eviction of the
 //! line (`memory`). A line with bursts in flight is never evicted. If an access writes bytes of a burst in
@@ -38,18 +39,19 @@ use super::{BankPlace, FetchUnit, Match, Overlapped, oldest};
 use crate::cells::line::{LINE_BYTES, SECTOR_BYTES};
 use crate::kernel::AnyEdge;
 
-/// Division of a line into bursts.
+/// Mapping between the bytes and the bursts of a line.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct BurstMap {
     pub by_sector: bool,
     bursts: u32,
     burst_bytes: u32,
-    /// Number of bursts in an aligned group. If one is fetched, the others that are missing are fetched, too.
+    /// Number of bursts in an aligned group. If one burst of a group is fetched, all missing bursts of the
+    /// group are fetched.
     together: u32,
 }
 
 impl BurstMap {
-    /// Returns the division for the lines of a bank.
+    /// Returns the mapping for the lines of a bank.
     pub fn new(place: &BankPlace, unit: FetchUnit) -> Self {
         let (bursts, burst_bytes) = (place.bursts(), place.burst_bytes);
         let pair = (2 * SECTOR_BYTES / burst_bytes).clamp(1, bursts);
@@ -72,7 +74,7 @@ impl BurstMap {
         u128::MAX >> (LINE_BYTES as u32 - self.burst_bytes) << (burst * self.burst_bytes)
     }
 
-    /// Returns the bursts to fetch for `needed` bytes, of which those in `here` are present.
+    /// Returns the bursts to fetch for the bytes `needed`, of which the bytes `here` are present.
     fn to_fetch(self, needed: u128, here: u128) -> Bursts {
         let bursts = self.with(needed & !here);
         if self.together == 1 || bursts == 0 {
@@ -89,7 +91,8 @@ impl BurstMap {
         if self.by_sector { self.with(bytes) } else { ((1 << self.bursts) - 1) as Bursts }
     }
 
-    /// Returns the bytes that are present: those of delivered bursts, and newer ones.
+    /// Returns the mask of the bytes that are present: bytes of delivered bursts, and bytes newer than
+    /// memory.
     pub fn here(&self, held: PresentBytes) -> u128 {
         let brought = (0..self.bursts).filter(|n| held.brought >> n & 1 != 0);
         brought.fold(held.newer, |here, n| here | self.bytes_of(n))
@@ -97,7 +100,7 @@ impl BurstMap {
 }
 
 impl Overlapped {
-    /// Returns the bursts that the oldest request needs if no byte of its line is present.
+    /// Returns the bursts that the oldest request would need if no byte of its line were present.
     #[inline(always)]
     pub(super) fn needs(&self) -> Bursts {
         if self.core.by_sector { self.missing_bursts(0) } else { self.core.whole }
@@ -108,7 +111,8 @@ impl Overlapped {
         self.pieces.to_fetch(required_bytes(oldest(&self.core.looking)), here)
     }
 
-    /// Returns the record of present bytes of the line in a way; for the bypass buffer, no byte.
+    /// Returns the record of present bytes of the line in a way. The result is empty for a line in the bypass
+    /// buffer.
     fn present_bytes(&self, at: &impl AnyEdge, (set, way): LinePlace) -> PresentBytes {
         match &self.masks {
             Some(masks) if way < self.core.config.ways => *masks.read_cell(at, set, way),
@@ -116,7 +120,7 @@ impl Overlapped {
         }
     }
 
-    /// Serves the oldest request, whose line has a way and no bursts in flight; fetches missing bursts.
+    /// Serves the oldest request, whose line has a way and no bursts in flight. Fetches missing bursts.
     #[inline(never)]
     pub(super) fn serve_by_sector(
         &mut self,
@@ -187,8 +191,8 @@ impl Overlapped {
         Ok(())
     }
 
-    /// Updates the record of present bytes after serving a waiter. `written` is the mask of the bytes that it
-    /// wrote. The last waiter also ends the fetch of the line.
+    /// Updates the record of present bytes after a waiter was served. `written` is the mask of the bytes that
+    /// the waiter wrote. The last waiter also ends the fetch of the line.
     #[inline(never)]
     pub(super) fn on_waiter_served(
         &mut self,

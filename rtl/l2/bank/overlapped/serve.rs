@@ -13,7 +13,7 @@ use crate::kernel::AnyEdge;
 use crate::noc::packet::{Request, RequestKind};
 
 impl Overlapped {
-    /// Serves the next waiter of a complete line; true if one was served.
+    /// Serves the next waiter of a complete line. Returns true if a waiter was served.
     pub(super) fn replay(&mut self, at: &impl AnyEdge, can_write: bool) -> Result<bool, Stall> {
         let Self { core, passing, .. } = self;
         if !core.mshr.is_ready() {
@@ -37,8 +37,8 @@ impl Overlapped {
         Ok(true)
     }
 
-    /// Looks up the oldest request, unless a waiter was served in this cycle or the result of the last lookup
-    /// still holds.
+    /// Looks up the oldest request, unless a waiter was served in this cycle or the cached stall reason still
+    /// applies.
     #[inline(always)]
     pub(super) fn look_up_oldest(
         &mut self,
@@ -50,8 +50,8 @@ impl Overlapped {
             if self.core.looking.front().is_none_or(|oldest| oldest.due > at.cycle()) {
                 return Ok(false);
             }
-            // A replay can change which resource is missing first, so a cached `ReplyQueue` refusal is
-            // discarded.
+            // Serving a waiter can change which resource is missing first, so a cached stall for `ReplyQueue`
+            // is discarded.
             self.lacking = self.lacking.filter(|&reason| reason != Stall::ReplyQueue);
             return Err(Stall::Port);
         }
@@ -65,7 +65,8 @@ impl Overlapped {
         }
     }
 
-    /// Looks up and serves the oldest request; false if no lookup is over. Fails with the stall reason.
+    /// Looks up and serves the oldest request. Returns false if its lookup is not complete. Fails with the
+    /// stall reason.
     fn look_up(&mut self, at: &impl AnyEdge, can_write: bool) -> Result<bool, Stall> {
         let Some(LookupEntry { due, request }) = self.core.looking.front() else { return Ok(false) };
         if *due > at.cycle() {
@@ -90,7 +91,7 @@ impl Overlapped {
         Ok(true)
     }
 
-    /// Serves the oldest request or defers it until its line arrives.
+    /// Serves the oldest request, or defers it until its line arrives.
     #[inline(always)]
     fn serve(&mut self, at: &impl AnyEdge, line: u64, matched: Match, can_write: bool) -> Result<(), Stall> {
         let set = matched.set;
@@ -122,14 +123,14 @@ impl Overlapped {
         matched
     }
 
-    /// True if the oldest request, stalled for `reason`, need not be looked up again. The resource is still
+    /// True if the oldest request, stalled for `reason`, need not be looked up again: the resource is still
     /// missing, and only a lookup could change anything else that affects the request.
     fn is_still_stalled(&self, reason: Stall, can_write: bool) -> bool {
         let lines = &self.core.lines;
         match reason {
             Stall::ReplyQueue => !lines.replies.has_room(),
-            // A hit checks for room for its reply before it checks the port. With an atomic buffer, the
-            // access may no longer need a port.
+            // A hit checks for room for the reply before it checks the port. With an atomic buffer, a
+            // repeated lookup may find that the access no longer needs a port.
             Stall::Port => !can_write && lines.replies.has_room() && lines.atomic_buffer.is_none(),
             // With sector fetches, an access before this one may have written the missing bytes.
             Stall::MissQueue => !self.core.by_sector && self.memory.room_for_fetch().is_err(),
@@ -217,7 +218,8 @@ impl Overlapped {
         Ok(())
     }
 
-    /// Returns the state of the new line if a request needs no fetch, because of the bytes that it writes.
+    /// Returns the state of the new line if the bytes that a request writes make a fetch unnecessary;
+    /// otherwise `None`.
     #[inline(always)]
     fn state_without_fetch(&self, request: &Request) -> Option<LineState> {
         if request.kind != RequestKind::Write {
@@ -241,7 +243,7 @@ impl Overlapped {
         }
     }
 
-    /// Allocates an MSHR entry for the oldest request, and fetches bursts of its line to a place.
+    /// Allocates an MSHR entry for the oldest request, and fetches bursts of its line into `place`.
     pub(super) fn fetch(&mut self, at: &impl AnyEdge, local: u64, place: LinePlace, what: (u32, Bursts), id: u32) {
         let core = &mut self.core;
         core.mshr.allocate(at, what, place, oldest(&core.looking));
@@ -249,7 +251,7 @@ impl Overlapped {
         core.stats.fetches += 1;
     }
 
-    /// Evicts the line of a way, to the writeback queue if it has bytes newer than memory.
+    /// Evicts the line of a way. If the line has bytes newer than memory, it moves to the writeback queue.
     #[inline(always)]
     pub(super) fn evict(&mut self, at: &impl AnyEdge, (set, way): LinePlace, victim: Tag, id: u32) {
         let in_part = victim.state == LineState::Partial;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::Rules;
 
-/// Tracking of the copies that L1s have of the bank's lines.
+/// Tracking of the L1 copies of the bank's lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Coherence {
@@ -14,13 +14,14 @@ pub enum Coherence {
     Sharers,
 }
 
-/// Time at which a line fetched into the FRC is bound to its way.
+/// Time at which a line that was fetched into the FRC gets its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VictimBind {
-    /// At the swap: the line takes the least recently used way at that time.
+    /// At the swap: the line takes the way that is least recently used then.
     Swap,
-    /// At the miss: the line takes the least recently used way at that time, whatever is accessed in between.
+    /// At the miss: the line takes the way that is least recently used then, even if that way is used before
+    /// the swap.
     Alloc,
 }
 
@@ -28,16 +29,17 @@ pub enum VictimBind {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FrcConfig {
-    /// Number of lines in the FRC (candel2018 section 5: 4 to 512); 0 for no FRC. Sets have 8 lines; fewer
-    /// than 8 lines form a single set.
+    /// Number of lines in the FRC (candel2018 section 5: 4 to 512); 0 means no FRC. Each set has 8 lines; an
+    /// FRC of fewer than 8 lines is a single set.
     pub entries: u32,
-    /// Number of cycles for which a swap occupies the data memories; 0 gives swaps ports of their own.
+    /// Number of cycles for which a swap occupies the data memories. 0 means that swaps take no time and use
+    /// separate ports.
     pub swap_latency: u32,
-    /// Time at which a line is bound to its way.
+    /// Time at which a fetched line gets its way.
     pub victim_bind: VictimBind,
 }
 
-/// No FRC, as in `machines/fermi.toml`.
+/// The default is no FRC, as in `machines/fermi.toml`.
 impl Default for FrcConfig {
     fn default() -> Self {
         Self { entries: 0, swap_latency: 1, victim_bind: VictimBind::Swap }
@@ -77,19 +79,20 @@ impl FrcConfig {
     }
 }
 
-/// Transient flow: the victim is evicted from its way before the fetch starts. The way is closed to other
-/// lines until the new line has arrived (candel2018 section 3).
+/// Transient flow: the victim is evicted from its way before the fetch starts. No other line can use the way
+/// until the new line has arrived (candel2018 section 3).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TransientConfig {
     /// Number of requests that can wait for a way of their set.
     pub pending_queue: u32,
-    /// Reads can hit a line in its way until its eviction is over (candel2018 section 3).
+    /// True if reads can hit a line in its way until its eviction is complete (candel2018 section 3).
     pub serve_transient: bool,
-    /// Memory receives every eviction, clean or dirty, and the eviction is over when memory acknowledges it.
-    /// Otherwise memory receives dirty lines only, and their eviction is over when the last burst is sent.
+    /// True if memory is notified of every eviction, clean or dirty, and an eviction completes when memory
+    /// acknowledges it. If false, memory receives only dirty lines, and an eviction completes when the last
+    /// burst is sent.
     pub acknowledged: bool,
-    /// Tracking of the copies that L1s have.
+    /// Tracking of the L1 copies of lines.
     pub coherence: Coherence,
     /// Fetch and Replacement Cache.
     pub frc: FrcConfig,

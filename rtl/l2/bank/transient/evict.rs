@@ -11,7 +11,7 @@ use crate::dram::message::{BURST_BYTES, DramRequest};
 use crate::kernel::{AnyEdge, Array, TxBank};
 use crate::noc::interleave::Interleave;
 
-/// Records the L1s with copies of a new line in a way; returns those with copies of the old line.
+/// Records the L1s with copies of a new line in a way. Returns the L1s with copies of the old line.
 pub(super) fn replace(sharers: &mut Array<Sharers>, at: &impl AnyEdge, (set, way): LinePlace, new: u128) -> u128 {
     let Sharers(old) = *sharers.read_cell(at, set, way);
     sharers.write(at, set, way, Sharers(new));
@@ -19,7 +19,7 @@ pub(super) fn replace(sharers: &mut Array<Sharers>, at: &impl AnyEdge, (set, way
 }
 
 impl Transient {
-    /// Starts the eviction of the victim in the way that is reserved for an MSHR entry, if the way holds one.
+    /// Starts the eviction of the victim in the way reserved for an MSHR entry. An empty way has no victim.
     pub(super) fn start_eviction(&mut self, at: &impl AnyEdge, entry: u32, id: u32, missed: u64) {
         let MshrEntry { set, way, .. } = self.core.mshr.entry(entry);
         let state = self.core.tags.row(set)[way as usize].state;
@@ -37,7 +37,7 @@ impl Transient {
         self.step_out(at, entry);
     }
 
-    /// Starts the next step of eviction `who` after the previous step is done.
+    /// Starts the next step of eviction `who`, whose previous step is complete.
     pub(super) fn step_out(&mut self, at: &impl AnyEdge, who: u32) {
         let leaving = *self.eviction(who);
         if leaving.is_shared() {
@@ -62,7 +62,7 @@ impl Transient {
             }
         });
         if is_gone {
-            // A fetch of the line just evicted would follow its write in the same channel.
+            // A fetch of the line just evicted follows the write of this line in the same channel.
             let Eviction { id, missed, reserved, .. } = leaving;
             self.core.stats.delays.eviction += at.cycle() - reserved;
             self.enqueue_job(Job { write: false, who: who as u16, id, missed });
@@ -70,7 +70,7 @@ impl Transient {
         }
     }
 
-    /// Starts the next step of the eviction of an FRC entry; releases the entry if the eviction is over.
+    /// Starts the next step of the eviction of an FRC entry. Releases the entry if the eviction is complete.
     fn step_out_of_frc(&mut self, at: &impl AnyEdge, entry: u32, is_gone: bool) {
         let Some(frc) = &mut self.frc else { self.core.breach(at, "a line leaves an FRC that does not exist") };
         let set = frc.entry(entry).set;
@@ -82,7 +82,7 @@ impl Transient {
         }
     }
 
-    /// Sends one recall of an evicted line to an L1; true if it is blocked by a full channel.
+    /// Sends one recall of an evicted line to an L1. Returns true if a full channel blocks it.
     pub(super) fn recall(&mut self, recall: &mut Option<RecallIo<'_>>, at: &mut impl AnyEdge) -> bool {
         let Some(who) = self.evictions.recalling() else { return false };
         let Some(recall) = recall else { self.core.breach(at, "a copy to recall without a link to its L1") };
@@ -129,8 +129,8 @@ impl Transient {
         self.evictions.enqueue_job(channel as usize, job);
     }
 
-    /// Sends one burst to each channel; true if a channel may have more to send and is not blocked by a full
-    /// link.
+    /// Sends one burst to each channel. Returns true if a channel may have more to send and no full link
+    /// blocks it.
     pub(super) fn send_bursts(&mut self, dram_req: &mut TxBank<'_, DramRequest>, at: &mut impl AnyEdge) -> bool {
         let mut more = false;
         for channel in 0..dram_req.len() {
@@ -139,7 +139,8 @@ impl Transient {
         more
     }
 
-    /// Records that memory has the evicted line or knows of the eviction, and starts the next step.
+    /// Records that memory has the evicted line or has been notified of the eviction, and starts the next
+    /// step.
     pub(super) fn finish_memory_step(&mut self, at: &impl AnyEdge, who: u32) {
         let leaving = self.eviction_mut(who);
         (leaving.dirty, leaving.unheard) = (false, false);
@@ -156,7 +157,7 @@ impl Transient {
         }
         let bursts = self.core.bursts;
         if write && !self.eviction(u32::from(who)).dirty {
-            // Memory has the bytes already and only receives the notice of the eviction.
+            // Memory already has the bytes, and receives only the notice of the eviction.
             dram_req.push(at, DramRequest { id, burst, tag: who, acknowledged: true, ..DramRequest::default() });
             self.evictions.on_burst_sent(channel, 1);
             return self.evictions.job(channel).is_some();
@@ -164,7 +165,7 @@ impl Transient {
         let (tag, byte_mask, data) = self.burst_of(at, job, sent);
         let acknowledged = write && self.acknowledged && sent + 1 == bursts;
         let tag = if acknowledged { who } else { tag };
-        // A write is a request of the L2 itself.
+        // A write has no requesting SM: the L2 itself issues it.
         let requester = if write { 0 } else { self.core.mshr.entry(who.into()).requester };
         dram_req.push(at, DramRequest { write, id, burst, tag, requester, acknowledged, byte_mask, data });
         let is_sent = self.evictions.on_burst_sent(channel, bursts);
@@ -200,14 +201,13 @@ impl Transient {
         (0, u64::MAX >> (BURST_BYTES - burst_bytes), part_of(bytes))
     }
 
-    /// Returns the line number within the bank of the line of a job.
+    /// Returns the line of a job, as a line number within the bank.
     fn line_of(&self, Job { write, who, .. }: Job) -> u64 {
         let who = u32::from(who);
         if write { self.eviction_line(who) } else { self.core.local(self.core.mshr.entry(who).line) }
     }
 
-    /// Returns the remaining steps of eviction `who`: of an FRC entry if the number is beyond the MSHR
-    /// entries.
+    /// Returns the remaining steps of eviction `who`. A number beyond the MSHR entries denotes an FRC entry.
     fn eviction(&self, who: u32) -> &Eviction {
         match &self.frc {
             Some(frc) if who >= self.core.config.mshr_entries => {
@@ -224,7 +224,8 @@ impl Transient {
         }
     }
 
-    /// Returns set and way of the line of eviction `who`; ways beyond those of the set are ways of the FRC.
+    /// Returns set and way of the line of eviction `who`. Way numbers beyond those of a set denote ways of
+    /// the FRC.
     fn eviction_place(&self, who: u32) -> LinePlace {
         match &self.frc {
             Some(frc) if who >= self.core.config.mshr_entries => {
@@ -238,7 +239,7 @@ impl Transient {
         }
     }
 
-    /// Returns the line number within the bank of the line of eviction `who`.
+    /// Returns the line of eviction `who`, as a line number within the bank.
     fn eviction_line(&self, who: u32) -> u64 {
         match &self.frc {
             Some(frc) if who >= self.core.config.mshr_entries => {

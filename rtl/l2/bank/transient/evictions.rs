@@ -1,7 +1,7 @@
 //! # Evictions in progress in a bank
 //! Tracks the progress of each eviction in the transient flow, and orders the recalls to L1s and the bursts
-//! to memory. A line is evicted from its way or FRC entry in steps. First it is recalled from the L1s that
-//! have copies. If dirty, it is then written to memory. Then its place is free.
+//! to memory. A line is evicted from its way or FRC entry in three steps. First the line is recalled from the
+//! L1s that have copies. If dirty, it is then written to memory. Finally its way or entry is free.
 //!
 //! | port     | dir | payload | contract                                                     |
 //! |----------|-----|---------|--------------------------------------------------------------|
@@ -9,9 +9,9 @@
 //! | `fetch`  | in  | entry   | MSHR entry of a line to be fetched                           |
 //! | `write`  | in  | eviction | number of an eviction whose line is dirty, or that memory acknowledges, with no copies in L1s left |
 //!
-//! Each DRAM channel has a queue of its own, so that no channel waits for another. Every queue is large
-//! enough for all its possible entries, so nothing here stalls. The number of an eviction is that
-//! of the MSHR entry whose line takes the way. The numbers after the MSHR entries denote FRC entries.
+//! Each DRAM channel has a separate job queue, so that no channel waits for another. Every queue has room for
+//! all possible jobs, so this block never stalls. The number of an eviction is the number of the MSHR entry
+//! whose line takes the way. Numbers beyond the MSHR entries denote FRC entries.
 //!
 //! Part of `rtl/l2/bank.rs`.
 //! Twin: `golden/l2/frc.rs`.
@@ -35,28 +35,29 @@ pub struct Eviction {
     pub dirty: bool,
     /// True if memory has not acknowledged the eviction yet; only if memory acknowledges evictions.
     pub unheard: bool,
-    /// Running number of the request that caused the eviction.
+    /// Sequence number of the request that caused the eviction.
     pub id: u32,
-    /// Cycle of the lookup of the request that waits for the way: statistics, not hardware.
+    /// Cycle of the lookup of the request that waits for the way; statistics only, no hardware.
     pub missed: u64,
-    /// Cycle in which the way was reserved: statistics, not hardware.
+    /// Cycle in which the way was reserved; statistics only, no hardware.
     pub reserved: u64,
 }
 
 impl Eviction {
-    /// True while an L1 may have a copy.
+    /// True while an L1 may still have a copy of the evicted line.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         self.sharers != 0 || self.inv_left != 0
     }
 
-    /// True while the line must be written to memory or memory must acknowledge the eviction.
+    /// True while the line must still be written to memory, or memory must still acknowledge the eviction.
     #[must_use]
     pub fn concerns_memory(&self) -> bool {
         self.dirty || self.unheard
     }
 
-    /// Lists the registers; `l1s` is the number of L1s that lines are recalled from, 0 for none.
+    /// Adds the registers to the hardware description. `l1s` is the number of L1s from which lines are
+    /// recalled, or 0.
     pub fn describe(&self, l1s: u32, acknowledged: bool, to: &mut dyn Describe) {
         let Self { sharers, inv_left, dirty, unheard, id, missed: _, reserved: _ } = self;
         if l1s > 0 {
@@ -71,12 +72,13 @@ impl Eviction {
     }
 }
 
-/// Number of an eviction; the shape is the width.
+/// Number of an eviction. The payload shape is the width of this number.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct EvictionNumber(#[payload(name = "leaver", width = *shape)] u16);
 
-/// A fetch, a writeback or a notice of an eviction for memory; the shape is the width of an eviction number.
+/// Job for a DRAM channel: a fetch, a writeback or a notice of an eviction. The payload shape is the width of
+/// an eviction number.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 pub(super) struct Job {
@@ -86,9 +88,9 @@ pub(super) struct Job {
     /// Number of the eviction or of the MSHR entry.
     #[payload(width = *shape)]
     pub who: u16,
-    /// Running number of the request that caused the job.
+    /// Sequence number of the request that caused the job.
     pub id: u32,
-    /// Cycle of the lookup that missed, for a fetch: statistics, not hardware.
+    /// Cycle of the lookup that missed, for a fetch; statistics only, no hardware.
     #[payload(skip)]
     pub missed: u64,
 }
@@ -97,7 +99,7 @@ pub(super) struct Job {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Jobs {
     queue: Fifo<Job>,
-    /// Number of bursts of the oldest job that were sent.
+    /// Number of bursts of the oldest job that have been sent.
     sent: u32,
 }
 
@@ -148,7 +150,7 @@ impl Evictions {
         &self.ways[entry as usize]
     }
 
-    /// Returns the eviction from the way reserved for an MSHR entry, to be changed.
+    /// Returns the eviction from the way reserved for an MSHR entry, for modification.
     pub fn way_mut(&mut self, entry: u32) -> &mut Eviction {
         &mut self.ways[entry as usize]
     }
@@ -179,7 +181,7 @@ impl Evictions {
         queue.front().map(|&job| (job, *sent))
     }
 
-    /// Counts a sent burst of the oldest job, which has `bursts` bursts; true if it was the last one.
+    /// Counts a sent burst of the oldest job, which has `bursts` bursts. Returns true if it was the last one.
     pub fn on_burst_sent(&mut self, channel: usize, bursts: u32) -> bool {
         let Jobs { queue, sent } = &mut self.jobs[channel];
         *sent += 1;
@@ -196,7 +198,7 @@ impl Evictions {
         self.telling.is_empty() && self.jobs.iter().all(|jobs| jobs.queue.is_empty())
     }
 
-    /// Lists the registers.
+    /// Adds the registers to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { ways, telling, jobs, bursts, l1s, acknowledged } = self;
         to.entries("way_of", ways.iter(), |leaving, to| leaving.describe(*l1s, *acknowledged, to));

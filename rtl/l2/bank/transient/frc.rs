@@ -1,8 +1,8 @@
 //! # Fetch and Replacement Cache
-//! A small cache next to an L2 bank for the lines of misses, so that fetches need not wait for evictions
-//! (candel2018 section 4). The way that the new line will take keeps its old line in the meantime. When the
-//! new line has arrived, the two lines are swapped, and the old line is evicted from the FRC. No way is ever
-//! closed during an eviction.
+//! A small cache next to an L2 bank that receives the lines of misses, so that fetches need not wait for
+//! evictions (candel2018 section 4). Meanwhile the way for the new line keeps its old line. When the new line
+//! has arrived, the two lines are swapped, and the old line is evicted from the FRC. So no way is ever closed
+//! during an eviction.
 //!
 //! | port       | dir | payload           | contract                                             |
 //! |------------|-----|-------------------|------------------------------------------------------|
@@ -10,30 +10,30 @@
 //! | `free`     | out | set               | lowest free entry of the set                         |
 //! | `allocate` | in  | entry, set, tag   | the entry is free and no entry holds the line        |
 //! | `fill`     | in  | entry, dirty      | the entry was fetching, and all waiters of its line were served |
-//! | `written`  | in  | entry             | the line of the entry waits to be swapped            |
+//! | `mark_written` | in  | entry         | a store wrote the line of the entry, which waits to be swapped |
 //! | `to_swap`  | out | entry             | entry whose line was filled first                    |
 //! | `exchange` | in  | entry, old line   | the entry was selected for a swap                    |
 //! | `release`  | in  | entry             | the eviction of the entry's old line is over         |
 //!
 //! In one cycle, in this order:
 //! 1. An acknowledgment is accepted.
-//! 2. One of `allocate`, `fill` and `written` performs the access.
+//! 2. One of `allocate`, `fill` and `mark_written` performs the access.
 //! 3. A swap is chosen.
 //! 4. `exchange` swaps two lines.
 //! 5. Bursts are sent to memory.
 //! 6. A recall is sent.
 //!
-//! Each step sees the effects of the steps before it. A step that ends the recalls of an old line, or its
-//! write to memory, calls `write_back` or `release` in the same cycle.
+//! Each step sees the effects of the steps before it. A step that completes the recalls of an old line, or
+//! its write to memory, calls `write_back` or `release` in the same cycle.
 //!
 //! ```text
 //! FREE ─allocate→ FETCH ─fill→ FILLED ─exchange→ VICT_INV → VICT_WB ─release→ FREE
 //! ```
-//! The set index is the low bits of the bank's set index. After a swap, the old line is in the entry of the
-//! new line, and must be found by its own address. This works because both lines belong to one set of the
-//! bank.
+//! The set index is the low bits of the bank's set index. After a swap, the old line occupies the entry of
+//! the new line, and must be found by the old line's address. This works because both lines belong to one set
+//! of the bank.
 //!
-//! Area order: entries x (a line and its tag); the tag comparators of one set.
+//! Area order: entries x (a line and its tag), and the tag comparators of one set.
 //!
 //! Part of `rtl/l2/bank.rs`.
 //! Twin: `golden/l2/frc.rs`.
@@ -82,13 +82,14 @@ pub struct FrcEntry {
     pub state: FrcState,
     /// Set of the bank that the line belongs to.
     pub set: u32,
-    /// Tag of the line, as in the bank.
+    /// Tag of the line, as the tags of the bank hold it.
     pub tag: u64,
-    /// True if the line was written while it was fetched or while it waited for its swap.
+    /// True if the line was written while it was fetched or while it waited for the swap.
     pub wr_pend: bool,
-    /// Way that the line will take, if it is bound at the miss.
+    /// Way for the line, if the way is selected at the miss; otherwise `None`.
     pub bound: Option<u8>,
-    /// L1s with copies of the line; after the swap, the remaining steps of the old line's eviction.
+    /// Before the swap: the L1s with copies of the new line. After the swap: the remaining steps of the old
+    /// line's eviction.
     pub leaving: Eviction,
 }
 
@@ -111,13 +112,13 @@ pub struct FrcShape {
     pub l1s: u32,
     /// True if memory acknowledges every eviction.
     pub acknowledged: bool,
-    /// True if a line is bound to its way at the miss instead of at the swap.
+    /// True if a line gets its way at the miss instead of at the swap.
     pub binds_early: bool,
     /// Read and write ports of the data memory.
     pub ports: (u32, u32),
 }
 
-/// Number of an entry as a queue element; the shape is the width.
+/// Number of an entry as a queue element. The payload shape is the width of this number.
 #[derive(Clone, Copy, Debug, Default, Hash, Serialize, Deserialize, Payload)]
 #[payload(shape = u32)]
 struct Slot(#[payload(name = "entry", width = *shape)] u16);
@@ -139,7 +140,7 @@ pub struct Frc {
     entries: Box<[FrcEntry]>,
     /// Number of entries that are not free.
     used: u32,
-    /// Entries whose line waits to be swapped, in the order of their fills.
+    /// Entries whose line waits for the swap, in the order in which they were filled.
     filled: Fifo<Slot>,
     /// Data of the entries, one row per set.
     pub data: Array<LineData>,
@@ -196,12 +197,12 @@ impl Frc {
         &self.entries[entry as usize]
     }
 
-    /// Returns sharers and remaining eviction steps of the line of an entry, to be changed.
+    /// Returns the sharers and the remaining eviction steps of the line of an entry, for modification.
     pub fn eviction_mut(&mut self, entry: u32) -> &mut Eviction {
         &mut self.entries[entry as usize].leaving
     }
 
-    /// Returns the number of entries and the number of ways of the bank.
+    /// Returns two numbers: the entries of the FRC, and the ways of a set of the bank.
     #[must_use]
     pub fn sizes(&self) -> (u32, u32) {
         (self.entries.len() as u32, self.shape.bank_ways)
@@ -272,13 +273,14 @@ impl Frc {
         self.filled.front().map(|&Slot(entry)| u32::from(entry))
     }
 
-    /// Removes the entry that [`Self::to_swap`] returned from the queue, because its swap starts.
+    /// Removes the entry that [`Self::to_swap`] returned from the queue, because the swap of the entry
+    /// starts.
     pub fn take_swap(&mut self) {
         self.filled.drop_front();
     }
 
-    /// Moves the oldest waiting entry, which found no way, to the end of the queue, so that no set waits for
-    /// another. True if another entry is waiting.
+    /// Moves the oldest waiting entry, for which no way is available, to the end of the queue, so that sets
+    /// do not wait for each other. Returns true if another entry is waiting.
     pub fn pass_over(&mut self) -> bool {
         if self.filled.len() < 2 {
             return false;
@@ -289,11 +291,11 @@ impl Frc {
         true
     }
 
-    /// Swaps the line of an entry with the old line of its way; `old` is the previous tag of the way. Returns
-    /// the previous entry.
+    /// Swaps the line of an entry with the old line of a way; `old` is the tag of the old line. Returns the
+    /// entry before the swap.
     ///
     /// # Panics
-    /// If the entry waits for no swap, or the old line is in the FRC already.
+    /// If the entry does not wait for a swap, or the old line is in the FRC already.
     pub fn exchange(&mut self, at: &impl AnyEdge, entry: u32, old: Tag, leaving: Eviction) -> FrcEntry {
         self.take(at, EXCHANGE);
         self.expect(at, entry, FrcState::Filled, "swapped");
@@ -312,7 +314,7 @@ impl Frc {
     /// Starts the writeback of the old line of an entry, once no L1 has a copy.
     ///
     /// # Panics
-    /// If the entry has no old line, or one that is already being written.
+    /// If the entry has no old line, or its old line is already being written.
     pub fn write_back(&mut self, at: &impl AnyEdge, entry: u32) {
         self.expect(at, entry, FrcState::VictInv, "written back");
         self.entries[entry as usize].state = FrcState::VictWb;
@@ -321,7 +323,7 @@ impl Frc {
     /// Frees an entry after the eviction of its old line.
     ///
     /// # Panics
-    /// If the entry has no old line, or its eviction is not over.
+    /// If the entry has no old line, or the eviction of that line is not complete.
     pub fn release(&mut self, at: &impl AnyEdge, entry: u32) {
         let old = &mut self.entries[entry as usize];
         assert!(
@@ -336,7 +338,7 @@ impl Frc {
         self.used -= 1;
     }
 
-    /// Lists registers, memory and logic.
+    /// Adds the registers, memory and logic to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { path: _, shape, entries, used: _, filled, data, turn: _ } = self;
         let count = |is_so: fn(FrcState) -> bool| entries.iter().filter(|entry| is_so(entry.state)).count() as u64;
@@ -365,7 +367,7 @@ impl Frc {
             to.logic("inv_left", Logic::Counter { width: 2 * bits_for(shape.l1s + 1) });
         }
         to.logic("free", Logic::Gates { count: places * (shape.tag_bits + shape.l1s + 32) });
-        // Byte selection for the write of a store to a line.
+        // Byte selection for a store that writes to a line.
         to.logic("bytes", Logic::Gates { count: places * shape.line_bytes });
     }
 
@@ -376,7 +378,7 @@ impl Frc {
         self.turn.take(port);
     }
 
-    /// Returns the set of the FRC for a set of the bank.
+    /// Returns the set of the FRC that corresponds to a set of the bank.
     fn row(&self, set: u32) -> u32 {
         set & (self.shape.sets - 1)
     }

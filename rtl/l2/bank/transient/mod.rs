@@ -10,16 +10,16 @@
 //! 6. A recall is sent to an L1.
 //! 7. A request begins its lookup: from the pending queue first, else a new one.
 //!
-//! Later steps see the resources that earlier steps freed, so a pending request can repeat its lookup in the
-//! cycle that frees a way.
+//! Later steps see the resources that earlier steps freed. So a pending request can repeat its lookup in the
+//! cycle in which a way becomes free.
 //!
-//! A lookup searches the in-flight lines, the FRC and the tags in parallel. If it lacks a port, room for a
-//! reply or an MSHR entry, it stalls the lookups behind it. These resources become free without a lookup. If
-//! it lacks a way, it moves to the pending queue and stalls nothing.
+//! A lookup searches the in-flight lines, the FRC and the tags in parallel. A lookup that lacks a port, room
+//! for a reply or an MSHR entry stalls the lookups behind it. These resources become free without a lookup. A
+//! lookup that lacks a way moves its request to the pending queue and stalls nothing.
 //!
 //! No deadlock: acknowledgments, bursts and eviction steps never wait for a lookup. A swap waits only for a
-//! way, and ways wait only for these steps. Lookups from the pending queue precede new ones, so a full queue
-//! drains.
+//! way, and ways wait only for acknowledgments, bursts and eviction steps. Lookups from the pending queue
+//! precede new ones, so a full queue drains.
 
 mod config;
 mod evict;
@@ -47,13 +47,13 @@ pub use frc::{Frc, FrcEntry, FrcShape, FrcState};
 use pending::Pending;
 use swap::Swap;
 
-/// A bank with the transient flow. Way numbers beyond those of a set denote ways of the FRC.
+/// Bank with the transient flow. Way numbers beyond those of a set denote ways of the FRC.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Transient {
     pub core: Core,
-    /// True if reads can hit a line in its way until its eviction is over.
+    /// True if reads can hit a line in its way until its eviction is complete.
     serves_leaving: bool,
-    /// True if an eviction is over only when memory has acknowledged it.
+    /// True if an eviction completes only when memory has acknowledged it.
     acknowledged: bool,
     swap_latency: u32,
     binds_early: bool,
@@ -64,21 +64,21 @@ pub(super) struct Transient {
     frc: Option<Frc>,
     /// Swap in progress.
     swap: Option<Swap>,
-    /// FRC entry that found no way for its swap last, and the number of tag writes at that time. The search
-    /// is not repeated until the tags are written again, however often the bank is woken.
+    /// FRC entry whose last swap attempt found no way, and the number of tag writes at that time. The search
+    /// is repeated only after the tags are written again, even if the bank is woken before.
     blocked: Option<(u32, u64)>,
 }
 
 /// Returns the dimensions of the memories. Each step of an eviction reads a line and writes its state in
-/// parallel with the access of the cycle. A swap without latency has ports of its own.
+/// parallel with the access of the cycle. A swap without latency has separate ports.
 fn shape(config: &L2Config, place: &BankPlace, frc_ways: u32, swap: u32) -> CoreShape {
     let channels = place.channels.num_partitions;
     CoreShape {
-        // Tag reads: lookup, choice of a swap. Tag writes: access, end of the recalls of a line, end of a
-        // writeback per channel.
+        // Tag reads: lookup, and choice of a swap. Tag writes: access, end of the recalls of a line, and end
+        // of a writeback per channel.
         tags: (2 + swap, 2 + channels + swap),
         order: (2 + swap, 1 + swap),
-        // Data reads: access, one burst per channel.
+        // Data reads: access, and one burst per channel.
         data: (1 + channels + swap, config.data_ports + swap),
         wide_tags: true,
         ways_beside: frc_ways,
@@ -150,7 +150,7 @@ impl Transient {
             || self.core.can_accept() && io.req.has_beat(at)
             || self.pending.is_awake()
             || more_swaps
-            // The line of a stalled request may have moved or been evicted since its lookup.
+            // The line of a stalled request may have moved or been evicted since the lookup.
             || looked.is_err();
         if more {
             return Sleep::Next;
@@ -159,7 +159,7 @@ impl Transient {
         swap.into_iter().chain(self.next_look_up()).min().map_or(Sleep::UntilEvent, Sleep::At)
     }
 
-    /// Accepts a burst from memory and serves one access; returns the results of the waiter and of the
+    /// Accepts a burst from memory and serves one access. Returns one result for the waiter and one for the
     /// lookup.
     #[inline(always)]
     fn access(
@@ -184,12 +184,12 @@ impl Transient {
         (replayed, looked)
     }
 
-    /// Stalls the oldest request, if its lookup is over, because another access occupies the port.
+    /// Stalls the oldest request, if its lookup is complete, because another access occupies the port.
     fn hold_up(&self, at: &impl AnyEdge) -> Result<bool, Stall> {
         if self.next_look_up().is_some_and(|due| due <= at.cycle()) { Err(Stall::Port) } else { Ok(false) }
     }
 
-    /// Writes an arriving burst into the way or FRC entry that its line is fetched to.
+    /// Writes an arriving burst into the way or FRC entry into which its line is fetched.
     #[inline(always)]
     fn fill(&mut self, dram_rsp: &mut Rx<'_, DramReply>, at: &mut impl AnyEdge) {
         let Some(arrived) = dram_rsp.peek(at) else { return };
@@ -201,13 +201,13 @@ impl Transient {
         dram_rsp.drop_head(at);
     }
 
-    /// Returns the cycle in which the next lookup is over.
+    /// Returns the cycle in which the next lookup completes.
     fn next_look_up(&self) -> Option<u64> {
         let new = self.core.looking.front().map(|looking| looking.due);
         self.pending.next_due().into_iter().chain(new).min()
     }
 
-    /// True if nothing is in flight.
+    /// True if no request, line, reply, eviction or swap is in flight.
     pub fn is_idle(&self) -> bool {
         self.core.is_idle()
             && self.pending.is_empty()
@@ -221,12 +221,12 @@ impl Transient {
         self.frc.iter_mut().for_each(|frc| frc.data.record());
     }
 
-    /// Starts to refuse reads of lines that were never written.
+    /// Starts to panic on reads of lines that were never written.
     pub fn refuse_unwritten(&mut self) {
         self.frc.iter_mut().for_each(|frc| frc.data.refuse_unwritten());
     }
 
-    /// Lists registers, memories and logic.
+    /// Adds the registers, memories and logic to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self {
             core,
@@ -256,7 +256,7 @@ impl Transient {
     }
 }
 
-/// Returns the storage of a line: ways beyond those of the set are ways of the FRC.
+/// Returns the storage of a line: way numbers beyond those of a set denote ways of the FRC.
 #[inline(always)]
 fn spot_of(frc: &mut Option<Frc>, ways: u32, (set, way): LinePlace) -> Spot<'_> {
     match frc {

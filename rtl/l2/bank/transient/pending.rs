@@ -1,6 +1,6 @@
 //! # Pending queue of an L2 bank
 //! Holds requests of the transient flow that wait for a way, for an FRC entry, or for the end of an eviction
-//! of their line. Each repeats its lookup when an event in its set may let it succeed.
+//! of their line. A request repeats its lookup when an event in its set may let the lookup succeed.
 //!
 //! | port     | dir | payload      | contract                                                    |
 //! |----------|-----|--------------|-------------------------------------------------------------|
@@ -13,7 +13,7 @@
 //!
 //! Order: only the oldest request of a set is ever awake or being looked up. Each set is therefore served
 //! first come, first served, and sets do not wait for each other. A request stays in the queue until it is
-//! served. Younger requests for its line queue behind it, as do younger misses of its set.
+//! served. Younger requests for its line queue behind it, and so do younger misses of its set.
 //!
 //! Part of `rtl/l2/bank.rs`.
 //! Twin: `golden/l2/frc.rs`.
@@ -29,16 +29,16 @@ use crate::noc::packet::{PacketShape, Request};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encoding)]
 #[width(2)]
 enum Step {
-    /// Waits for a resource to become free.
+    /// The request waits for a resource to become free.
     #[default]
     Waiting,
-    /// May repeat its lookup.
+    /// The request can repeat its lookup.
     Awake,
-    /// In its repeated lookup.
+    /// The repeated lookup is in progress.
     Looking,
 }
 
-/// A pending request, without its payload.
+/// Pending request, without its payload.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Entry {
     /// Index of the payload in `requests`.
@@ -46,13 +46,13 @@ struct Entry {
     line: u64,
     set: u32,
     step: Step,
-    /// Cycle in which the current lookup is over.
+    /// Cycle in which the current lookup completes.
     due: u64,
-    /// Cycle of the first lookup: statistics, not hardware.
+    /// Cycle of the first lookup; statistics only, no hardware.
     missed: u64,
 }
 
-/// The queue, oldest request first; younger entries move up when one is removed.
+/// Pending queue, oldest request first; younger entries move up when one is removed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Pending {
     entries: Vec<Entry>,
@@ -60,14 +60,15 @@ pub(super) struct Pending {
     requests: Box<[Request]>,
     /// Free indices of `requests`.
     free: Vec<u16>,
-    /// Number of requests that may repeat their lookup; `looking` counts those in their lookup.
+    /// Number of requests that can repeat their lookup; `looking` counts the requests whose lookup is in
+    /// progress.
     awake: u32,
     looking: u32,
-    /// Cycles of a lookup.
+    /// Latency of a lookup [cycles].
     latency: u32,
     set_bits: u32,
     shape: PacketShape,
-    /// Request that free entries show in the waveform.
+    /// Request that the waveform shows for free entries.
     empty: Request,
 }
 
@@ -134,12 +135,12 @@ impl Pending {
         }
     }
 
-    /// True if a request may repeat its lookup.
+    /// True if a request can repeat its lookup.
     pub fn is_awake(&self) -> bool {
         self.awake > 0
     }
 
-    /// Begins the lookup of the oldest awake request; true if there is one.
+    /// Begins the lookup of the oldest awake request. Returns true if there is such a request.
     pub fn start(&mut self, cycle: u64) -> bool {
         if self.awake == 0 {
             return false;
@@ -152,7 +153,7 @@ impl Pending {
         true
     }
 
-    /// Returns the cycle in which the next lookup is over.
+    /// Returns the cycle in which the next lookup completes.
     pub fn next_due(&self) -> Option<u64> {
         if self.looking == 0 {
             return None;
@@ -161,7 +162,8 @@ impl Pending {
         looking.map(|entry| entry.due).min()
     }
 
-    /// Returns the place of a request whose lookup is over; of several, the one whose lookup began first.
+    /// Returns the queue position of a request whose lookup is complete. Among several, the one whose lookup
+    /// began first.
     pub fn due(&self, cycle: u64) -> Option<usize> {
         if self.looking == 0 {
             return None;
@@ -170,17 +172,18 @@ impl Pending {
         (0..self.entries.len()).filter(|&place| over(&self.entries[place])).min_by_key(|&place| self.entries[place].due)
     }
 
-    /// Returns the request in a place.
+    /// Returns the request at a queue position.
     pub fn request(&self, place: usize) -> &Request {
         &self.requests[usize::from(self.entries[place].slot)]
     }
 
-    /// Returns the cycle of the first lookup of the request in a place.
+    /// Returns the cycle of the first lookup of the request at a queue position.
     pub fn first_lookup_cycle(&self, place: usize) -> u64 {
         self.entries[place].missed
     }
 
-    /// Removes the request in a place, which was served after its lookup, and wakes the next one of its set.
+    /// Removes the request at a queue position, which was served after its lookup, and wakes the next one of
+    /// its set.
     pub fn remove(&mut self, place: usize) {
         let Entry { slot, set, .. } = self.entries.remove(place);
         self.free.push(slot);
@@ -188,13 +191,13 @@ impl Pending {
         self.wake(set);
     }
 
-    /// Returns the request in a place, which was not served after its lookup, to waiting.
+    /// Makes the request at a queue position wait again, because its lookup did not succeed.
     pub fn refuse(&mut self, place: usize) {
         self.entries[place].step = Step::Waiting;
         self.looking -= 1;
     }
 
-    /// Lists registers and logic.
+    /// Adds the registers and logic to the hardware description.
     pub fn describe(&self, to: &mut dyn Describe) {
         let Self { entries, requests, free: _, awake: _, looking: _, latency: _, set_bits, shape, empty } = self;
         let depth = requests.len() as u32;

@@ -1,5 +1,5 @@
 //! Serves one access per cycle in the transient flow: a waiter of a complete line, or a request whose lookup
-//! is over. The request is new or comes from the pending queue.
+//! is complete. The request is either new or from the pending queue.
 
 use super::super::super::line::LineState;
 use super::super::super::lookup_pipeline::LookupEntry;
@@ -15,7 +15,7 @@ use crate::cells::fifo::Fifo;
 use crate::kernel::AnyEdge;
 use crate::noc::packet::{Request, RequestKind};
 
-/// Result of the lookup of a line.
+/// Location in which a lookup found a line.
 enum LineLocation {
     /// The line is in flight, in the given MSHR entry.
     Coming(u32),
@@ -25,7 +25,7 @@ enum LineLocation {
 }
 
 impl Transient {
-    /// Serves the next waiter of a complete line; true if one was served.
+    /// Serves the next waiter of a complete line. Returns true if a waiter was served.
     pub(super) fn serve_waiter(&mut self, at: &impl AnyEdge, can_write: bool) -> Result<bool, Stall> {
         let Self { core, frc, .. } = self;
         if !core.mshr.is_ready() {
@@ -57,8 +57,8 @@ impl Transient {
         }
     }
 
-    /// Serves or defers a request whose lookup is over, one from the pending queue first. Fails with the
-    /// stall reason; false if no lookup is over.
+    /// Serves or defers a request whose lookup is complete; requests from the pending queue have priority.
+    /// Returns false if no lookup is complete. Fails with the stall reason.
     pub(super) fn serve_next(&mut self, at: &impl AnyEdge, can_write: bool) -> Result<bool, Stall> {
         let again = self.pending.due(at.cycle());
         if again.is_none() && self.core.looking.front().is_none_or(|looking| looking.due > at.cycle()) {
@@ -84,7 +84,8 @@ impl Transient {
         Ok(true)
     }
 
-    /// Serves the current request; false if it has to wait for a way, an FRC entry or the end of an eviction.
+    /// Serves the current request. Returns false if the request has to wait for a way, an FRC entry or the
+    /// end of an eviction.
     #[inline(always)]
     fn serve(
         &mut self,
@@ -103,7 +104,8 @@ impl Transient {
         }
     }
 
-    /// Returns the current request: the one at `again` in the pending queue, else the oldest new one.
+    /// Returns the current request: the one at position `again` of the pending queue, else the oldest new
+    /// one.
     fn current_request(&self, again: Option<usize>) -> &Request {
         current_request(&self.core.looking, &self.pending, again)
     }
@@ -188,8 +190,8 @@ impl Transient {
         Ok(true)
     }
 
-    /// Serves a request whose line is being evicted: a read hits until the eviction is over. A write must
-    /// wait for the end of the eviction, because the bytes may be in flight to memory already.
+    /// Serves a request whose line is being evicted. A read hits until the eviction is complete. A write must
+    /// wait for the end of the eviction, because the bytes may already be in flight to memory.
     fn serve_evicting(&mut self, at: &impl AnyEdge, place: LinePlace, again: Option<usize>) -> Result<bool, Stall> {
         let in_frc = place.1 >= self.core.config.ways;
         if self.current_request(again).kind.writes() || !in_frc && !self.serves_leaving {
@@ -254,8 +256,8 @@ impl Transient {
         Ok(kind)
     }
 
-    /// Records that an L1 that read a line has a copy. Not recorded if the line is being evicted: the FRC
-    /// changes no protocol state (candel2018 section 4).
+    /// Records that an L1 has a copy of the line that it read. If the line is being evicted, the copy is not
+    /// recorded: the FRC does not change the state of the coherence protocol (candel2018 section 4).
     fn note_copy(&mut self, at: &impl AnyEdge, (set, way): LinePlace, kind: RequestKind, sm: u8) {
         let Self { core, sharers: Some(sharers), frc, .. } = self else { return };
         if kind != RequestKind::Read {
@@ -272,7 +274,7 @@ impl Transient {
     }
 }
 
-/// Returns the current request: the one at `again` in the pending queue, else the oldest new one.
+/// Returns the current request: the one at position `again` of the pending queue, else the oldest new one.
 fn current_request<'a>(looking: &'a Fifo<LookupEntry>, pending: &'a Pending, again: Option<usize>) -> &'a Request {
     match (again, looking.front()) {
         (Some(place), _) => pending.request(place),

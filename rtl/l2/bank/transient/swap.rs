@@ -1,9 +1,9 @@
-//! Swap of the transient flow with an FRC: a fetched line moves to its way. The old line of the way moves to
-//! the FRC entry and is evicted from there (candel2018 section 4).
+//! Swap between an FRC entry and a way: a fetched line moves to its way. The old line of the way moves to the
+//! FRC entry and is evicted from there (candel2018 section 4).
 //!
-//! A swap is chosen at the end of a cycle, and occupies the data memories in the following cycles, as many as
-//! its latency. The lines change places at the end of the last of these cycles. A swap without latency
-//! happens at once, through ports of its own.
+//! A swap is chosen at the end of a cycle. It occupies the data memories in the following cycles, as given by
+//! its latency. The lines are exchanged at the end of the last of these cycles. A swap without latency
+//! happens at once, through separate ports.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,12 +22,12 @@ use crate::kernel::{AnyEdge, ArrayView, Describe, FieldsExt};
 pub(super) struct Swap {
     pub entry: u32,
     pub way: u32,
-    /// Cycle at whose end the lines change places.
+    /// Cycle at whose end the lines are exchanged.
     pub at: u64,
 }
 
 impl Swap {
-    /// Lists the registers.
+    /// Adds the registers to the hardware description.
     pub fn describe(swap: Option<&Self>, frc: &Frc, to: &mut dyn Describe) {
         let Self { entry, way, at } = swap.copied().unwrap_or_default();
         let (entries, ways) = frc.sizes();
@@ -39,7 +39,7 @@ impl Swap {
 }
 
 impl Transient {
-    /// True if a swap occupies the data memories in this cycle; completes the swap in its last cycle.
+    /// True if a swap occupies the data memories in this cycle. Completes the swap in the last such cycle.
     pub(super) fn end_swap(&mut self, at: &impl AnyEdge) -> bool {
         let Some(swap) = self.swap else { return false };
         if at.cycle() >= swap.at {
@@ -49,8 +49,9 @@ impl Transient {
         true
     }
 
-    /// Chooses the next swap. FRC entries take their turn in fill order. The way is the bound one, or the
-    /// least recently used of the set, if its line may be evicted. True if another swap could follow.
+    /// Chooses the next swap. FRC entries are considered in the order of their fills. The way is the one
+    /// selected at the miss, or the least recently used way of the set, if its line can be evicted. Returns
+    /// true if another swap could follow.
     pub(super) fn choose_swap(&mut self, at: &impl AnyEdge) -> bool {
         let Self { core, frc: Some(frc), swap: None, swap_latency, blocked, .. } = self else { return false };
         let Some(entry) = frc.to_swap() else { return false };
@@ -66,7 +67,8 @@ impl Transient {
             Some(way) => Some(u32::from(way)).filter(|&way| may_go(core.tags.row(set)[way as usize].state)),
             None => core.victim(set),
         };
-        // No way is eligible: misses are refilling the ways, which needs no FRC entry, so the swap can wait.
+        // No way is eligible because misses are refilling the ways. They need no FRC entry, so the swap can
+        // wait.
         let Some(way) = way else {
             *blocked = Some(seen);
             return frc.pass_over();

@@ -22,8 +22,8 @@ fn frc(sets: u32, ways: u32) -> Frc {
 
 const CLEAN: Tag = Tag { tag: 3, state: LineState::Valid };
 
-/// Returns a small FRC whose entry 0 holds line 9 of set 5 after the first `steps` of allocation, fill and
-/// swap, and after `then`.
+/// Returns a small FRC. Entry 0 holds line 9 of set 5, after the first `steps` of allocation, fill and swap,
+/// and after a call of `then`.
 fn after(steps: u32, then: impl Fn(&mut Frc, &Edge<'_>)) -> Frc {
     let (mut wake, mut frc) = (Wake::new(&[1]), frc(1, 4));
     if steps > 0 {
