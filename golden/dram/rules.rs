@@ -19,7 +19,7 @@ pub enum Scope {
     Group,
     /// Commands to another bank of the same group.
     OtherBankOfGroup,
-    /// Commands to any other bank.
+    /// Commands to any other bank of the channel.
     OtherBank,
     /// All commands on the channel.
     Channel,

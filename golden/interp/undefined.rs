@@ -405,7 +405,7 @@ impl UndefinedBits {
     /// Returns the read that made a slot undefined; if the slot was never written, the current read.
     fn origin(&self, slot: Slot, step: Step, lane: usize) -> Origin {
         let known = self.origins[(step.warp * self.places + slot.place as usize) * LANES + lane];
-        known.unwrap_or(Origin { pc: step.pc, place: Some(slot.place.into()) })
+        known.unwrap_or(Origin { pc: step.pc, place: Some(slot.place) })
     }
 
     /// Records the uses of undefined bits of these slots in the lanes of a mask.

@@ -39,7 +39,7 @@ fn at(form: &Form, which: char, sum: Sum, lane: usize, i: usize) -> [usize; 2] {
         ("m16n8k4", 'a') => [group + 8 * i, within],
         ("m16n8k4", 'b') => [within, group],
         ("m16n8k8", 'a') if form.factor_bits == 32 => {
-            [if i % 2 == 0 { group } else { group + 8 }, if i < 2 { within } else { within + 4 }]
+            [if i.is_multiple_of(2) { group } else { group + 8 }, if i < 2 { within } else { within + 4 }]
         }
         ("m16n8k8", 'b') if form.factor_bits == 32 => [within + 4 * i, group],
         ("m8n8k16", 'a') => [group, within * 4 + i],

@@ -42,7 +42,7 @@ pub enum Reopen {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StreamingConfig {
-    /// Length of a period [cycles] (khairy2015 Table 4: 10K).
+    /// Length of a period in cycles (khairy2015 Table 4: 10K).
     pub period: u32,
     /// Percentage of misses above which the cache closes (khairy2015 Table 4: 90).
     pub miss_percent: u32,

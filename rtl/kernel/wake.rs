@@ -196,7 +196,7 @@ impl Domain {
         self.next_at = cycle.saturating_mul(self.period.get());
     }
 
-    /// Schedules a block for a cycle that the ring spans.
+    /// Schedules the evaluation of a hardware block in a cycle within the span of the ring.
     #[inline]
     fn fill(&mut self, cycle: u64, slot: u8) {
         let at = (cycle % SPAN) as usize;

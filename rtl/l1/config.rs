@@ -18,10 +18,10 @@ use crate::replacement::{ReplacementConfig, StoreInfo};
 
 /// Largest number of ways of a cache of an SM.
 pub(crate) const MAX_WAYS: u32 = 256;
-/// Largest capacity of a cache of an SM [bytes]. The design `unbounded` has this capacity, 30 times that of
+/// Largest capacity in bytes of a cache of an SM. The design `unbounded` has this capacity, 30 times that of
 /// today's GPU caches.
 const MAX_BYTES: u64 = 8 << 20;
-/// Largest total size of the tags of a cache [bytes]; `TAG_BYTES` is the approximate size of one tag.
+/// Largest total size of the tags of a cache in bytes; `TAG_BYTES` is the approximate size of one tag.
 const MAX_TAG_BYTES: u64 = 8 << 20;
 const TAG_BYTES: u64 = 16;
 /// Largest width of a tag-bank number in bits.

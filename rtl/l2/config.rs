@@ -16,7 +16,7 @@ use crate::noc::interleave::Interleave;
 use crate::noc::packet::PacketShape;
 use crate::replacement::{ReplacementConfig, StoreInfo};
 
-/// Maximum size of the data of a bank [bytes]; 64 banks of this size hold 1 GB.
+/// Maximum size of the data of a bank in bytes; 64 banks of this size hold 1 GB.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// Miss flow: handling of the victim while the new line is in flight.
@@ -50,7 +50,7 @@ pub struct L2Config {
     pub sets: u32,
     /// Number of ways (li2015, khairy2015 Table 1: 16).
     pub ways: u32,
-    /// Line size [bytes]; an L1 line may span several lines of the bank.
+    /// Line size in bytes; an L1 line may span several lines of the bank.
     pub line_bytes: u32,
     /// Number of L1 lines that can be served at the same time as several shorter lines of the bank.
     pub split_requests: u32,
@@ -153,7 +153,7 @@ impl L2Config {
         self.transient_config().is_some_and(|flow| flow.coherence == Coherence::Sharers)
     }
 
-    /// Checks the parameters for the line size of the L1s [bytes] and the size of a DRAM burst [bytes].
+    /// Checks the parameters for the line size of the L1s in bytes and the size of a DRAM burst in bytes.
     pub fn validate(&self, l1_line_bytes: u32, burst_bytes: u32, rules: &mut Rules) {
         let line_bytes = self.line_bytes;
         let max_line = LINE_BYTES as u64;
@@ -260,7 +260,7 @@ impl BankPlace {
         PacketShape { line_bits: self.line_bits(), line_bytes: self.line_bytes, ..self.packets }
     }
 
-    /// Returns the size of the data of a request [bytes]. The upper half of the data holds the compare
+    /// Returns the size of the data of a request in bytes. The upper half of the data holds the compare
     /// operand of a compare-and-swap. That half is part of the line itself, or follows the line if a request
     /// is split.
     #[must_use]

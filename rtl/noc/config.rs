@@ -10,9 +10,9 @@ use crate::config::Rules;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct XbarConfig {
-    /// Size of a flit [bytes]; a port transfers one flit per cycle (khairy2015 Table 1: 32).
+    /// Size of a flit in bytes; a port transfers one flit per cycle (khairy2015 Table 1: 32).
     pub flit_bytes: u32,
-    /// Size of an input buffer [flits] (khairy2015 Table 1: 8); between routers, the size of the buffer of
+    /// Size of an input buffer in flits (khairy2015 Table 1: 8); between routers, the size of the buffer of
     /// each virtual channel.
     pub buffer_flits: u32,
 }

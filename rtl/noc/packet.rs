@@ -211,7 +211,7 @@ impl Default for Reply {
 pub trait Packet: Payload {
     /// Returns the number of the output port.
     fn destination(&self) -> usize;
-    /// Returns the size of the message on the wires [bytes].
+    /// Returns the size in bytes of the message on the wires.
     fn bytes(&self) -> u32;
 }
 

@@ -86,7 +86,8 @@ impl Nodes {
         Self(nodes)
     }
 
-    /// Returns the rank of a way.
+    /// Returns the rank of a way in the order that the tree bits imply. The way of highest rank is evicted
+    /// next.
     fn rank(self, way: u32, leaves: u32) -> u8 {
         let depth = leaves.ilog2();
         (0..depth).rev().fold(0, |rank, level| {

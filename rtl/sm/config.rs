@@ -129,14 +129,14 @@ pub struct SharedConfig {
     pub banks: u32,
     /// Latency of a conflict-free access from operand read to writeback [core cycles].
     pub latency: u16,
-    /// Sizes of shared memory that can be carved out of the L1 data memory, in ascending order [bytes]. A
+    /// Sizes of shared memory that can be carved out of the L1 data memory, in ascending order in bytes. A
     /// launch uses the smallest size that holds the shared memory of all CTAs on an SM; the L1 loses the
     /// corresponding ways. Empty: shared memory has its own storage.
     pub carve_outs: Vec<u32>,
 }
 
 impl SharedConfig {
-    /// Returns the L1 capacity [bytes] that a kernel with `bytes` bytes of shared memory per SM occupies.
+    /// Returns the L1 capacity in bytes that a kernel with `bytes` bytes of shared memory per SM occupies.
     /// This is the smallest carve-out of at least `bytes` bytes, else the largest carve-out; 0 without
     /// carve-outs.
     #[must_use]

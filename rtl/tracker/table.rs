@@ -88,7 +88,7 @@ pub struct Table {
 
 impl Table {
     /// Returns an empty table at `path` for `sms` SMs. `line_bits` is the width of a line number within the
-    /// bank [bits].
+    /// bank in bits.
     #[must_use]
     pub fn new(path: &str, (sets, ways): (u32, u32), (sms, list): (u32, SharerList), line_bits: u32) -> Self {
         let memory = |name: &str, columns| ArraySpec {

@@ -7,7 +7,7 @@ use super::alone::ServedRequest;
 /// Number of latencies with a counter in the vector; longer ones are rare and counted in a map.
 const DENSE: usize = 1 << 14;
 
-/// Histogram of the latencies of requests [cycles], from acceptance to the end of the data.
+/// Histogram of the latencies of requests in cycles, from acceptance to the end of the data.
 #[derive(Clone, Debug, Default)]
 pub struct Latencies {
     dense: Vec<u64>,

@@ -41,7 +41,7 @@ pub struct ArrayCount {
     pub rows: u32,
     /// Number of cells per row.
     pub columns: u32,
-    /// Width of a cell, in bits.
+    /// Width of one cell of the memory, in bits.
     pub cell_bits: u32,
     /// Number of reads per cycle.
     pub reads: u32,

@@ -213,7 +213,7 @@ pub struct RunReport {
     pub kernels: Vec<(String, u64)>,
     /// Kernels for which a throttle found a limit, with the maximum number of warps per scheduler.
     pub warp_limits: Vec<(String, u8)>,
-    /// Counters of all blocks.
+    /// Counters of all hardware blocks of the machine.
     pub counters: Counters,
     /// Counters of each load instruction of a program; empty for a trace.
     pub loads: Vec<LoadCounters>,

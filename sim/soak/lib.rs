@@ -157,8 +157,9 @@ pub struct ShrunkCase {
 }
 
 impl Soak {
-    /// Creates a soak without coverage. `draw` draws the case of a seed, and `reread` parses a case from the
-    /// path and contents of a file. The first argument of both functions is the folder of the kernels.
+    /// Creates a soak, a random test of any length, without coverage. `draw` generates the case of a seed,
+    /// and `reread` parses a case from the path and contents of a file. The first argument of both functions
+    /// is the folder of the kernels.
     pub fn new(
         name: &'static str,
         about: &'static str,

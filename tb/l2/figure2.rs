@@ -32,7 +32,7 @@ fn name(line: u64) -> &'static str {
     NAMES[line as usize]
 }
 
-/// Latencies of the steps of a replacement [cycles].
+/// Latencies of the steps of a replacement in cycles.
 #[derive(Clone, Copy, Debug)]
 struct Times {
     look_up: u32,

@@ -105,7 +105,7 @@ pub fn requests(random: &mut Random, place: BankPlace, lines: u64, count: u64) -
     (0..count).map(one).collect()
 }
 
-/// Byte map of all lines touched.
+/// Expected value of every byte of the lines that were accessed, by address.
 pub struct ByteMap {
     place: BankPlace,
     pub lines: BTreeMap<u64, [u8; LINE_BYTES]>,

@@ -120,7 +120,7 @@ fn throttles_and_monitors_do_not_depend_on_who_is_evaluated() {
     }
 }
 
-/// Warps that wait for lines, and warps that wait for an MSHR entry, must wake the block that serves them.
+/// A warp that waits for a line or for an MSHR entry must schedule the evaluation of the instruction cache.
 #[test]
 fn instruction_caches_do_not_depend_on_who_is_evaluated() {
     let cases = [("scan", vec!["sm.icache.ways=1"]), ("gesummv", vec![]), ("bfs", vec!["sm.icache.mshr_entries=1"])];

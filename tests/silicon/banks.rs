@@ -12,7 +12,7 @@ use serde_json::Value;
 use warpsieve::config::{Request, ResolvedMachine};
 
 const LANES: usize = 32;
-/// Largest accepted difference between a measured duration and the modeled number of cycles [cycles].
+/// Largest accepted difference between a measured duration and the modeled number of cycles in cycles.
 const WITHIN: f64 = 0.45;
 /// Kinds of loads of global memory.
 const KINDS: [&str; 3] = ["ld.u32", "ld.u64", "ld.v4"];

@@ -121,7 +121,7 @@ struct KindInfo {
     inputs: Vec<Vec<Input>>,
 }
 
-/// Block that calls the host, and the tick of its call.
+/// Hardware block that has a pending call to the simulator, and the tick of that call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct HostCall {
     tick: u64,

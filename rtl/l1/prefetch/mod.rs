@@ -139,7 +139,7 @@ pub struct PrefetchLimits {
     pub mshr_share: u32,
     /// Largest number of miss-queue entries for reads of prefetches.
     pub miss_queue_share: u32,
-    /// Size of the aligned page [bytes]; a prefetch and the line that triggered it must lie on one page.
+    /// Size of the aligned page in bytes; a prefetch and the line that triggered it must lie on one page.
     pub page_bytes: u32,
 }
 

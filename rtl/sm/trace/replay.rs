@@ -30,7 +30,7 @@ use crate::sm::memory::shared_memory::BankUse;
 use crate::sm::warp::barrier::Arrival;
 use crate::sm::warp::warps::Warps;
 
-/// Maximum distance to the next instruction without a jump [bytes]. Instructions take 8 or 16 bytes;
+/// Maximum distance in bytes to the next instruction without a jump. Instructions take 8 or 16 bytes;
 /// scheduling control words lie between 8-byte instructions.
 const SEQUENTIAL_BYTES: u32 = 16;
 

@@ -74,7 +74,7 @@ fn a_value_of_another_type_is_refused_with_the_legal_one() {
              is given in a table with its keys: l1.index = { kind = \"linear\", ... })",
             "--set:1:4: `l1` is 3, expected a table of sets, ways, line_bytes, mshr_entries, mshr_merges, miss_queue, \
              fail_order, fetch, lookups, banks, store_hit, bypass, bypass_sectors, index, replacement, organisation, \
-             prefetch, decoupled, dueling, mrpb, prefetch_limits, victim",
+             prefetch, victim, decoupled, dueling, mrpb, prefetch_limits",
             "--set:1:9: `l1.ways` is 2.0, expected an integer",
         ]
     );

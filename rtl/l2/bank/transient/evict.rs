@@ -239,7 +239,7 @@ impl Transient {
         }
     }
 
-    /// Returns the line of eviction `who`, as a line number within the bank.
+    /// Returns the bank-local line number of the line that eviction `who` removes.
     fn eviction_line(&self, who: u32) -> u64 {
         match &self.frc {
             Some(frc) if who >= self.core.config.mshr_entries => {

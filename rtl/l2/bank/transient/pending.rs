@@ -64,7 +64,7 @@ pub(super) struct Pending {
     /// progress.
     awake: u32,
     looking: u32,
-    /// Latency of a lookup [cycles].
+    /// Latency of a lookup in cycles.
     latency: u32,
     set_bits: u32,
     shape: PacketShape,

@@ -49,9 +49,9 @@ impl Transient {
         true
     }
 
-    /// Chooses the next swap. FRC entries are considered in the order of their fills. The way is the one
-    /// selected at the miss, or the least recently used way of the set, if its line can be evicted. Returns
-    /// true if another swap could follow.
+    /// Chooses the next FRC entry to swap into the array, in the order of fills. Its line goes to the way
+    /// selected at the miss, or else to the least recently used way of the set, provided that the way's line
+    /// can be evicted. Returns true if another swap could follow.
     pub(super) fn choose_swap(&mut self, at: &impl AnyEdge) -> bool {
         let Self { core, frc: Some(frc), swap: None, swap_latency, blocked, .. } = self else { return false };
         let Some(entry) = frc.to_swap() else { return false };
