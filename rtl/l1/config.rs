@@ -153,7 +153,7 @@ pub struct L1Config {
     pub store_hit: StoreHit,
     /// Scheme that selects the loads that bypass the cache.
     pub bypass: BypassConfig,
-    /// Size of a sector that a bypassing load fetches if it touches the sector [bytes]: 32, or 0 to fetch the
+    /// Size in bytes of a sector that a bypassing load fetches if it touches the sector: 32, or 0 to fetch the
     /// whole line.
     pub bypass_sectors: u32,
     /// Set index function.

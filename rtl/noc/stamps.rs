@@ -36,7 +36,7 @@ impl Stamps {
         self.left = tick;
     }
 
-    /// Returns three times: from the L1 to the bank, in the bank, and from the bank until `now` [ticks].
+    /// Returns three times in ticks: from the L1 to the bank, in the bank, and from the bank until `now`.
     /// Returns `None` for a request that was not sent as a measured read, or that another block answered.
     #[must_use]
     pub fn spans(&self, now: u64) -> Option<[u64; 3]> {

@@ -15,9 +15,9 @@ use super::readback::{Readback, Unreadable};
 pub struct Stay {
     /// Path of the port or queue below the machine.
     pub path: String,
-    /// Start of the interval [ps].
+    /// Start of the interval in ps.
     pub from: u64,
-    /// First time after the interval [ps]; `None` if the dump ends before it.
+    /// First time in ps after the interval; `None` if the dump ends before it.
     pub to: Option<u64>,
     /// False if the port carries the request's number but not its SM.
     pub is_certain: bool,

@@ -62,9 +62,9 @@ fn format_number(word: &str, number: u64) -> String {
 pub struct Sighting {
     /// Path of the port, queue head or issue stage, below the machine.
     pub path: String,
-    /// Start of the interval [ps].
+    /// Start of the interval in ps.
     pub from: u64,
-    /// First time after the interval [ps]; `None` if the dump ends before it.
+    /// First time in ps after the interval; `None` if the dump ends before it.
     pub to: Option<u64>,
     /// Values of other signals at the same port, queue head or issue stage, by name, such as `kind LOAD`.
     pub besides: Vec<(&'static str, String)>,

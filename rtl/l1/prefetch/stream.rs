@@ -35,7 +35,7 @@ use crate::kernel::{Describe, DescribeExt, Edge, Encoding, FieldsExt, Logic};
 pub struct StreamConfig {
     /// Number of streams tracked at the same time.
     pub streams: u32,
-    /// Size of the training window [lines]: a further miss gives the direction only within this distance of
+    /// Size of the training window in lines: a further miss gives the direction only within this distance of
     /// the stream's first miss.
     pub window: u32,
     /// Greatest number of lines from the start of a monitored region to its end.
