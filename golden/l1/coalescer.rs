@@ -1,9 +1,9 @@
 //! # Coalescer by sets
 //! Merges the lanes of one warp memory instruction into requests for the lines that they touch.
 //!
-//! Active lanes are sorted by their lines. Each line yields one request, in ascending line order. A store
-//! also sorts the bytes of its lanes into a map. When several lanes store to the same byte, the highest lane
-//! wins. CUDA leaves the winner undefined; a fixed choice keeps runs repeatable.
+//! Active lanes are sorted by their lines. Each line yields one request, in ascending line order. When several
+//! lanes store to the same byte, the highest lane wins. CUDA leaves the winner undefined; a fixed choice keeps
+//! runs repeatable.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -109,25 +109,16 @@ pub fn coalesce_store(
     line_bytes: usize,
     data: &[[u8; MAX_WIDTH]; LANES],
 ) -> Result<Vec<StoreRequest>, Misaligned> {
-    assert!(matches!(line_bytes, 16 | 32 | 64 | 128), "line of {line_bytes} bytes");
-    assert!(matches!(access.width, 1 | 2 | 4 | 8 | 16), "access of {} bytes", access.width);
-    let mut lines: BTreeMap<u64, (u32, BTreeMap<usize, u8>)> = BTreeMap::new();
-    for lane in (0..LANES).filter(|lane| access.active >> lane & 1 == 1) {
-        let (address, width) = (access.addresses[lane], access.width);
-        if !address.is_multiple_of(width as u64) {
-            return Err(Misaligned { lane, address, width });
-        }
-        let (line, offset) = (address / line_bytes as u64, address as usize % line_bytes);
-        let (lanes, bytes) = lines.entry(line).or_default();
-        *lanes |= 1 << lane;
+    let store = |request: LineRequest| {
+        let mut bytes = vec![0; line_bytes];
         // Lanes are visited in ascending order, so a higher lane overwrites a lower one.
-        bytes.extend((offset..).zip(data[lane].iter().copied().take(width)));
-    }
-    let store = |(line, (lanes, bytes)): (u64, (u32, BTreeMap<usize, u8>))| StoreRequest {
-        request: LineRequest { line, lanes, byte_mask: bytes.keys().fold(0, |mask, byte| mask | 1 << byte) },
-        bytes: (0..line_bytes).map(|byte| bytes.get(&byte).copied().unwrap_or(0)).collect(),
+        for lane in (0..LANES).filter(|lane| request.lanes >> lane & 1 == 1) {
+            let offset = access.addresses[lane] as usize % line_bytes;
+            bytes[offset..][..access.width].copy_from_slice(&data[lane][..access.width]);
+        }
+        StoreRequest { request, bytes }
     };
-    Ok(lines.into_iter().map(store).collect())
+    Ok(coalesce(access, line_bytes)?.into_iter().map(store).collect())
 }
 
 /// Returns the requests of an atomic, ordered by their lowest lanes. The lanes of one request lie in the same
@@ -269,6 +260,12 @@ mod tests {
                 }
             }
             prop_assert!(requests.is_sorted_by(|a, b| a.line < b.line));
+            for request in &requests {
+                let of = |lane: &usize| request.lanes >> lane & 1 == 1;
+                let bytes = |lane: usize| ((1u128 << width) - 1) << (warp.addresses[lane] % 128);
+                let wanted = (0..LANES).filter(of).fold(0, |mask, lane| mask | bytes(lane));
+                prop_assert_eq!(request.byte_mask, wanted);
+            }
             let stores = coalesce_store(&warp, 128, &[[0; MAX_WIDTH]; LANES]).unwrap();
             prop_assert_eq!(requests, stores.into_iter().map(|store| store.request).collect::<Vec<_>>());
         }
