@@ -80,10 +80,14 @@ fn join_names<T: AsRef<str>>(names: &[T]) -> String {
     }
 }
 
+/// Names the launch files that ran.
+fn size_shown(is_quick: bool) -> &'static str {
+    if is_quick { "`small.toml`, whose runs are short and fill few SMs," } else { "`launch.toml`" }
+}
+
 /// Describes which kernels ran.
 fn kernels_shown(is_quick: bool, kernels: usize) -> String {
-    let size = if is_quick { "`small.toml`, whose runs are short and fill few SMs," } else { "`launch.toml`" };
-    format!("the {kernels} kernels of the suite with their {size} on `{MACHINE}`")
+    format!("the {kernels} kernels of the suite with their {} on `{MACHINE}`", size_shown(is_quick))
 }
 
 /// Measures each kernel with each combination of designs.
@@ -132,6 +136,17 @@ fn gain_and_lose(speedups: &[f64]) -> [String; 2] {
     let gain = speedups.iter().filter(|speedup| **speedup >= 1.0 + NOTED).count();
     let lose = speedups.iter().filter(|speedup| **speedup <= (1.0 + NOTED).recip()).count();
     [gain, lose].map(|count| count.to_string())
+}
+
+/// Heads of the columns that [`speed_and_bytes`] fills.
+const SPEED_AND_BYTES: [&str; 6] = ["speed-up", LEAVE_ONE_OUT, "gain 5 %", "lose 5 %", "DRAM bytes", LEAVE_ONE_OUT];
+/// Head of the column after a mean, with its range.
+const LEAVE_ONE_OUT: &str = "leave-one-out";
+
+/// Formats the means of speed-ups and of relative DRAM bytes with their ranges, and counts notable speed-ups.
+fn speed_and_bytes(speedups: &[f64], bytes: &[f64]) -> impl Iterator<Item = String> + use<> {
+    let speed = format_range(speedups, 3, geometric_mean).into_iter().chain(gain_and_lose(speedups));
+    speed.chain(format_range(bytes, 3, geometric_mean))
 }
 
 /// Returns the kernel with the highest value and the kernel with the lowest value.

@@ -4,9 +4,12 @@ use std::path::PathBuf;
 
 use miette::Report;
 
-use super::{MACHINE, MEANS, NOTED, Parts, extremes, format_range, gain_and_lose, in_words, kernels_shown, name};
+use super::{
+    LEAVE_ONE_OUT, MACHINE, MEANS, NOTED, Parts, SPEED_AND_BYTES, extremes, format_range, in_words, kernels_shown,
+    name, speed_and_bytes,
+};
 use crate::chart::Chart;
-use crate::judge::{geometric_mean, mean};
+use crate::judge::mean;
 use crate::page::{Page, comma_separated};
 use crate::runs::Point;
 use crate::sheet::Table;
@@ -95,26 +98,12 @@ fn draw(is_quick: bool, found: &PrefetchResults) -> Result<Page, Report> {
          *late* ones were requested in flight, and the others were useless. {MEANS}",
         kernels_shown(is_quick, found.kernels.len())
     ));
-    let head = [
-        "prefetcher",
-        "speed-up",
-        "leave-one-out",
-        "gain 5 %",
-        "lose 5 %",
-        "DRAM bytes",
-        "leave-one-out",
-        "useful %",
-        "leave-one-out",
-        "late %",
-        "leave-one-out",
-    ];
+    let head = [&["prefetcher"][..], &SPEED_AND_BYTES, &["useful %", LEAVE_ONE_OUT, "late %", LEAVE_ONE_OUT]].concat();
     let rows = (1..DESIGNS.len()).map(|at| {
-        let speedups = found.speedups(at);
-        let speed = format_range(&speedups, 3, geometric_mean).into_iter().chain(gain_and_lose(&speedups));
-        let bytes = format_range(&found.bytes(at), 3, geometric_mean);
+        let means = speed_and_bytes(&found.speedups(at), &found.bytes(at));
         let of = [found.percents(at, |of| of.useful), found.percents(at, |of| of.late)];
         let of = of.map(|percents| format_range(&percents, 1, mean)).into_iter().flatten();
-        [name(DESIGNS[at])].into_iter().chain(speed).chain(bytes).chain(of).collect()
+        [name(DESIGNS[at])].into_iter().chain(means).chain(of).collect()
     });
     page.table(&head, rows.collect(), 1);
     by_kernel(&mut page, found);

@@ -1,12 +1,12 @@
 //! Comparison of sectored caches, which fetch only requested sectors, with caches that fetch whole lines.
 
 use super::{
-    MEANS, NOTED, Parts, by_design, extremes, format_range, gain_and_lose, in_words, kernels_shown, name, numbers,
-    parts, speedups,
+    LEAVE_ONE_OUT, MEANS, NOTED, Parts, SPEED_AND_BYTES, by_design, extremes, format_range, in_words, kernels_shown,
+    name, numbers, parts, speed_and_bytes, speedups,
 };
 use crate::chart::Chart;
 use crate::counted::RunMetrics;
-use crate::judge::{geometric_mean, mean};
+use crate::judge::mean;
 use crate::page::Page;
 use crate::sheet::Table;
 use crate::{FigureError, Session};
@@ -57,23 +57,11 @@ fn draw(is_quick: bool, found: &SectorResults) -> Result<Page, Report> {
          to it. {MEANS}",
         kernels_shown(is_quick, found.kernels.len())
     ));
-    let head = [
-        "sectors",
-        "speed-up",
-        "leave-one-out",
-        "gain 5 %",
-        "lose 5 %",
-        "DRAM bytes",
-        "leave-one-out",
-        "L1 %",
-        "leave-one-out",
-    ];
+    let head = [&["sectors"][..], &SPEED_AND_BYTES, &["L1 %", LEAVE_ONE_OUT]].concat();
     let rows = DESIGNS.iter().enumerate().map(|(at, design)| {
-        let (speedups, bytes) = (found.speedups(at), found.bytes(at));
-        let speed = format_range(&speedups, 3, geometric_mean).into_iter().chain(gain_and_lose(&speedups));
-        let memory =
-            [format_range(&bytes, 3, geometric_mean), format_range(&found.hits(at), 1, mean)].into_iter().flatten();
-        [name(design)].into_iter().chain(speed).chain(memory).collect()
+        let means = speed_and_bytes(&found.speedups(at), &found.bytes(at));
+        let hits = format_range(&found.hits(at), 1, mean);
+        [name(design)].into_iter().chain(means).chain(hits).collect()
     });
     page.table(&head, rows.collect(), 1);
     by_kernel(&mut page, found);

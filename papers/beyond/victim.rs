@@ -2,10 +2,10 @@
 
 use miette::Report;
 
-use super::{MEANS, extremes, format_range, gain_and_lose, in_words};
+use super::{LEAVE_ONE_OUT, MEANS, SPEED_AND_BYTES, extremes, format_range, in_words, size_shown, speed_and_bytes};
 use crate::chart::Chart;
 use crate::counted::{RunMetrics, parts, run_metrics, speedups};
-use crate::judge::{geometric_mean, mean};
+use crate::judge::mean;
 use crate::page::{Page, comma_separated};
 use crate::runs::Point;
 use crate::sheet::Table;
@@ -68,7 +68,7 @@ pub(super) fn victim(desk: &Session) -> Result<Page, FigureError> {
 
 fn draw(is_quick: bool, found: &VictimResults) -> Result<Page, Report> {
     let mut page = Page::new("beyond/victim", is_quick, "Victim cache or next-line prefetcher for irregular kernels?");
-    let size = if is_quick { "`small.toml`, whose runs are short and fill few SMs," } else { "`launch.toml`" };
+    let size = size_shown(is_quick);
     page.text(&format!(
         "Irregular kernels reuse lines at distances that they cannot choose, and rarely need the next line. A victim cache serves the first\n\
          of these, a next-line prefetcher the second. The page runs {} with {size} on `fermi`, whose L1 has 4 ways per set,\n\
@@ -76,25 +76,12 @@ fn draw(is_quick: bool, found: &VictimResults) -> Result<Page, Report> {
          either. L1 %: loads that find their line in the L1, in the victim cache or in flight. {MEANS}",
         super::join_names(&KERNELS)
     ));
-    let head = [
-        "machine",
-        "scheme",
-        "speed-up",
-        "leave-one-out",
-        "gain 5 %",
-        "lose 5 %",
-        "DRAM bytes",
-        "leave-one-out",
-        "L1 %",
-        "leave-one-out",
-    ];
+    let head = [&["machine", "scheme"][..], &SPEED_AND_BYTES, &["L1 %", LEAVE_ONE_OUT]].concat();
     let row = |machine: usize, scheme: usize| {
-        let speedups = found.speedups(machine, scheme);
-        let speed = format_range(&speedups, 3, geometric_mean).into_iter().chain(gain_and_lose(&speedups));
-        let bytes = format_range(&found.bytes(machine, scheme), 3, geometric_mean);
+        let means = speed_and_bytes(&found.speedups(machine, scheme), &found.bytes(machine, scheme));
         let hits = format_range(&found.hits(machine, scheme), 1, mean);
         let names = [MACHINES[machine], SCHEMES[scheme].name].map(str::to_owned);
-        names.into_iter().chain(speed).chain(bytes).chain(hits).collect::<Vec<_>>()
+        names.into_iter().chain(means).chain(hits).collect::<Vec<_>>()
     };
     let rows = (0..MACHINES.len()).flat_map(|machine| (0..SCHEMES.len()).map(move |scheme| row(machine, scheme)));
     page.table(&head, rows.collect(), 2);
@@ -105,7 +92,7 @@ fn draw(is_quick: bool, found: &VictimResults) -> Result<Page, Report> {
         let chart = Chart::relative(&format!("Victim cache and prefetcher on {name}"), "speed-up");
         sheet.chart(&mut page, name, chart.logarithmic(), sheet.all());
     }
-    page.text(&format!("## What follows\n{}", findings(found)));
+    page.text(&format!("## Conclusions\n{}", findings(found)));
     page.csv = numbers(found)?;
     Ok(page)
 }
