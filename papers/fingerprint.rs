@@ -56,11 +56,14 @@ pub fn fingerprint(root: &Path) -> io::Result<String> {
 }
 
 fn collect(place: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
-    if is_left_out(place) || is_workspace(place) {
+    if is_left_out(place) {
         return Ok(());
     }
     if place.is_file() {
         files.push(place.to_owned());
+        return Ok(());
+    }
+    if is_workspace(place) {
         return Ok(());
     }
     for entry in fs::read_dir(place)? {
