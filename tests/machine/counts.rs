@@ -13,7 +13,7 @@ use warpsieve::run::{Outcome, RunReport, Verdict};
 use warpsieve::trace::synthetic::{KINDS, Kind};
 
 use super::replay::{SMALL, TraceFolder, export_kernel, start_on};
-use super::{MIN_QUEUES, Setup, kernels, launch, root};
+use super::{MIN_QUEUES, Setup, expect_lines, kernels, launch, root};
 
 /// Settings of hardware that no machine or design has, or that is rare: the machine, the designs and the
 /// settings.
@@ -86,22 +86,6 @@ fn run(setup: &Setup, kernel: &str) -> String {
     line(&format!("{kernel} on {}", names.join(" ")), &setup.clone().mode(DIGEST).passes(&launch(kernel, "small.toml")))
 }
 
-/// Compares the lines of a group of runs with its table, or writes the table with `UPDATE_LISTS=1`.
-#[track_caller]
-fn expect(group: &str, lines: impl Iterator<Item = String>) {
-    let file = root().join(format!("tests/machine/counts/{group}.txt"));
-    if std::env::var_os("UPDATE_LISTS").is_some() {
-        std::fs::write(&file, lines.collect::<String>()).unwrap();
-        return;
-    }
-    let stated = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-    let mut stated = stated.lines();
-    for line in lines {
-        assert_eq!(Some(line.trim_end()), stated.next(), "{}", file.display());
-    }
-    assert_eq!(stated.next(), None, "{}", file.display());
-}
-
 /// Runs the kernels of a machine: each kernel runs on one machine.
 fn kernels_of(machine: &str) -> impl Iterator<Item = String> {
     let turn = machines().iter().position(|other| other.name == machine).unwrap();
@@ -169,7 +153,7 @@ macro_rules! tables {
 
         $(#[test]
         fn $table() {
-            expect(stringify!($table), $lines);
+            expect_lines(concat!("counts/", stringify!($table)), $lines);
         })*
     };
 }

@@ -68,6 +68,22 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
+/// Compares lines with those of the file `tests/machine/NAME.txt`, or writes the file with `UPDATE_LISTS=1`.
+#[track_caller]
+fn expect_lines(name: &str, lines: impl Iterator<Item = String>) {
+    let file = root().join(format!("tests/machine/{name}.txt"));
+    if std::env::var_os("UPDATE_LISTS").is_some() {
+        std::fs::write(&file, lines.collect::<String>()).unwrap();
+        return;
+    }
+    let stated = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+    let mut stated = stated.lines();
+    for line in lines {
+        assert_eq!(Some(line.trim_end()), stated.next(), "{}", file.display());
+    }
+    assert_eq!(stated.next(), None, "{}", file.display());
+}
+
 /// Returns the configuration of the machine `fermi`, without designs or settings.
 fn fermi() -> MachineConfig {
     ResolvedMachine::new(&Request { machine: "fermi".to_owned(), ..Request::default() }).unwrap().config
