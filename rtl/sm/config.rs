@@ -129,7 +129,7 @@ pub struct SharedConfig {
     pub banks: u32,
     /// Latency of a conflict-free access from operand read to writeback [core cycles].
     pub latency: u16,
-    /// Sizes of shared memory that can be carved out of the L1 data memory, in ascending order in bytes. A
+    /// Sizes of shared memory that can be carved out of the L1 data memory, in ascending order, in bytes. A
     /// launch uses the smallest size that holds the shared memory of all CTAs on an SM; the L1 loses the
     /// corresponding ways. Empty: shared memory has its own storage.
     pub carve_outs: Vec<u32>,
